@@ -1,0 +1,47 @@
+// Every bound that is part of the contract, in one place, with its reason. What an operator may turn is in config.ts;
+// what stands here is the same for everybody, so that clients can rely on it.
+
+const SECOND_US = 1_000_000;
+
+/** Longest name, in bytes of UTF-8: what a unique key holds on every database without a prefix index. */
+export const NAME_BYTES_MAX = 255;
+/** Longest owner, label value and reason, in bytes: one line for a person to read. */
+export const TEXT_BYTES_MAX = 255;
+/** Longest label key, in bytes, and most labels of a claim: enough for job, run, host and the like. */
+export const LABEL_KEY_BYTES_MAX = 63;
+export const LABELS_MAX = 16;
+/** Longest request id, in bytes: a UUID with a job's name before it. */
+export const REQUEST_ID_BYTES_MAX = 128;
+/** Longest ticket or lease id, in characters: two 64-bit numbers and a secret of 22 characters. */
+export const CLAIM_ID_CHARS_MAX = 64;
+
+/** Shortest time to live: below it, a network hiccup would end leases of healthy holders. */
+export const TTL_US_MIN = SECOND_US;
+/** Longest time to live and wait: 24 days, the longest timer that Node can set (2^31 ms), which clients share. */
+export const DURATION_US_MAX = 24 * 24 * 3600 * SECOND_US;
+/** Time to live when none is asked for. */
+export const TTL_US_DEFAULT = 30 * SECOND_US;
+/** Shortest bounded wait. */
+export const WAIT_US_MIN = 1_000;
+/** Slowest pace of position updates that can be asked for, and the pace when none is. */
+export const UPDATE_INTERVAL_US_MAX = 3600 * SECOND_US;
+export const UPDATE_INTERVAL_US_DEFAULT = SECOND_US;
+
+/** Most permits of one request and highest limit: sums over a full queue stay far below 2^53. */
+export const PERMITS_MAX = 1_000_000;
+/** The limit of a lock for which nothing was set: a plain Acquire is a mutex. */
+export const LIMIT_DEFAULT = 1;
+
+/** Waiters that a decision reads from the head of a queue, beyond one for each command, and at the most at a time. */
+export const QUEUE_HEAD_EXTRA = 3;
+export const QUEUE_HEAD_MAX = 256;
+/** Claims past their time that one decision reads for its locks; the rest is left to the next sweep. */
+export const DUE_MAX = 256;
+/** Holders that one ForceRelease of a name ends. */
+export const FORCE_RELEASE_MAX = 1_000;
+/** Holders and waiters that GetLock, ListLocks and a refusal show of a lock. */
+export const SHOWN_BY_GET_MAX = 100;
+export const SHOWN_BY_LIST_MAX = 10;
+/** Locks of one page of ListLocks: the most, and when nothing is asked for. */
+export const PAGE_SIZE_MAX = 1_000;
+export const PAGE_SIZE_DEFAULT = 100;

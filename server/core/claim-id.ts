@@ -1,0 +1,30 @@
+// Ticket ids and lease ids: the same string, because a claim keeps its id when it is granted. It carries the lock and
+// the ticket number, so that the row is found by primary key, and the secret that proves the right to act on it.
+
+import { CLAIM_ID_CHARS_MAX } from "./bounds.ts";
+import type { ClaimRef } from "./claim.ts";
+
+const FORM = /^([0-9a-z]{1,13})\.([0-9a-z]{1,13})\.([A-Za-z0-9_-]{22})$/;
+const BIGINT_MAX = 2n ** 63n - 1n;
+
+/** `lock.ticket.secret`, the numbers in base 36. */
+export function formatClaimId(ref: ClaimRef): string {
+  return `${ref.lockId.toString(36)}.${ref.ticketNumber.toString(36)}.${ref.secret}`;
+}
+
+/** The parts of an id, or null if it cannot be one. Says nothing about whether the claim exists. */
+export function parseClaimId(id: string): ClaimRef | null {
+  if (id.length > CLAIM_ID_CHARS_MAX) return null;
+  const parts = FORM.exec(id);
+  if (!parts) return null;
+  const lockId = parseBase36(parts[1] as string);
+  const ticketNumber = parseBase36(parts[2] as string);
+  if (lockId > BIGINT_MAX || ticketNumber > BIGINT_MAX) return null;
+  return { lockId, ticketNumber, secret: parts[3] as string };
+}
+
+function parseBase36(digits: string): bigint {
+  let value = 0n;
+  for (const digit of digits) value = value * 36n + BigInt(Number.parseInt(digit, 36));
+  return value;
+}

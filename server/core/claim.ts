@@ -1,0 +1,92 @@
+// A claim: one request for one lock, one row from arrival to end.
+//
+//                  fits, queue empty
+//   (request) ───────────────────────────────► HELD ──► ENDED   released, expired, force_released,
+//       │                                       ▲                lapsed (granted while nobody listened, never fetched)
+//       │ does not fit, may wait                │ fits, first in the queue
+//       └────────────────────────► WAITING ─────┘
+//                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released
+//
+// ENDED is final: a claim is never revived. It is remembered for the retention time, so that its request id and its
+// id are answered as ended, and then deleted.
+//
+// `deadlineUs` is when the present state runs out: the lease ends (HELD), the place lapses or the wait is over
+// (WAITING), the row may be deleted (ENDED). One column, so one index finds all that is due.
+
+export type Mode = "permit" | "shared" | "exclusive";
+export type ClaimState = "waiting" | "held" | "ended";
+
+/** How a claim ended. */
+export type EndReason =
+  | "released"
+  | "expired"
+  | "force_released"
+  | "cancelled"
+  | "lapsed"
+  | "timed_out"
+  | "never_fits";
+
+/** Names a claim publicly: what listings show. */
+export interface ClaimKey {
+  readonly lockId: bigint;
+  readonly ticketNumber: bigint;
+}
+
+/** Names a claim and proves the right to act on it: what a ticket or lease id says. */
+export interface ClaimRef extends ClaimKey {
+  readonly secret: string;
+}
+
+export interface Claim {
+  readonly lockId: bigint;
+  readonly ticketNumber: bigint;
+  /** 128 random bits, 22 characters of base64url. */
+  readonly secret: string;
+  /** The caller's, or one made by the server, which then begins with a NUL. Unique over all locks. */
+  readonly requestId: string;
+  readonly mode: Mode;
+  /** 1 for shared and exclusive. */
+  readonly permits: number;
+  readonly owner: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly requestedAtUs: number;
+  /** When the wait is over at the latest; null: while there are signs of life. */
+  readonly waitUntilUs: number | null;
+  state: ClaimState;
+  /** Time to live as last asked for; null: without end. */
+  ttlUs: number | null;
+  /** When the present state runs out; null only for a lease without end. */
+  deadlineUs: number | null;
+  /** The replica whose stream or blocked call keeps the place alive; null: none. */
+  replica: bigint | null;
+  /** Granted while no stream of the granting replica was attached: ends with the grace period unless fetched. */
+  provisional: boolean;
+  /** 0 until granted. */
+  fencingToken: bigint;
+  grantedAtUs: number | null;
+  endedAtUs: number | null;
+  endReason: EndReason | null;
+  /** Why an operator ended it; empty otherwise. */
+  endNote: string;
+}
+
+/** Request ids made by the server begin so; callers' must not. */
+export const SERVER_MADE_PREFIX = "\0";
+
+/** The request id as the caller knows it; empty when it gave none. */
+export function callersRequestId(claim: Claim): string {
+  return claim.requestId.startsWith(SERVER_MADE_PREFIX) ? "" : claim.requestId;
+}
+
+/** Whether the claim's present state has run out. */
+export function isDue(claim: Claim, nowUs: number): boolean {
+  return claim.deadlineUs !== null && claim.deadlineUs <= nowUs;
+}
+
+/** Compares secrets in a time that does not depend on where they differ. */
+export function sameSecret(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
+  return difference === 0;
+}

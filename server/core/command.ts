@@ -1,0 +1,120 @@
+// What can be asked of one lock, and what the answers are. An expected "no" is an outcome, never an exception.
+
+import type { Claim, ClaimRef, Mode } from "./claim.ts";
+import type { EffectiveLimit } from "./limit.ts";
+import type { Lock } from "./lock.ts";
+
+/** A request for the lock. `secret` and `requestId` are made before the decision, so that it can be repeated. */
+export interface Acquire {
+  readonly verb: "acquire";
+  readonly name: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  /** null: without end. */
+  readonly ttlUs: number | null;
+  readonly requestId: string;
+  readonly secret: string;
+  readonly owner: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** May it take a place in the queue? */
+  readonly mayWait: boolean;
+  readonly maxWaitUs: number | null;
+  /** The replica whose stream or blocked call will keep the place alive; null for a caller that polls. */
+  readonly replica: bigint | null;
+}
+
+/** A sign of life of a waiter, and the confirmation of a grant that came while nobody was attached. */
+export interface Attach {
+  readonly verb: "attach";
+  readonly ref: ClaimRef;
+  readonly replica: bigint | null;
+}
+
+/** The last stream of a replica for this waiter is gone: the grace period begins, or, with no way back, it ends. */
+export interface Detach {
+  readonly verb: "detach";
+  readonly ref: ClaimRef;
+  readonly replica: bigint;
+  /** Whether the client has the means to come back: it saw the id, or chose the request id. */
+  readonly canReturn: boolean;
+}
+
+export interface Renew {
+  readonly verb: "renew";
+  readonly ref: ClaimRef;
+  /** undefined: as last asked for. */
+  readonly ttlUs: number | undefined;
+}
+
+/** Ends a lease, or gives up a place. */
+export interface Release {
+  readonly verb: "release";
+  readonly ref: ClaimRef;
+  /** An earlier try may have committed: then its end counts as this call's. */
+  readonly repeated: boolean;
+}
+
+/** Sets the limit of this very name; null takes it away. */
+export interface SetLimit {
+  readonly verb: "set_limit";
+  readonly name: string;
+  readonly limit: number | null;
+  readonly expectedVersion: bigint | undefined;
+  readonly reason: string;
+  /** As for Release. */
+  readonly repeated: boolean;
+}
+
+/** An operator ends one claim, or all holders. */
+export interface ForceRelease {
+  readonly verb: "force_release";
+  readonly name: string;
+  /** null: all holders that were loaded. */
+  readonly ticketNumber: bigint | null;
+  readonly reason: string;
+}
+
+/** Time may have passed: ends what is due and grants what fits. Every command does this; this one does only this. */
+export interface Advance {
+  readonly verb: "advance";
+}
+
+export type Command = Acquire | Attach | Detach | Renew | Release | SetLimit | ForceRelease | Advance;
+
+/** Why an Acquire left nothing behind. */
+export type Refused = "busy" | "paused" | "queue_full" | "never_fits";
+
+export type Outcome =
+  | { readonly kind: "held"; readonly claim: Claim }
+  | {
+      readonly kind: "waiting";
+      readonly claim: Claim;
+      /** Known without a further read only for a claim that has just been put at the end of the queue. */
+      readonly place: Place | null;
+    }
+  | { readonly kind: "refused"; readonly reason: Refused; readonly limit: number }
+  /** The claim had ended, or ended by this command. */
+  | { readonly kind: "ended"; readonly claim: Claim }
+  | { readonly kind: "released"; readonly byThisCall: boolean }
+  | { readonly kind: "limit"; readonly lock: Lock; readonly limit: EffectiveLimit; readonly version: bigint }
+  | { readonly kind: "version_mismatch"; readonly version: bigint }
+  | { readonly kind: "forced"; readonly ended: readonly Claim[] }
+  | { readonly kind: "request_id_reused" }
+  | { readonly kind: "unknown_claim" }
+  | { readonly kind: "done" };
+
+export interface Place {
+  /** Waiters before this one. */
+  readonly ahead: number;
+  /** Permits that they ask for. */
+  readonly permitsAhead: number;
+  /** Waiters in all. */
+  readonly queueLength: number;
+}
+
+/** What happened to claims, in order: for those who wait, for the metrics and for the audit log. */
+export type Event =
+  | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
+  | { readonly kind: "enqueued"; readonly claim: Claim }
+  | { readonly kind: "ended"; readonly claim: Claim; readonly was: "waiting" | "held" }
+  | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null };

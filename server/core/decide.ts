@@ -1,0 +1,136 @@
+// The decision: from what was read of a lock, a command and a time, to new rows, an outcome and events. Pure: no I/O,
+// no clock, no randomness. Throws for bugs only.
+
+import { acquire, returning } from "./acquire.ts";
+import { endDue, grantWaiters } from "./advance.ts";
+import type { Claim, ClaimRef } from "./claim.ts";
+import { sameSecret } from "./claim.ts";
+import type {
+  Attach,
+  Command,
+  Detach,
+  ForceRelease,
+  Outcome,
+  Release,
+  Renew,
+  SetLimit,
+} from "./command.ts";
+import type { Draft } from "./draft.ts";
+import { snapshot } from "./draft.ts";
+import { effectiveLimit } from "./limit.ts";
+import { end, prolong, startGrace } from "./transitions.ts";
+
+/** Brings the lock up to the present time. To be called once, before the first command of a transaction. */
+export function settle(draft: Draft): void {
+  endDue(draft);
+  grantWaiters(draft);
+}
+
+/**
+ * Applies one command and grants what it has made room for.
+ *
+ * @param known for an acquire: the claim with its request id, at whatever lock, if there is one.
+ */
+export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
+  const outcome = apply(draft, command, known);
+  grantWaiters(draft);
+  return outcome;
+}
+
+function apply(draft: Draft, command: Command, known: Claim | undefined): Outcome {
+  switch (command.verb) {
+    case "acquire":
+      return acquire(draft, command, known);
+    case "attach":
+      return attach(draft, command);
+    case "detach":
+      return detach(draft, command);
+    case "renew":
+      return renew(draft, command);
+    case "release":
+      return release(draft, command);
+    case "set_limit":
+      return setLimit(draft, command);
+    case "force_release":
+      return forceRelease(draft, command);
+    case "advance":
+      return { kind: "done" };
+  }
+}
+
+function attach(draft: Draft, command: Attach): Outcome {
+  const claim = find(draft, command.ref);
+  return claim ? returning(draft, claim, command.replica) : { kind: "unknown_claim" };
+}
+
+function detach(draft: Draft, command: Detach): Outcome {
+  const claim = find(draft, command.ref);
+  // Another replica may have the waiter by now: then this one's loss means nothing.
+  if (claim?.state === "waiting" && claim.replica === command.replica) {
+    if (command.canReturn) startGrace(draft, claim);
+    else end(draft, claim, "cancelled");
+  }
+  // A lease that nobody can ever learn of would only keep others waiting.
+  if (claim?.state === "held" && !command.canReturn) end(draft, claim, "cancelled");
+  return { kind: "done" };
+}
+
+function renew(draft: Draft, command: Renew): Outcome {
+  const claim = find(draft, command.ref);
+  if (!claim) return { kind: "unknown_claim" };
+  if (claim.state === "held") {
+    prolong(draft, claim, command.ttlUs === undefined ? claim.ttlUs : command.ttlUs);
+    return { kind: "held", claim: snapshot(claim) };
+  }
+  if (claim.state === "waiting") return { kind: "waiting", claim: snapshot(claim), place: null };
+  return { kind: "ended", claim: snapshot(claim) };
+}
+
+function release(draft: Draft, command: Release): Outcome {
+  const claim = find(draft, command.ref);
+  if (!claim) return { kind: "unknown_claim" };
+  if (claim.state === "ended") {
+    const ownDoing = claim.endReason === "released" || claim.endReason === "cancelled";
+    return { kind: "released", byThisCall: command.repeated && ownDoing };
+  }
+  end(draft, claim, claim.state === "held" ? "released" : "cancelled");
+  return { kind: "released", byThisCall: true };
+}
+
+function setLimit(draft: Draft, command: SetLimit): Outcome {
+  const { lock } = draft;
+  const { expectedVersion } = command;
+  if (expectedVersion !== undefined && expectedVersion !== lock.limitVersion) {
+    const doneBefore =
+      command.repeated && lock.limitVersion === expectedVersion + 1n && lock.limit === command.limit;
+    if (!doneBefore) return { kind: "version_mismatch", version: lock.limitVersion };
+  } else {
+    const from = lock.limit;
+    lock.limit = command.limit;
+    lock.limitVersion += 1n;
+    lock.limitReason = command.reason;
+    draft.limit = effectiveLimit(lock, draft.limitRules);
+    draft.events.push({ kind: "limit_set", lock: { ...lock }, from });
+  }
+  return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
+}
+
+function forceRelease(draft: Draft, command: ForceRelease): Outcome {
+  const chosen: Claim[] = [];
+  for (const claim of draft.claims.values()) {
+    const meant =
+      command.ticketNumber === null
+        ? claim.state === "held"
+        : claim.ticketNumber === command.ticketNumber && claim.state !== "ended";
+    if (meant) chosen.push(claim);
+  }
+  chosen.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
+  const before = chosen.map(snapshot);
+  for (const claim of chosen) end(draft, claim, "force_released", command.reason);
+  return { kind: "forced", ended: before };
+}
+
+function find(draft: Draft, ref: ClaimRef): Claim | undefined {
+  const claim = draft.claims.get(ref.ticketNumber);
+  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;
+}

@@ -1,0 +1,58 @@
+// Which limit is in force for a name: an exact setting beats the longest pattern, which beats the default.
+
+import { LIMIT_DEFAULT } from "./bounds.ts";
+import type { Lock } from "./lock.ts";
+
+/** A limit for all names that begin with `prefix`; its pattern is the prefix and a star. */
+export interface LimitRule {
+  readonly prefix: string;
+  /** null: taken away; the row stays so that its version keeps rising. */
+  readonly limit: number | null;
+  readonly version: bigint;
+  readonly reason: string;
+}
+
+export interface EffectiveLimit {
+  readonly limit: number;
+  readonly source: "name" | "pattern" | "default";
+  /** Set when the source is a pattern. */
+  readonly pattern: string;
+  /** Version of the setting in force; for the default the version of the (unset) exact setting. */
+  readonly version: bigint;
+  readonly reason: string;
+}
+
+export function patternOf(rule: Pick<LimitRule, "prefix">): string {
+  return `${rule.prefix}*`;
+}
+
+/** The limit in force for a lock, given all rules. */
+export function effectiveLimit(
+  lock: Pick<Lock, "name" | "limit" | "limitVersion" | "limitReason">,
+  rules: readonly LimitRule[],
+): EffectiveLimit {
+  if (lock.limit !== null) {
+    return {
+      limit: lock.limit,
+      source: "name",
+      pattern: "",
+      version: lock.limitVersion,
+      reason: lock.limitReason,
+    };
+  }
+  let best: LimitRule | undefined;
+  for (const rule of rules) {
+    if (rule.limit === null || !lock.name.startsWith(rule.prefix)) continue;
+    if (!best || rule.prefix.length > best.prefix.length) best = rule;
+  }
+  if (best) {
+    return {
+      limit: best.limit as number,
+      source: "pattern",
+      pattern: patternOf(best),
+      version: best.version,
+      reason: best.reason,
+    };
+  }
+  return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version: lock.limitVersion, reason: "" };
+}

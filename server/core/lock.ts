@@ -1,0 +1,64 @@
+// The guard row of a lock: its counters. Whoever decides about a lock holds this row exclusively and writes it.
+// The counters are what a decision reads in place of all holders and waiters; tests and `rowlock doctor` prove them
+// equal to the claim rows.
+
+import type { Claim } from "./claim.ts";
+
+export interface Lock {
+  readonly id: bigint;
+  readonly name: string;
+  /** Limit set for this very name; null: patterns and the default apply. */
+  limit: number | null;
+  /** 0: never set. One more with every change, also when the limit is taken away. */
+  limitVersion: bigint;
+  limitReason: string;
+  /** The number that the next claim gets; starts at 1. */
+  nextTicket: bigint;
+  /** The fencing token given last. */
+  lastToken: bigint;
+  /** Sum of the permits of holders in mode permit. */
+  heldPermits: number;
+  sharedHolders: number;
+  exclusiveHolders: number;
+  /** Holders of any mode. */
+  holders: number;
+  waiting: number;
+  /** Sum of the permits that waiters ask for, readers and writers counted as 1. */
+  waitingPermits: number;
+  /** One more with every transaction that decides about the lock: what a poll compares. */
+  revision: bigint;
+}
+
+/** Permits held, readers and writers counted as 1: what people are shown. */
+export function totalHeld(lock: Lock): number {
+  return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders;
+}
+
+/** Adds a holder to the counters. */
+export function countHolder(lock: Lock, claim: Claim): void {
+  addHolder(lock, claim, 1);
+}
+
+/** Takes a holder out of the counters. */
+export function uncountHolder(lock: Lock, claim: Claim): void {
+  addHolder(lock, claim, -1);
+}
+
+/** Adds a waiter to the counters. */
+export function countWaiter(lock: Lock, claim: Claim): void {
+  lock.waiting += 1;
+  lock.waitingPermits += claim.permits;
+}
+
+/** Takes a waiter out of the counters. */
+export function uncountWaiter(lock: Lock, claim: Claim): void {
+  lock.waiting -= 1;
+  lock.waitingPermits -= claim.permits;
+}
+
+function addHolder(lock: Lock, claim: Claim, sign: 1 | -1): void {
+  lock.holders += sign;
+  if (claim.mode === "permit") lock.heldPermits += sign * claim.permits;
+  else if (claim.mode === "shared") lock.sharedHolders += sign;
+  else lock.exclusiveHolders += sign;
+}

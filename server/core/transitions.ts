@@ -1,0 +1,122 @@
+// The only places where a claim changes its state. Each keeps the counters of the guard row in step and records what
+// happened. See the diagram in claim.ts.
+
+import type { Claim, EndReason } from "./claim.ts";
+import type { Draft } from "./draft.ts";
+import { snapshot, touch } from "./draft.ts";
+import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
+
+/** Gives the lease to a waiter. Whole if its stream is known to be there, otherwise provisional until it is fetched. */
+export function grant(draft: Draft, claim: Claim): void {
+  const attached = claim.replica === draft.rules.replica;
+  uncountWaiter(draft.lock, claim);
+  hold(draft, claim, attached ? leaseEnd(claim, draft.nowUs) : provisionalEnd(draft, claim));
+  claim.provisional = !attached;
+  touch(draft, claim);
+  recordGrant(draft, claim, true);
+}
+
+/** Gives the lease to a new request at once: the answer itself is its delivery. */
+export function grantAtOnce(draft: Draft, claim: Claim): void {
+  draft.added.add(claim);
+  draft.claims.set(claim.ticketNumber, claim);
+  hold(draft, claim, leaseEnd(claim, draft.nowUs));
+  recordGrant(draft, claim, false);
+}
+
+/** Puts a new claim at the end of the queue. */
+export function enqueue(draft: Draft, claim: Claim): void {
+  draft.added.add(claim);
+  draft.claims.set(claim.ticketNumber, claim);
+  countWaiter(draft.lock, claim);
+  keepAlive(draft, claim, claim.replica);
+  // Behind waiters that were not read, it is not part of the known head.
+  if (draft.queueComplete) draft.queue.push(claim);
+  draft.events.push({ kind: "enqueued", claim: snapshot(claim) });
+}
+
+/**
+ * A sign of life. With a replica, its heartbeats keep the place from now on; without one (a client that polls), it is
+ * kept for the grace period, or as long as a replica that holds a stream for it has promised already.
+ */
+export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): void {
+  const { nowUs, rules } = draft;
+  if (replica !== null) {
+    claim.replica = replica;
+    keepUntil(claim, nowUs + rules.attachedForUs);
+  } else {
+    keepUntil(claim, Math.max(nowUs + rules.graceUs, claim.deadlineUs ?? 0));
+  }
+  touch(draft, claim);
+}
+
+/** The stream is lost: from now on the grace period runs. */
+export function startGrace(draft: Draft, claim: Claim): void {
+  claim.replica = null;
+  keepUntil(claim, draft.nowUs + draft.rules.graceUs);
+  touch(draft, claim);
+}
+
+/** The waiter came for a lease that was granted in its absence: it runs for its whole time to live, from the grant. */
+export function confirm(draft: Draft, claim: Claim): void {
+  if (!claim.provisional) return;
+  claim.provisional = false;
+  claim.deadlineUs = leaseEnd(claim, claim.grantedAtUs ?? draft.nowUs);
+  touch(draft, claim);
+}
+
+/** Sets the end of a lease to now + ttl. */
+export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void {
+  claim.ttlUs = ttlUs;
+  claim.provisional = false;
+  claim.deadlineUs = leaseEnd(claim, draft.nowUs);
+  touch(draft, claim);
+}
+
+/** Ends a claim for good. */
+export function end(draft: Draft, claim: Claim, reason: EndReason, note = ""): void {
+  const { lock, nowUs, rules } = draft;
+  const was = claim.state === "held" ? "held" : "waiting";
+  if (was === "held") uncountHolder(lock, claim);
+  else {
+    uncountWaiter(lock, claim);
+    const place = draft.queue.indexOf(claim);
+    if (place >= 0) draft.queue.splice(place, 1);
+  }
+  claim.state = "ended";
+  claim.endReason = reason;
+  claim.endNote = note;
+  claim.endedAtUs = nowUs;
+  claim.deadlineUs = nowUs + rules.retentionUs;
+  claim.replica = null;
+  touch(draft, claim);
+  draft.events.push({ kind: "ended", claim: snapshot(claim), was });
+}
+
+function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
+  const { lock } = draft;
+  lock.lastToken += 1n;
+  claim.state = "held";
+  claim.fencingToken = lock.lastToken;
+  claim.grantedAtUs = draft.nowUs;
+  claim.deadlineUs = deadlineUs;
+  countHolder(lock, claim);
+}
+
+function recordGrant(draft: Draft, claim: Claim, queued: boolean): void {
+  const waitedUs = Math.max(0, draft.nowUs - claim.requestedAtUs);
+  draft.events.push({ kind: "granted", claim: snapshot(claim), waitedUs, queued });
+}
+
+function keepUntil(claim: Claim, untilUs: number): void {
+  claim.deadlineUs = claim.waitUntilUs === null ? untilUs : Math.min(untilUs, claim.waitUntilUs);
+}
+
+function leaseEnd(claim: Claim, fromUs: number): number | null {
+  return claim.ttlUs === null ? null : fromUs + claim.ttlUs;
+}
+
+function provisionalEnd(draft: Draft, claim: Claim): number {
+  const { nowUs, rules } = draft;
+  return nowUs + Math.min(rules.graceUs, claim.ttlUs ?? rules.graceUs);
+}

@@ -1,0 +1,206 @@
+// The seam to the database: what the engine needs of a store, as contracts that the suite in test/storage tests on
+// each of them. Owns no logic. Times are the database's clock in microseconds since 1970, as numbers (exact until the
+// year 2255); ids, ticket numbers, tokens and versions are bigint end to end.
+
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { LimitRule } from "../core/limit.ts";
+import type { Lock } from "../core/lock.ts";
+
+/** A guard row to take, and how much of its queue to read. */
+export interface LockPlan {
+  readonly id: bigint;
+  /** How many waiters to read from the head of the queue, if it has any. 1 to QUEUE_HEAD_MAX. */
+  readonly heads: number;
+  /** A guess: reads the head along with the guard. Where it guessed wrong, a queue costs a further round trip. */
+  readonly likelyQueue: boolean;
+}
+
+/** What one transaction locks and reads. */
+export interface LoadPlan {
+  /** Guard rows to take exclusively. In ascending order of ids, each once. */
+  readonly locks: readonly LockPlan[];
+  /** Claims to read by key. Keys that do not exist are left out of the answer. */
+  readonly claims: readonly ClaimKey[];
+  /** Claims to read by request id, at whatever lock they are. */
+  readonly requestIds: readonly string[];
+  /** Locks of which all holders are to be read, oldest first, FORCE_RELEASE_MAX of each. */
+  readonly holdersOf: readonly bigint[];
+  /**
+   * A pattern's prefix whose rule is to be changed: the rules are locked first, and up to LOCKS_PER_RULE_MAX locks
+   * under the prefix that have waiters, with ids above `afterLockId`, in ascending order, take the place of `locks`
+   * (which must be empty).
+   */
+  readonly rule?: { readonly prefix: string; readonly afterLockId: bigint };
+}
+
+/** Locks with waiters that are decided in the transaction that changes a pattern; the rest follows in further ones. */
+export const LOCKS_PER_RULE_MAX = 500;
+
+/** What was read, after the guard rows were locked. */
+export interface Loaded {
+  /** The database's clock, read in a statement of its own after the guards were locked. */
+  readonly nowUs: number;
+  /** Guard rows by id. One that does not exist (any more) is missing. */
+  readonly locks: Map<bigint, Lock>;
+  /** All limit rules, including those that were taken away. */
+  readonly limitRules: readonly LimitRule[];
+  /** Claims that the plan asked for and, of the plan's locks, those that are due (DUE_MAX at the most), each once. */
+  readonly claims: readonly Claim[];
+  /** For each lock with waiters: as many of them as planned, in order; complete if that is the whole queue. */
+  readonly queues: Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>;
+}
+
+/** What to write. */
+export interface Changes {
+  /** Guard rows, each with a raised revision. Every lock that was decided about is here, changed or not. */
+  readonly locks: readonly Lock[];
+  readonly added: readonly Claim[];
+  readonly changed: readonly Claim[];
+  readonly rule?: LimitRule;
+  /**
+   * Locks whose decision has to go on: after these changes are written they are read again in the same transaction,
+   * with QUEUE_HEAD_MAX heads, and `decide` is called again. Empty when done.
+   */
+  readonly again: readonly bigint[];
+}
+
+/** Called synchronously inside the transaction, so nothing can be waited for while row locks are held. */
+export type DecideRows = (loaded: Loaded) => Changes;
+
+/** A lock as listings show it. */
+export interface LockView {
+  readonly lock: Lock;
+  readonly holders: readonly Claim[];
+  readonly waiters: readonly Claim[];
+}
+
+/** A lock that is held or waited for, for gauges. */
+export interface BusyLock {
+  readonly lock: Lock;
+  readonly oldestWaiterSinceUs: number | null;
+}
+
+export interface QueuePlace {
+  readonly ticketNumber: bigint;
+  readonly permits: number;
+}
+
+export interface ReplicaRow {
+  readonly id: bigint;
+  /** Where it serves gRPC, as an operator would recognise it. */
+  readonly address: string;
+  readonly version: string;
+}
+
+/** One thing that `rowlock doctor` found. */
+export interface Finding {
+  readonly severity: "error" | "warning";
+  /** Stable: `durability`, `counters`, `over_limit`, ... */
+  readonly check: string;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
+
+/** Counts and times what a store does; implemented by metrics. */
+export interface StoreObserver {
+  statement(name: string, seconds: number): void;
+  /** One transaction that changed state: its time, the round trips it took, whether it was committed. */
+  transaction(seconds: number, roundTrips: number, outcome: "committed" | "rolled_back"): void;
+  connection(event: "opened" | "closed" | "destroyed"): void;
+}
+
+/** The state of a pool, for gauges. */
+export interface PoolState {
+  readonly open: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+export interface Store {
+  readonly dialect: "sqlite" | "mysql";
+  /** Product and version, for the first screen and build info: `MariaDB 10.11.19`. */
+  readonly product: string;
+  /** How many transactions are worth running at once. */
+  readonly lanes: number;
+
+  /**
+   * Ids of the named locks, creating guard rows that do not exist, in statements of their own. A new guard row starts
+   * at the token floor, so that a name that comes back never sees an old token. Names are byte strings in UTF-8;
+   * `Job`, `job` and `Job ` are three.
+   */
+  resolve(names: readonly string[]): Promise<Map<string, bigint>>;
+  /** The same without creating: unknown names are left out. */
+  find(names: readonly string[]): Promise<Map<string, bigint>>;
+
+  /**
+   * One transaction: locks the guard rows, reads, calls `decide` (again for what it left unfinished), writes, commits.
+   * Whatever `decide` throws rolls back and is rethrown. Fails with a StoreError of kind
+   * `transient` (rolled back, repeat it), `unknown_outcome` (it may have been committed: repeat it with commands that
+   * recognise their own work) or `unavailable`.
+   */
+  transact(plan: LoadPlan, decide: DecideRows): Promise<void>;
+
+  /**
+   * Prolongs the places of waiters that this replica holds streams for: deadline = min(now + keepForUs, wait_until),
+   * where the claim waits, is not due, and belongs to this replica or to none (which it then takes over). Takes no
+   * guard row: it changes no state, and a claim that a decision has just ended stays ended.
+   */
+  heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void>;
+  /** Registers the replica, or says that it is still there. Proves that the database can be written. */
+  beat(replica: ReplicaRow, keepForUs: number): Promise<void>;
+  /** Takes the replica out of the register. */
+  retire(replica: bigint): Promise<void>;
+  /** Revisions of guard rows, for the poll. Missing ones are left out. One statement. */
+  revisions(lockIds: readonly bigint[]): Promise<Map<bigint, bigint>>;
+  /** Claims by key, as committed, with the clock at which they were read. */
+  claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
+  /** Locks with a held or waiting claim whose deadline has passed, the longest overdue first, among `lockIds` if given. */
+  dueLocks(max: number, lockIds?: readonly bigint[]): Promise<bigint[]>;
+  /** Deletes ended claims whose retention has passed; how many. */
+  purgeClaims(max: number): Promise<number>;
+  /**
+   * Deletes guard rows of locks without any claim and without a limit of their own, that were last decided about more
+   * than `idleUs` ago, after raising the token floor above theirs. How many.
+   */
+  purgeLocks(idleUs: number, max: number): Promise<number>;
+
+  /** The whole queue of a lock, in order, as committed. A read for display; grows with the queue. */
+  queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }>;
+  /** First holders of a lock, oldest first. */
+  holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
+  /** Locks whose names begin with `prefix` and come after `afterName`, in byte order, with `shown` holders and waiters. */
+  list(query: {
+    readonly prefix: string;
+    readonly afterName: string | null;
+    readonly max: number;
+    readonly busyOnly: boolean;
+    readonly shown: number;
+  }): Promise<LockView[]>;
+  /** One lock by its name. */
+  show(name: string, shown: number): Promise<LockView | null>;
+  /** Limit rules, as committed. */
+  limitRules(): Promise<readonly LimitRule[]>;
+  /** Locks that are held or waited for, those with most waiters first. */
+  busyLocks(max: number): Promise<BusyLock[]>;
+
+  /** Compares counters with rows and rows with each other; at most `max` findings. */
+  checkInvariants(max: number): Promise<Finding[]>;
+  /** What about the server's settings could lose acknowledged commits. */
+  checkDurability(): Promise<Finding[]>;
+  pool(): PoolState;
+  close(): Promise<void>;
+}
+
+/** Why a store could not do something. The cause is for the log; the message may be shown to an operator. */
+export class StoreError extends Error {
+  readonly kind: "transient" | "unknown_outcome" | "unavailable";
+  /** Label for metrics: `deadlock`, `lock_wait_timeout`, `connection_lost`, `read_only`, `full`, ... */
+  readonly reason: string;
+
+  constructor(kind: StoreError["kind"], reason: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "StoreError";
+    this.kind = kind;
+    this.reason = reason;
+  }
+}
