@@ -1,0 +1,30 @@
+// What can go wrong with a call through no fault of the caller's. Expected refusals are outcomes, not faults.
+
+export type FaultKind =
+  /** The database cannot be reached or written now. */
+  | "unavailable"
+  /** A bound of this server is reached. */
+  | "overloaded"
+  /** This server is stopping; another one may take the call. */
+  | "shutting_down";
+
+export class Fault extends Error {
+  readonly kind: FaultKind;
+  /** For logs and metrics: what exactly, such as `connection_lost`; for `overloaded` the name of the bound. */
+  readonly reason: string;
+  /** When another try may be worth while. */
+  readonly retryAfterMs: number;
+
+  constructor(
+    kind: FaultKind,
+    reason: string,
+    message: string,
+    options: { retryAfterMs: number; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "Fault";
+    this.kind = kind;
+    this.reason = reason;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}

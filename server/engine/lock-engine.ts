@@ -1,0 +1,126 @@
+// What the server can do, as its callers (grpc) see it. One verb is: load, decide, save, wake. Implemented by
+// engine.ts; this file holds the contract only, so that a caller depends on nothing behind it.
+
+import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
+import type { Acquire, Command, Event, Outcome, Place } from "../core/command.ts";
+import type { EffectiveLimit } from "../core/limit.ts";
+import type { Lock } from "../core/lock.ts";
+
+/** A request for a lock, before the engine gives it a secret and, where the caller chose none, a request id. */
+export interface Ask extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "maxWaitUs"> {
+  /** The caller's; empty: the engine makes one. */
+  readonly requestId: string;
+  /** Whether it may take a place in the queue. */
+  readonly mayWait: boolean;
+}
+
+/** An outcome with what is needed to tell a client about it. */
+export interface Answer<Kind extends Outcome["kind"] = Outcome["kind"]> {
+  readonly outcome: Extract<Outcome, { kind: Kind }>;
+  /** The database's clock in the deciding transaction: remaining times count from here. */
+  readonly nowUs: number;
+  readonly lockId: bigint;
+  readonly lockName: string;
+}
+
+/**
+ * Somebody who follows a claim: an open stream or a blocked call. Registered with the answer `waiting`, told of at most
+ * one `settled`, after which it is forgotten. Both methods are called synchronously and must not throw or wait.
+ */
+export interface Waiter {
+  /** The claim was granted (state held) or has ended. Committed. */
+  settled(claim: Claim, nowUs: number): void;
+  /** The place may have changed. Coalesced. Leave it out for those who do not show places. */
+  placed?(place: Place, nowUs: number): void;
+}
+
+export interface LockEngine {
+  /**
+   * Asks for a lock. With a waiter, a claim that has to wait is kept alive by this replica until `leave`, and the
+   * waiter is told; without one, it lives by its grace period.
+   */
+  acquire(
+    ask: Ask,
+    waiter: Waiter | null,
+  ): Promise<Answer<"held" | "waiting" | "refused" | "ended" | "request_id_reused">>;
+  /** Comes back to a claim by its id. */
+  attach(ref: ClaimRef, waiter: Waiter): Promise<Answer<"held" | "waiting" | "ended" | "unknown_claim">>;
+  /**
+   * The waiter does not listen any more. If it was the last one here, the grace period begins; with `canReturn` false
+   * (the client has neither the ticket id nor a request id of its own) the claim is ended. Safe to repeat.
+   */
+  leave(ref: ClaimRef, waiter: Waiter, canReturn: boolean): Promise<void>;
+  renew(
+    ref: ClaimRef,
+    ttlUs: number | undefined,
+  ): Promise<Answer<"held" | "waiting" | "ended" | "unknown_claim">>;
+  release(ref: ClaimRef): Promise<Answer<"released" | "unknown_claim">>;
+  /** Sets or (null) takes away the limit of one name. */
+  setLimit(
+    name: string,
+    limit: number | null,
+    expectedVersion: bigint | undefined,
+    reason: string,
+  ): Promise<Answer<"limit" | "version_mismatch">>;
+  /** The same for all names with a prefix. */
+  setLimitRule(
+    prefix: string,
+    limit: number | null,
+    expectedVersion: bigint | undefined,
+    reason: string,
+  ): Promise<LimitRuleAnswer>;
+  /** Ends one claim, or (null) the holders of a lock. A lock that does not exist has none. */
+  forceRelease(
+    name: string,
+    ticketNumber: bigint | null,
+    reason: string,
+  ): Promise<Answer<"forced"> | { readonly outcome: { readonly kind: "unknown_lock" } }>;
+
+  /** The place of a waiter; null if it does not wait (any more). Many calls for one lock share one read. */
+  place(key: ClaimKey): Promise<Place | null>;
+  /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
+  holders(lockId: bigint): Promise<{ readonly nowUs: number; readonly claims: readonly Claim[] }>;
+  show(name: string): Promise<LockDescription | null>;
+  list(query: {
+    readonly prefix: string;
+    readonly afterName: string | null;
+    readonly max: number;
+    readonly busyOnly: boolean;
+  }): Promise<LockDescription[]>;
+}
+
+export type LimitRuleAnswer =
+  | {
+      readonly kind: "limit_rule";
+      /** null: taken away. */
+      readonly limit: number | null;
+      readonly version: bigint;
+      readonly heldPermits: number;
+      readonly waiting: number;
+      readonly draining: boolean;
+    }
+  | { readonly kind: "version_mismatch"; readonly version: bigint };
+
+/** A lock as listings show it. */
+export interface LockDescription {
+  readonly lock: Lock;
+  readonly limit: EffectiveLimit;
+  readonly holders: readonly Claim[];
+  readonly waiters: readonly Claim[];
+}
+
+/** Sees all that happens, for metrics and the audit log. Called after the commit; must not throw. */
+export interface EngineObserver {
+  /** A transaction of so many commands for so many locks was committed. */
+  batch(commands: number, locks: number): void;
+  /** A command was answered, `seconds` after it was submitted. */
+  answered(command: Command, outcome: Outcome, lockName: string, seconds: number): void;
+  /** Something happened to a claim or a limit. */
+  event(event: Event, lockName: string): void;
+  /** A limit rule was changed. */
+  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string): void;
+  /** A transaction was repeated; the cause is StoreError.reason. */
+  retried(cause: string): void;
+  /** A background loop failed once; it goes on. */
+  loopFailed(loop: string, error: unknown): void;
+}
