@@ -1,0 +1,77 @@
+// What a database URL may say, and how it is shown. Knows the forms only; opens nothing.
+
+export type DatabaseUrl =
+  | { readonly dialect: "sqlite"; readonly path: string }
+  | ({ readonly dialect: "mysql" } & MysqlAddress);
+
+export interface MysqlAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+/** The path that stands for a database without a file. It lives as long as the store that opened it. */
+export const IN_MEMORY = ":memory:";
+
+const MYSQL_PORT = 3306;
+const ACCEPTED =
+  "Accepted are mysql://user:password@host:port/database (also for MariaDB; special characters of the password " +
+  "percent-encoded), sqlite:path/to/file.db and sqlite::memory:.";
+
+/** The parts of a database URL. Throws an Error that an operator can act on and that never holds the password. */
+export function parseDatabaseUrl(url: string): DatabaseUrl {
+  if (url.startsWith("sqlite:")) return sqliteUrl(url.slice("sqlite:".length));
+  if (url.startsWith("mysql:") || url.startsWith("mariadb:")) return mysqlUrl(url);
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]{0,20}):/.exec(url)?.[1];
+  throw refused(scheme ? `its scheme is "${scheme}"` : "it has no scheme");
+}
+
+/** The URL for logs and messages: without the password. */
+export function describeDatabaseUrl(url: DatabaseUrl): string {
+  if (url.dialect === "sqlite") return `sqlite:${url.path}`;
+  const host = url.host.includes(":") ? `[${url.host}]` : url.host;
+  return `mysql://${encodeURIComponent(url.user)}@${host}:${url.port}/${encodeURIComponent(url.database)}`;
+}
+
+function sqliteUrl(rest: string): DatabaseUrl {
+  const path = rest.startsWith("//") ? rest.slice(2) : rest;
+  if (path === "") throw refused("it names no file");
+  // SQLite would read a name that begins with a colon as one of its special ones.
+  if (path.startsWith(":") && path !== IN_MEMORY) throw refused(`"${path}" is not a file name`);
+  if (path.includes("\0")) throw refused("the file name has a NUL in it");
+  return { dialect: "sqlite", path };
+}
+
+function mysqlUrl(url: string): DatabaseUrl {
+  // URL's own errors quote their input, and with it the password.
+  if (!URL.canParse(url)) throw refused("it cannot be read as a URL");
+  const parsed = new URL(url);
+  const database = decoded(parsed.pathname.slice(1));
+  if (parsed.hostname === "") throw refused("it names no host");
+  if (parsed.username === "") throw refused("it names no user");
+  if (database === "" || database.includes("/")) throw refused("it does not name one database after the host");
+  if (parsed.search !== "" || parsed.hash !== "") throw refused("nothing may follow the database's name");
+  return {
+    dialect: "mysql",
+    host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: parsed.port === "" ? MYSQL_PORT : Number(parsed.port),
+    user: decoded(parsed.username),
+    password: decoded(parsed.password),
+    database,
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // The cause is left out on purpose: it may quote the password.
+    throw refused("it has a % that is not followed by two hexadecimal digits");
+  }
+}
+
+function refused(why: string): Error {
+  return new Error(`This database URL cannot be used: ${why}. ${ACCEPTED}`);
+}

@@ -1,0 +1,80 @@
+// SQL and rules about rows that hold on every database. Only text that MySQL, MariaDB and SQLite read the same way
+// belongs here; what locks, limits or writes rows is each store's own.
+
+/** The columns of a guard row, in the order in which stores read and write them. `decided_at` is the store's own. */
+export const LOCK_COLUMNS = [
+  "id",
+  "name",
+  "limit_value",
+  "limit_version",
+  "limit_reason",
+  "next_ticket",
+  "last_token",
+  "held_permits",
+  "shared_holders",
+  "exclusive_holders",
+  "holders",
+  "waiting",
+  "waiting_permits",
+  "revision",
+] as const;
+
+/** The columns of a claim that never change once it is there. */
+export const CLAIM_FIXED_COLUMNS = [
+  "lock_id",
+  "ticket_number",
+  "secret",
+  "request_id",
+  "mode",
+  "permits",
+  "owner",
+  "labels",
+  "requested_at",
+  "wait_until",
+] as const;
+
+/** The columns of a claim that a decision may change. */
+export const CLAIM_CHANGING_COLUMNS = [
+  "state",
+  "ttl",
+  "deadline",
+  "replica",
+  "provisional",
+  "fencing_token",
+  "granted_at",
+  "ended_at",
+  "end_reason",
+  "end_note",
+] as const;
+
+export const CLAIM_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
+
+/**
+ * Waiters that are read from the head of each queue when a pattern's rule changes. There can be LOCKS_PER_RULE_MAX
+ * queues in that transaction, most of which move by a few places; the rest of a longer one follows through `again`.
+ */
+export const HEADS_PER_RULE_LOCK = 16;
+
+/**
+ * Guard rows that may be cleaned away, apart from their age: no claim, and a limit that was never set. Where it was
+ * set and taken away the row stays, because its version must keep rising for a compare-and-set to mean anything.
+ *
+ * A guard row that `resolve` makes has the present time as `decided_at`: with 0 it could be cleaned away again before
+ * it is first used.
+ */
+export const IDLE_LOCK_CONDITION = `
+  l.limit_value IS NULL AND l.limit_version = 0
+  AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)`;
+
+/**
+ * Locks that are held or waited for, those with most waiters first. Begins at the live claims, as most guard rows may
+ * be idle. Takes the highest number of rows.
+ */
+export const BUSY_LOCKS = `
+  SELECT ${LOCK_COLUMNS.map((column) => `l.${column}`).join(", ")},
+    (SELECT w.requested_at FROM rowlock_claim w
+      WHERE w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since
+  FROM rowlock_lock l
+  WHERE l.id IN (SELECT c.lock_id FROM rowlock_claim c WHERE c.state IN (1, 2))
+  ORDER BY l.waiting DESC, l.id
+  LIMIT ?`;
