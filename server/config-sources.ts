@@ -1,0 +1,120 @@
+// Where settings are written: a file of NAME=value lines, the environment, the flags. Finds names that nobody knows,
+// so that a slip of the pen is an error and not a setting that silently does nothing. Does not look at values.
+
+import { parseEnv } from "node:util";
+import { CONFIG_NAME, PREFIX, SETTINGS } from "./settings.ts";
+
+export interface Source {
+  /** As a fault names it. */
+  readonly where: string;
+  readonly values: Readonly<Record<string, string | undefined>>;
+  /** Whether all of it is ours; the environment has names of others. */
+  readonly exclusive: boolean;
+}
+
+/** Names for the project's own tests; a server ignores them. */
+const TEST_PREFIX = `${PREFIX}TEST_`;
+
+/**
+ * Kubernetes sets these in every container beside a service whose name begins with `rowlock`: ROWLOCK_SERVICE_HOST,
+ * ROWLOCK_PORT=tcp://..., ROWLOCK_PORT_50051_TCP_ADDR, ROWLOCK_MYSQL_SERVICE_PORT and so on.
+ */
+const KUBERNETES_NAME =
+  /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;
+
+/** How many letters may differ for a name to be taken for a slip of the pen. */
+const SLIP_MAX = 6;
+
+/** The environment or the flags. */
+export function sourceOf(values: Source["values"], where: string): Source {
+  return { where, values, exclusive: false };
+}
+
+/** A file of NAME=value lines. One that cannot be read is a fault and holds nothing. */
+export function fileSource(path: string, readFile: (path: string) => string, faults: string[]): Source {
+  let text = "";
+  try {
+    text = readFile(path);
+  } catch (error) {
+    faults.push(
+      `${CONFIG_NAME} is "${path}", which cannot be read (${reasonOf(error)}): name a readable file of NAME=value lines.`,
+    );
+  }
+  // parseEnv passes over lines that it does not understand; here each has to mean something.
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (/^\s*(#.*)?$/.test(line) || /^\s*(export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=/.test(line)) continue;
+    faults.push(
+      `Line ${index + 1} of ${path} is not NAME=value: correct it, or begin it with # to leave it out.`,
+    );
+  }
+  return { where: path, values: parseEnv(text), exclusive: true };
+}
+
+/** Names in it that are no settings, each with the nearest that is one. */
+export function sourceFaults(source: Source): string[] {
+  const faults: string[] = [];
+  const known = knownNames();
+  for (const [name, value] of Object.entries(source.values)) {
+    if (known.has(name) || value === undefined) continue;
+    if (name === CONFIG_NAME) {
+      if (source.exclusive)
+        faults.push(`${CONFIG_NAME} (${source.where}): a file cannot name a file; leave it out.`);
+      continue;
+    }
+    const ours = source.exclusive || (name.startsWith(PREFIX) && !isForeign(name, value));
+    if (!ours) continue;
+    const nearest = nearestName(name, known);
+    const advice = nearest
+      ? `did you mean ${nearest}?`
+      : "leave it out; `rowlock serve --help` lists all settings.";
+    faults.push(`${name} (${source.where}) is not a setting: ${advice}`);
+  }
+  return faults;
+}
+
+/** The names of all settings. */
+export function knownNames(): ReadonlySet<string> {
+  return KNOWN_NAMES;
+}
+
+/** What went wrong with a file, without the path, which the fault names already. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof Error && "code" in error) return String(error.code);
+  return error instanceof Error ? error.message : String(error);
+}
+
+const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map((setting) => setting.name));
+
+function isForeign(name: string, value: string): boolean {
+  return (
+    name.startsWith(TEST_PREFIX) ||
+    KUBERNETES_NAME.test(name) ||
+    (name.endsWith("_PORT") && KUBERNETES_URL.test(value))
+  );
+}
+
+function nearestName(name: string, known: ReadonlySet<string>): string | null {
+  const meant = name.toUpperCase().startsWith(PREFIX) ? name.toUpperCase() : `${PREFIX}${name.toUpperCase()}`;
+  let best: string | null = null;
+  let bestDistance = SLIP_MAX + 1;
+  for (const candidate of known) {
+    const distance = editDistance(meant, candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+/** Letters to insert, delete or replace to make one of the other. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

@@ -1,0 +1,148 @@
+// Puts the configuration of a server together: file < environment < flag. The value that counts is checked, every name
+// in every source is, and all faults are told at once. Reads files through its caller; settings.ts says what there is.
+
+import { fileSource, knownNames, sourceFaults, sourceOf } from "./config-sources.ts";
+import type { ListenAddress } from "./setting-kinds.ts";
+import { formatListenAddress, isLoopback } from "./setting-kinds.ts";
+import type { SettingKey, SettingValues } from "./settings.ts";
+import { CONFIG_NAME, flagOf, SETTINGS } from "./settings.ts";
+import type { TlsMaterial } from "./tls-material.ts";
+import { readTlsMaterial } from "./tls-material.ts";
+
+export type { ListenAddress } from "./setting-kinds.ts";
+export { formatListenAddress, isLoopback } from "./setting-kinds.ts";
+export { describeSettings, settingsTable } from "./settings.ts";
+export type { TlsMaterial } from "./tls-material.ts";
+
+type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
+
+/** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
+export interface Config extends Omit<SettingValues, TlsFiles> {
+  /** null: plain text. */
+  readonly tls: TlsMaterial | null;
+}
+
+export interface ConfigInput {
+  /** By the name of the setting, as written: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
+  readonly argvFlags: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The text of a file; throws if it cannot be read. */
+  readonly readFile: (path: string) => string;
+}
+
+export type Loaded<Value> = { readonly config: Value } | { readonly faults: readonly string[] };
+
+/** The whole configuration of a server, or everything that is wrong with it, each fault with what to do. */
+export function loadConfig(input: ConfigInput): Loaded<Config> {
+  const { faults, written } = gather(input);
+  const values: Partial<Record<SettingKey, unknown>> = {};
+  for (const key of Object.keys(SETTINGS) as SettingKey[]) values[key] = check(key, written, faults);
+  // Faults of single settings leave undefined behind, so what depends on several is checked where all are there.
+  const checked = values as { [Key in SettingKey]: SettingValues[Key] | undefined };
+  const tls = readTlsMaterial(
+    {
+      cert: checked.tlsCertFile ?? null,
+      key: checked.tlsKeyFile ?? null,
+      clientCa: checked.tlsClientCaFile ?? null,
+    },
+    input.readFile,
+    faults,
+  );
+  faults.push(...contradictions(checked));
+  if (faults.length > 0) return { faults };
+  const { tlsCertFile, tlsKeyFile, tlsClientCaFile, ...rest } = values as unknown as SettingValues;
+  return { config: { ...rest, tls } };
+}
+
+/** Only what a command needs that works on the database and serves nothing. */
+export function loadDatabaseConfig(
+  input: ConfigInput,
+): Loaded<Pick<Config, "databaseUrl" | "startupTimeoutMs">> {
+  const { faults, written } = gather(input);
+  const databaseUrl = check("databaseUrl", written, faults);
+  const startupTimeoutMs = check("startupTimeoutMs", written, faults);
+  if (faults.length > 0 || databaseUrl === undefined || startupTimeoutMs === undefined) return { faults };
+  return { config: { databaseUrl, startupTimeoutMs } };
+}
+
+/** The URL as it may be shown: without a password, and without parameters, which may hold one. */
+export function redactUrl(databaseUrl: string): string {
+  const url = databaseUrl.startsWith("mysql:") ? URL.parse(databaseUrl) : null;
+  if (!url) return databaseUrl;
+  const user = url.username === "" ? "" : `${url.username}${url.password === "" ? "" : ":***"}@`;
+  return `mysql://${user}${url.host}${url.pathname}`;
+}
+
+interface Written {
+  readonly text: string;
+  /** Where it was written: `environment`, `flag --listen`, or the file. */
+  readonly where: string;
+}
+
+/** All sources, checked for names that nobody knows, and by name what counts. */
+function gather(input: ConfigInput): { faults: string[]; written: Map<string, Written> } {
+  const faults: string[] = [];
+  const file = input.argvFlags[CONFIG_NAME] ?? input.env[CONFIG_NAME] ?? "";
+  const sources = [
+    file === "" ? sourceOf({}, "no file") : fileSource(file, input.readFile, faults),
+    sourceOf(input.env, "environment"),
+    sourceOf(input.argvFlags, "flag"),
+  ];
+  const written = new Map<string, Written>();
+  for (const source of sources) {
+    faults.push(...sourceFaults(source));
+    for (const name of knownNames()) {
+      const text = source.values[name];
+      // Compose files and shells pass on what is unset as empty, so empty means unset.
+      if (text === undefined || text === "") continue;
+      const where = source.where === "flag" ? `flag --${flagOf(name)}` : source.where;
+      written.set(name, { text, where });
+    }
+  }
+  return { faults, written };
+}
+
+function check<Key extends SettingKey>(
+  key: Key,
+  written: Map<string, Written>,
+  faults: string[],
+): SettingValues[Key] | undefined {
+  const setting = SETTINGS[key];
+  const found = written.get(setting.name);
+  const result = setting.kind.schema.safeParse(found?.text ?? setting.default);
+  if (result.success) return result.data as SettingValues[Key];
+  const shown = "secret" in setting ? "" : ` is "${found?.text}"`;
+  for (const issue of result.error.issues) {
+    faults.push(`${setting.name}${shown} (${found?.where ?? "default"}): ${issue.message}.`);
+  }
+  return undefined;
+}
+
+/** What is wrong only together. A setting that has a fault of its own already is undefined here. */
+function contradictions(values: { readonly [Key in SettingKey]: SettingValues[Key] | undefined }): string[] {
+  const faults: string[] = [];
+  const { listen, metricsListen, lanes, poolSize, databaseUrl, tlsCertFile, allowPlaintext } = values;
+  if (listen && tlsCertFile === null && allowPlaintext === false && !isLoopback(listen.host)) {
+    faults.push(
+      `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, which other machines can reach, and TLS is off: set ` +
+        "ROWLOCK_TLS_CERT and ROWLOCK_TLS_KEY, or listen on 127.0.0.1, or, where the network itself is trusted, set " +
+        "ROWLOCK_ALLOW_PLAINTEXT=true.",
+    );
+  }
+  if (listen && metricsListen && sameAddress(listen, metricsListen)) {
+    faults.push(
+      `ROWLOCK_LISTEN and ROWLOCK_METRICS_LISTEN are both ${formatListenAddress(listen)}: give each its own port.`,
+    );
+  }
+  if (databaseUrl?.startsWith("mysql:") && lanes && poolSize && lanes >= poolSize) {
+    faults.push(
+      `ROWLOCK_LANES is ${lanes} and ROWLOCK_POOL_SIZE ${poolSize}: heartbeats and reads need a connection beside ` +
+        `the lanes, so set ROWLOCK_POOL_SIZE to ${lanes + 1} or more.`,
+    );
+  }
+  return faults;
+}
+
+function sameAddress(a: ListenAddress, b: ListenAddress): boolean {
+  return a.port !== 0 && a.port === b.port && a.host === b.host;
+}

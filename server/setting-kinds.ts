@@ -1,0 +1,190 @@
+// The kinds of values that settings have: how each is written, its bounds, and what to do about a wrong one. Knows no
+// setting by name. A kind's message completes the sentence "ROWLOCK_X is "…": ".
+
+import { z } from "zod";
+
+export interface Kind<Value> {
+  /** Reads what was written; its issues say what to write instead. */
+  readonly schema: z.ZodType<Value, string>;
+  /** How a value is shown in usage lines, such as `<duration>`. */
+  readonly placeholder: string;
+  /** What is allowed, for people. */
+  readonly bound: string;
+}
+
+/** Where a server listens; port 0 takes a free one. An IPv6 host is kept without its brackets. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds, written like 500ms, 10s, 5m, 2h or 7d. */
+export function duration(min: string, max: string): Kind<number> {
+  const [minMs, maxMs] = [parseDurationMs(min), parseDurationMs(max)] as [number, number];
+  return kind("<duration>", `${min} to ${max}`, (text, refuse) => {
+    const ms = parseDurationMs(text);
+    if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
+    return refuse(`write a duration such as 500ms, 10s, 5m, 2h or 7d, from ${min} to ${max}`);
+  });
+}
+
+export function count(min: number, max: number): Kind<number> {
+  return kind("<number>", `${min} to ${max}`, (text, refuse) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : refuse(`write a whole number from ${min} to ${max}`);
+  });
+}
+
+/** A count, or `auto`, which is null: the part that uses it knows better. */
+export function countOrAuto(min: number, max: number): Kind<number | null> {
+  const counted = count(min, max);
+  return kind("<number>", `${min} to ${max}, or auto`, (text, refuse) => {
+    if (text === "auto") return null;
+    const result = counted.schema.safeParse(text);
+    return result.success
+      ? result.data
+      : refuse(`write a whole number from ${min} to ${max}, or auto for what suits the database`);
+  });
+}
+
+export function flag(): Kind<boolean> {
+  return kind("[true|false]", "true or false", (text, refuse) => {
+    if (text === "true") return true;
+    return text === "false" ? false : refuse("write true or false");
+  });
+}
+
+export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+  return kind("<word>", words.join(", "), (text, refuse) => {
+    const word = words.find((candidate) => candidate === text);
+    return word ?? refuse(`write one of ${words.join(", ")}`);
+  });
+}
+
+export function listenAddress(): Kind<ListenAddress> {
+  return kind(
+    "<host:port>",
+    "host:port or [IPv6]:port, port 0 to 65535",
+    (text, refuse) =>
+      parseListenAddress(text) ??
+      refuse(
+        "write host:port, such as 127.0.0.1:50051, 0.0.0.0:50051 or [::1]:50051; port 0 takes a free one",
+      ),
+  );
+}
+
+/** An address, or `off`, which is null. */
+export function listenAddressOrOff(): Kind<ListenAddress | null> {
+  return kind("<host:port>", "host:port, [IPv6]:port, or off", (text, refuse) => {
+    if (text === "off") return null;
+    return (
+      parseListenAddress(text) ?? refuse("write host:port, such as 127.0.0.1:9464 or [::1]:9464, or off")
+    );
+  });
+}
+
+/** Name of a file; null when there is none. Whether it can be read is seen when it is. */
+export function optionalFile(): Kind<string | null> {
+  return kind("<file>", "a PEM file", (text) => (text === "" ? null : text));
+}
+
+/** `mysql://user:password@host:port/database` or `sqlite:path`. The message never repeats what was written. */
+export function databaseUrl(): Kind<string> {
+  const bound = "sqlite:path or mysql://user:password@host:port/database";
+  return kind("<url>", bound, (text, refuse) => {
+    if (/^sqlite:./.test(text)) return text;
+    if (!text.startsWith("mysql://")) {
+      return refuse("write sqlite:path or mysql://user:password@host:port/database (the same for MariaDB)");
+    }
+    const url = URL.parse(text);
+    if (!url) {
+      return refuse(
+        "it is no URL: write mysql://user:password@host:port/database, with special characters of the password " +
+          "percent-encoded (@ as %40, / as %2F, # as %23)",
+      );
+    }
+    if (url.hostname === "")
+      return refuse("it names no host: write mysql://user:password@host:port/database");
+    if (!/^\/[^/]+$/.test(url.pathname)) {
+      return refuse(
+        "it names no database: write mysql://user:password@host:port/database, such as .../rowlock",
+      );
+    }
+    return text;
+  });
+}
+
+/** Exact names and patterns (a prefix and a star) that names are put into classes by, separated by commas. */
+export function namePatterns(
+  maxPatterns: number,
+  maxBytes: number,
+  reserved: string,
+): Kind<readonly string[]> {
+  const bound = `at most ${maxPatterns}, a star only at the end`;
+  return kind("<patterns>", bound, (text, refuse) => {
+    const patterns = text
+      .split(",")
+      .map((pattern) => pattern.trim())
+      .filter((pattern) => pattern !== "");
+    if (patterns.length > maxPatterns) {
+      return refuse(
+        `it has ${patterns.length} patterns: keep at most ${maxPatterns}, as each adds time series`,
+      );
+    }
+    for (const pattern of patterns) {
+      if (pattern.slice(0, -1).includes("*")) {
+        return refuse(
+          `the pattern "${pattern}" has a star before its end: write a prefix and a star, as etl/*`,
+        );
+      }
+      if (Buffer.byteLength(pattern) > maxBytes) {
+        return refuse(`the pattern that begins "${pattern.slice(0, 20)}" is longer than ${maxBytes} bytes`);
+      }
+      if (pattern === reserved)
+        return refuse(`"${reserved}" is the class of the names that match no pattern: leave it out`);
+    }
+    return [...new Set(patterns)];
+  });
+}
+
+/** Milliseconds, or null for what is no duration. */
+export function parseDurationMs(text: string): number | null {
+  const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
+  return parts ? Number(parts[1]) * UNIT_MS[parts[2] as keyof typeof UNIT_MS] : null;
+}
+
+/** Whether only programs of the same machine can reach it. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** As it is written in settings and URLs. */
+export function formatListenAddress(address: ListenAddress): string {
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return `${host}:${address.port}`;
+}
+
+function parseListenAddress(text: string): ListenAddress | null {
+  const parts = /^(?:\[([0-9A-Fa-f:.%a-z]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/.exec(text);
+  if (!parts) return null;
+  const port = Number(parts[3]);
+  return port <= 65_535 ? { host: (parts[1] ?? parts[2]) as string, port } : null;
+}
+
+/** `refuse` records what to do and stands for the value that there is none of: its result is to be returned. */
+function kind<Value>(
+  placeholder: string,
+  bound: string,
+  read: (text: string, refuse: (message: string) => never) => Value,
+): Kind<Value> {
+  const schema = z.string().transform(
+    (text, context): Value =>
+      read(text, (message) => {
+        context.addIssue({ code: "custom", message });
+        return z.NEVER;
+      }),
+  );
+  return { placeholder, bound, schema };
+}

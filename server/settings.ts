@@ -1,0 +1,249 @@
+// Every setting of the server, in one table: name, default, bound, one sentence. The flags of `rowlock serve`, its help
+// and the table of the README are made from it. Reads nothing: where values come from is in config.ts.
+
+import type { z } from "zod";
+import { NAME_BYTES_MAX } from "./core/bounds.ts";
+import type { Kind } from "./setting-kinds.ts";
+import {
+  count,
+  countOrAuto,
+  databaseUrl,
+  duration,
+  flag,
+  listenAddress,
+  listenAddressOrOff,
+  namePatterns,
+  oneOf,
+  optionalFile,
+} from "./setting-kinds.ts";
+
+/** What all names of settings begin with. */
+export const PREFIX = "ROWLOCK_";
+/** Names the file with settings; only the environment and a flag can. */
+export const CONFIG_NAME = "ROWLOCK_CONFIG";
+/** Class of the names that no pattern of ROWLOCK_METRICS_CLASSES matches. */
+export const CLASS_OTHER = "other";
+
+const METRICS_CLASSES_MAX = 50;
+
+interface Setting<Value> {
+  readonly name: string;
+  /** As it would be written. */
+  readonly default: string;
+  readonly kind: Kind<Value>;
+  /** What it is for, in a sentence or two. */
+  readonly about: string;
+  /** Never shown: not in logs, not in faults. */
+  readonly secret?: true;
+}
+
+/** The keys are those of Config; durations end in Ms there. */
+export const SETTINGS = {
+  databaseUrl: {
+    name: "ROWLOCK_DATABASE_URL",
+    default: "sqlite:./rowlock.db",
+    kind: databaseUrl(),
+    about: "Where all state lives: MySQL or MariaDB, or an SQLite file for a single server.",
+    secret: true,
+  },
+  listen: {
+    name: "ROWLOCK_LISTEN",
+    default: "127.0.0.1:50051",
+    kind: listenAddress(),
+    about: "Where gRPC is served.",
+  },
+  metricsListen: {
+    name: "ROWLOCK_METRICS_LISTEN",
+    default: "127.0.0.1:9464",
+    kind: listenAddressOrOff(),
+    about: "Where /metrics, /healthz and /readyz are served, in plain HTTP and to anybody who can reach it.",
+  },
+  tlsCertFile: {
+    name: "ROWLOCK_TLS_CERT",
+    default: "",
+    kind: optionalFile(),
+    about: "Certificate of the gRPC listener, with its chain; turns TLS on.",
+  },
+  tlsKeyFile: {
+    name: "ROWLOCK_TLS_KEY",
+    default: "",
+    kind: optionalFile(),
+    about: "Private key of that certificate, without a passphrase.",
+  },
+  tlsClientCaFile: {
+    name: "ROWLOCK_TLS_CLIENT_CA",
+    default: "",
+    kind: optionalFile(),
+    about: "Certificates of the authorities whose clients may connect; turns mutual TLS on.",
+  },
+  allowPlaintext: {
+    name: "ROWLOCK_ALLOW_PLAINTEXT",
+    default: "false",
+    kind: flag(),
+    about: "Serve gRPC without TLS beyond this machine: only where the network itself is trusted.",
+  },
+  migrate: {
+    name: "ROWLOCK_MIGRATE",
+    default: "true",
+    kind: flag(),
+    about: "Bring the database's schema up to date at start; false leaves it to `rowlock migrate up`.",
+  },
+  weakDurability: {
+    name: "ROWLOCK_WEAK_DURABILITY",
+    default: "false",
+    kind: flag(),
+    about: "Run on a database whose settings may lose acknowledged commits; a lock can then be held twice.",
+  },
+  startupTimeoutMs: {
+    name: "ROWLOCK_STARTUP_TIMEOUT",
+    default: "30s",
+    kind: duration("0s", "1h"),
+    about: "How long to try again for a database that is away at start.",
+  },
+  drainTimeoutMs: {
+    name: "ROWLOCK_DRAIN_TIMEOUT",
+    default: "10s",
+    kind: duration("100ms", "10m"),
+    about: "How long calls under way may take to finish when the server is told to stop.",
+  },
+  graceMs: {
+    name: "ROWLOCK_GRACE",
+    default: "10s",
+    kind: duration("1s", "10m"),
+    about: "How long a waiter that lost its connection keeps its place.",
+  },
+  pollIntervalMs: {
+    name: "ROWLOCK_POLL_INTERVAL",
+    default: "100ms",
+    kind: duration("10ms", "1m"),
+    about: "How often a server asks the database what other servers did for its waiters.",
+  },
+  retentionMs: {
+    name: "ROWLOCK_RETENTION",
+    default: "1h",
+    kind: duration("1m", "30d"),
+    about: "How long ended claims are remembered, so that a late retry gets the old answer.",
+  },
+  idleLockRetentionMs: {
+    name: "ROWLOCK_IDLE_LOCK_RETENTION",
+    default: "7d",
+    kind: duration("1m", "3650d"),
+    about: "After which time the rows of locks that nobody uses and no limit names are deleted.",
+  },
+  queueMax: {
+    name: "ROWLOCK_QUEUE_MAX",
+    default: "10000",
+    kind: count(1, 1_000_000),
+    about: "Most waiters of one lock; further ones are refused as QUEUE_FULL.",
+  },
+  commandsMax: {
+    name: "ROWLOCK_COMMANDS_MAX",
+    default: "10000",
+    kind: count(1, 1_000_000),
+    about: "Most commands that wait for the database; further ones fail at once as RESOURCE_EXHAUSTED.",
+  },
+  streamsMax: {
+    name: "ROWLOCK_STREAMS_MAX",
+    default: "1000",
+    kind: count(1, 1_000_000),
+    about: "Most calls and streams at once on one client connection; further ones wait in the client.",
+  },
+  receiveBytesMax: {
+    name: "ROWLOCK_RECEIVE_BYTES_MAX",
+    default: "65536",
+    kind: count(1_024, 4_194_304),
+    about: "Largest request, in bytes; a larger one fails as RESOURCE_EXHAUSTED.",
+  },
+  poolSize: {
+    name: "ROWLOCK_POOL_SIZE",
+    default: "10",
+    kind: count(2, 1_000),
+    about: "Connections to MySQL; SQLite has one.",
+  },
+  lanes: {
+    name: "ROWLOCK_LANES",
+    default: "auto",
+    kind: countOrAuto(1, 256),
+    about: "Transactions at once; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
+  },
+  metricsClasses: {
+    name: "ROWLOCK_METRICS_CLASSES",
+    default: "",
+    kind: namePatterns(METRICS_CLASSES_MAX, NAME_BYTES_MAX, CLASS_OTHER),
+    about:
+      "Names and patterns such as etl/*,web/* that metrics are kept apart by; the longest match counts, all other " +
+      `names are \`${CLASS_OTHER}\`.`,
+  },
+  reflection: {
+    name: "ROWLOCK_REFLECTION",
+    default: "true",
+    kind: flag(),
+    about: "Serve gRPC reflection, so that generic clients know the API.",
+  },
+  logLevel: {
+    name: "ROWLOCK_LOG_LEVEL",
+    default: "info",
+    kind: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    about: "What is logged, as lines of JSON on the standard error output.",
+  },
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type SettingKey = keyof typeof SETTINGS;
+export type SettingValues = {
+  readonly [Key in SettingKey]: z.output<(typeof SETTINGS)[Key]["kind"]["schema"]>;
+};
+
+/** A setting as help and README show it. */
+export interface SettingDescription {
+  readonly name: string;
+  /** Its flag of `rowlock serve`, such as `--listen`. */
+  readonly flag: string;
+  /** What follows the flag, such as `<host:port>`; in brackets if it may be left out. */
+  readonly placeholder: string;
+  /** Empty: none. */
+  readonly default: string;
+  readonly bound: string;
+  readonly about: string;
+}
+
+/** All settings, the file that may hold them first. */
+export function describeSettings(): SettingDescription[] {
+  const described = Object.values<Setting<unknown>>(SETTINGS).map((setting) => ({
+    name: setting.name,
+    flag: `--${flagOf(setting.name)}`,
+    placeholder: setting.kind.placeholder,
+    default: setting.default,
+    bound: setting.kind.bound,
+    about: setting.about,
+  }));
+  const config = {
+    name: CONFIG_NAME,
+    flag: `--${flagOf(CONFIG_NAME)}`,
+    placeholder: "<file>",
+    default: "",
+    bound: "a file",
+    about: "A file of NAME=value lines with these names; the environment beats it, and a flag beats both.",
+  };
+  return [config, ...described];
+}
+
+/** The table of settings in Markdown, for the README. */
+export function settingsTable(): string {
+  const rows = describeSettings().map((setting) => {
+    const shownDefault = setting.default === "" ? "" : code(setting.default);
+    const cells = [code(setting.name), code(setting.flag), shownDefault, setting.bound, setting.about];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return ["| setting | flag | default | allowed | what it does |", "| --- | --- | --- | --- | --- |", ...rows]
+    .join("\n")
+    .concat("\n");
+}
+
+/** `ROWLOCK_QUEUE_MAX` is `--queue-max`, without the dashes. */
+export function flagOf(name: string): string {
+  return name.slice(PREFIX.length).toLowerCase().replaceAll("_", "-");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,86 @@
+// The PEM files of the gRPC listener: read and proved to belong together before anything listens, so that a wrong
+// file is told beside all other faults of the settings, and not as an error of OpenSSL at the first handshake.
+
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { reasonOf } from "./config-sources.ts";
+
+/** PEM texts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly key: string;
+  /** null: clients need no certificate. */
+  readonly clientCa: string | null;
+}
+
+interface TlsFileNames {
+  readonly cert: string | null;
+  readonly key: string | null;
+  readonly clientCa: string | null;
+}
+
+/** null if there is nothing to read or something is wrong, which is then added to `faults`. */
+export function readTlsMaterial(
+  files: TlsFileNames,
+  readFile: (path: string) => string,
+  faults: string[],
+): TlsMaterial | null {
+  if (files.key !== null && files.cert === null) {
+    faults.push("ROWLOCK_TLS_KEY is set without ROWLOCK_TLS_CERT: set both, or neither.");
+  }
+  if (files.cert !== null && files.key === null) {
+    faults.push("ROWLOCK_TLS_CERT is set without ROWLOCK_TLS_KEY: set both, or neither.");
+  }
+  if (files.clientCa !== null && files.cert === null) {
+    faults.push(
+      "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
+    );
+  }
+  const read = (name: string, path: string | null): string | null => {
+    if (path === null) return null;
+    try {
+      return readFile(path);
+    } catch (error) {
+      faults.push(
+        `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
+      );
+      return null;
+    }
+  };
+  const cert = read("ROWLOCK_TLS_CERT", files.cert);
+  const key = read("ROWLOCK_TLS_KEY", files.key);
+  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", files.clientCa);
+
+  const certificate =
+    cert === null ? null : parse("ROWLOCK_TLS_CERT", "a certificate", cert, asCertificate, faults);
+  const privateKey =
+    key === null
+      ? null
+      : parse("ROWLOCK_TLS_KEY", "a private key without a passphrase", key, createPrivateKey, faults);
+  if (clientCa !== null) parse("ROWLOCK_TLS_CLIENT_CA", "certificates", clientCa, asCertificate, faults);
+  if (certificate && privateKey && !certificate.checkPrivateKey(privateKey)) {
+    faults.push(
+      "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",
+    );
+  }
+  return cert !== null && key !== null ? { certificate: cert, key, clientCa } : null;
+}
+
+function parse<Parsed>(
+  name: string,
+  what: string,
+  pem: string,
+  parser: (pem: string) => Parsed,
+  faults: string[],
+): Parsed | null {
+  try {
+    return parser(pem);
+  } catch {
+    // What OpenSSL says of it helps nobody, and may quote the file.
+    faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
+    return null;
+  }
+}
+
+function asCertificate(pem: string): X509Certificate {
+  return new X509Certificate(pem);
+}

@@ -1,0 +1,67 @@
+// Makes certificates for tests with what Node has, so that no private key lies in the repository and none expires.
+
+import type { KeyObject } from "node:crypto";
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+
+/** PEM texts. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const OID_COMMON_NAME = "0603550403";
+const OID_SUBJECT_ALT_NAME = "0603551d11";
+const OID_ECDSA_WITH_SHA256 = "06082a8648ce3d040302";
+
+/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day. */
+export function selfSignedCertificate(commonName = "localhost"): Certificate {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
+  const name = sequence(der(0x31, sequence(hex(OID_COMMON_NAME), der(0x0c, Buffer.from(commonName)))));
+  const now = Date.now();
+  const validity = sequence(generalizedTime(now - 3_600_000), generalizedTime(now + 86_400_000));
+  const altNames = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const extensions = sequence(sequence(hex(OID_SUBJECT_ALT_NAME), der(0x04, altNames)));
+  const unsigned = sequence(
+    der(0xa0, der(0x02, Buffer.from([2]))),
+    der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
+    algorithm,
+    name,
+    validity,
+    name,
+    publicKey.export({ type: "spki", format: "der" }),
+    der(0xa3, extensions),
+  );
+  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", unsigned, privateKey)]);
+  const certificate = sequence(unsigned, algorithm, der(0x03, signature));
+  return { cert: pem(certificate), key: keyPem(privateKey) };
+}
+
+function keyPem(key: KeyObject): string {
+  return key.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+function pem(certificate: Buffer): string {
+  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
+  return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
+}
+
+/** Tag, length, contents: all that DER is. */
+function der(tag: number, contents: Buffer): Buffer {
+  const { length } = contents;
+  const head = length < 0x80 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from(head), contents]);
+}
+
+function sequence(...parts: Buffer[]): Buffer {
+  return der(0x30, Buffer.concat(parts));
+}
+
+function generalizedTime(epochMs: number): Buffer {
+  const text = new Date(epochMs).toISOString().replace(/\.\d+|[-:T]/g, "");
+  return der(0x18, Buffer.from(text));
+}
+
+function hex(text: string): Buffer {
+  return Buffer.from(text, "hex");
+}

@@ -1,0 +1,313 @@
+// Settings: sources, bounds, names, and that all faults are told at once.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Config } from "../../server/config.ts";
+import {
+  describeSettings,
+  loadConfig,
+  loadDatabaseConfig,
+  redactUrl,
+  settingsTable,
+} from "../../server/config.ts";
+import { selfSignedCertificate } from "../process/certificate.ts";
+
+const OWN = selfSignedCertificate();
+const OTHER = selfSignedCertificate();
+const PEM_FILES = { "own.crt": OWN.cert, "own.key": OWN.key, "other.key": OTHER.key, junk: "junk" };
+
+interface Written {
+  flags?: Record<string, string | undefined>;
+  env?: Record<string, string | undefined>;
+  files?: Record<string, string>;
+}
+
+function load(written: Written) {
+  const files: Record<string, string> = { ...PEM_FILES, ...written.files };
+  return loadConfig({
+    argvFlags: written.flags ?? {},
+    env: written.env ?? {},
+    readFile: (path) => files[path] ?? readFileSync(path, "utf8"),
+  });
+}
+
+function configOf(written: Written): Config {
+  const loaded = load(written);
+  if ("faults" in loaded) throw new Error(loaded.faults.join("\n"));
+  return loaded.config;
+}
+
+function faultsOf(written: Written): readonly string[] {
+  const loaded = load(written);
+  return "faults" in loaded ? loaded.faults : [];
+}
+
+describe("without any setting", () => {
+  test("a server has its documented defaults", () => {
+    expect(configOf({})).toEqual({
+      databaseUrl: "sqlite:./rowlock.db",
+      listen: { host: "127.0.0.1", port: 50051 },
+      metricsListen: { host: "127.0.0.1", port: 9464 },
+      tls: null,
+      allowPlaintext: false,
+      migrate: true,
+      weakDurability: false,
+      startupTimeoutMs: 30_000,
+      drainTimeoutMs: 10_000,
+      graceMs: 10_000,
+      pollIntervalMs: 100,
+      retentionMs: 3_600_000,
+      idleLockRetentionMs: 604_800_000,
+      queueMax: 10_000,
+      commandsMax: 10_000,
+      streamsMax: 1_000,
+      receiveBytesMax: 65_536,
+      poolSize: 10,
+      lanes: null,
+      metricsClasses: [],
+      reflection: true,
+      logLevel: "info",
+    });
+  });
+});
+
+describe("sources", () => {
+  test("a flag beats the environment, which beats the file, which beats the default", () => {
+    const files = {
+      "rowlock.env": "# comment\n\nROWLOCK_GRACE=1s\nROWLOCK_QUEUE_MAX=1\nexport ROWLOCK_POOL_SIZE=7\n",
+    };
+    const config = configOf({
+      files,
+      env: { ROWLOCK_CONFIG: "rowlock.env", ROWLOCK_QUEUE_MAX: "2", ROWLOCK_COMMANDS_MAX: "2" },
+      flags: { ROWLOCK_COMMANDS_MAX: "3" },
+    });
+    expect([config.graceMs, config.queueMax, config.commandsMax, config.poolSize]).toEqual([1_000, 2, 3, 7]);
+  });
+
+  test("the flag names another file than the environment", () => {
+    const files = { a: "ROWLOCK_GRACE=1s", b: "ROWLOCK_GRACE=2s" };
+    const config = configOf({ files, env: { ROWLOCK_CONFIG: "a" }, flags: { ROWLOCK_CONFIG: "b" } });
+    expect(config.graceMs).toBe(2_000);
+  });
+
+  test("an empty value means unset", () => {
+    expect(configOf({ env: { ROWLOCK_GRACE: "", ROWLOCK_CONFIG: "" } }).graceMs).toBe(10_000);
+  });
+
+  test("a file that is not there is a fault, and so is a line that says nothing", () => {
+    expect(faultsOf({ flags: { ROWLOCK_CONFIG: "/no/such/file" } })).toEqual([
+      'ROWLOCK_CONFIG is "/no/such/file", which cannot be read (ENOENT): name a readable file of NAME=value lines.',
+    ]);
+    expect(
+      faultsOf({ files: { f: "ROWLOCK_GRACE=1s\nROWLOCK_GRACE 2s\n" }, flags: { ROWLOCK_CONFIG: "f" } }),
+    ).toEqual(["Line 2 of f is not NAME=value: correct it, or begin it with # to leave it out."]);
+  });
+});
+
+describe("names", () => {
+  test("an unknown one is an error with the nearest known one", () => {
+    expect(faultsOf({ env: { ROWLOCK_LISTN: "x" } })).toEqual([
+      "ROWLOCK_LISTN (environment) is not a setting: did you mean ROWLOCK_LISTEN?",
+    ]);
+    expect(faultsOf({ files: { f: "DATABASE_URL=x" }, flags: { ROWLOCK_CONFIG: "f" } })).toEqual([
+      "DATABASE_URL (f) is not a setting: did you mean ROWLOCK_DATABASE_URL?",
+    ]);
+    expect(faultsOf({ env: { ROWLOCK_THE_QUICK_BROWN_FOX: "x" } })[0]).toContain("leave it out");
+  });
+
+  test("others' names in the environment are left alone", () => {
+    const env = {
+      HOME: "/root",
+      ROWLOCK_TEST_MYSQL_URL: "mysql://x",
+      ROWLOCK_PORT: "tcp://10.0.0.1:50051",
+      ROWLOCK_SERVICE_HOST: "10.0.0.1",
+      ROWLOCK_SERVICE_PORT: "50051",
+      ROWLOCK_SERVICE_PORT_GRPC: "50051",
+      ROWLOCK_PORT_50051_TCP: "tcp://10.0.0.1:50051",
+      ROWLOCK_PORT_50051_TCP_ADDR: "10.0.0.1",
+      ROWLOCK_MYSQL_PORT: "tcp://10.0.0.2:3306",
+    };
+    expect(faultsOf({ env })).toEqual([]);
+    expect(faultsOf({ env: { ROWLOCK_PORT: "50051" } })).toHaveLength(1);
+  });
+
+  test("a file cannot name a file", () => {
+    expect(faultsOf({ files: { f: "ROWLOCK_CONFIG=g" }, flags: { ROWLOCK_CONFIG: "f" } })).toHaveLength(1);
+  });
+});
+
+describe("values", () => {
+  test("all faults are told at once, each with its place and what to write", () => {
+    const faults = faultsOf({
+      files: { f: "ROWLOCK_GRACE=10" },
+      env: { ROWLOCK_LISTEN: "50051", ROWLOCK_MIGRATE: "yes", ROWLOCK_QEUE_MAX: "5" },
+      flags: { ROWLOCK_CONFIG: "f", ROWLOCK_POOL_SIZE: "1", ROWLOCK_LOG_LEVEL: "loud" },
+    });
+    expect(faults).toEqual([
+      "ROWLOCK_QEUE_MAX (environment) is not a setting: did you mean ROWLOCK_QUEUE_MAX?",
+      expect.stringMatching(/^ROWLOCK_LISTEN is "50051" \(environment\): write host:port/),
+      'ROWLOCK_MIGRATE is "yes" (environment): write true or false.',
+      'ROWLOCK_GRACE is "10" (f): write a duration such as 500ms, 10s, 5m, 2h or 7d, from 1s to 10m.',
+      'ROWLOCK_POOL_SIZE is "1" (flag --pool-size): write a whole number from 2 to 1000.',
+      'ROWLOCK_LOG_LEVEL is "loud" (flag --log-level): write one of trace, debug, info, warn, error, fatal, silent.',
+    ]);
+  });
+
+  test.each([
+    ["127.0.0.1:0", { host: "127.0.0.1", port: 0 }],
+    ["[::1]:50051", { host: "::1", port: 50051 }],
+    ["localhost:1", { host: "localhost", port: 1 }],
+  ])("listens on %s", (text, address) => {
+    expect(configOf({ env: { ROWLOCK_LISTEN: text } }).listen).toEqual(address);
+  });
+
+  test.each(["", ":50051x", "127.0.0.1", "127.0.0.1:65536", "::1:50051", "http://127.0.0.1:1", "a b:1"])(
+    "does not listen on %j",
+    (text) => {
+      const faults = faultsOf({ env: { ROWLOCK_LISTEN: text } });
+      expect(faults).toHaveLength(text === "" ? 0 : 1);
+    },
+  );
+
+  test.each([
+    ["ROWLOCK_GRACE", "999ms"],
+    ["ROWLOCK_GRACE", "11m"],
+    ["ROWLOCK_GRACE", "-1s"],
+    ["ROWLOCK_GRACE", "1.5s"],
+    ["ROWLOCK_POLL_INTERVAL", "9ms"],
+    ["ROWLOCK_QUEUE_MAX", "0"],
+    ["ROWLOCK_QUEUE_MAX", "1e3"],
+    ["ROWLOCK_LANES", "0"],
+    ["ROWLOCK_METRICS_LISTEN", "none"],
+    ["ROWLOCK_METRICS_CLASSES", "a*b"],
+    ["ROWLOCK_METRICS_CLASSES", "other"],
+    ["ROWLOCK_METRICS_CLASSES", Array.from({ length: 51 }, (_, i) => `c${i}/*`).join(",")],
+    ["ROWLOCK_METRICS_CLASSES", "x".repeat(256)],
+  ])("refuses %s=%s", (name, text) => {
+    expect(faultsOf({ env: { [name]: text } })).toHaveLength(1);
+  });
+
+  test("the bounds themselves are allowed", () => {
+    const env = {
+      ROWLOCK_GRACE: "1s",
+      ROWLOCK_QUEUE_MAX: "1000000",
+      ROWLOCK_METRICS_LISTEN: "off",
+      ROWLOCK_LANES: "auto",
+    };
+    const config = configOf({ env });
+    expect([config.graceMs, config.queueMax, config.metricsListen, config.lanes]).toEqual([
+      1_000,
+      1_000_000,
+      null,
+      null,
+    ]);
+  });
+
+  test("classes are a list, each once", () => {
+    const config = configOf({ env: { ROWLOCK_METRICS_CLASSES: "etl/*, web/*,,nightly,etl/*" } });
+    expect(config.metricsClasses).toEqual(["etl/*", "web/*", "nightly"]);
+  });
+});
+
+describe("the database", () => {
+  test.each(["sqlite:./a.db", "mysql://u:p%40w@db:3306/rowlock", "mysql://db/rowlock"])(
+    "may be %s",
+    (url) => {
+      expect(configOf({ env: { ROWLOCK_DATABASE_URL: url } }).databaseUrl).toBe(url);
+    },
+  );
+
+  test.each([
+    "postgres://u:hush@db/x",
+    "mysql://u:hush@db",
+    "mysql://u:hush@db/",
+    "mysql://u:hush@:1/x",
+    "sqlite:",
+    "hush",
+  ])("may not be %s, and the fault does not quote it", (url) => {
+    const faults = faultsOf({ env: { ROWLOCK_DATABASE_URL: url } });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).not.toContain("hush");
+  });
+
+  test("is shown without its password and parameters", () => {
+    expect(redactUrl("mysql://u:hush@db:3307/rowlock?password=hush")).toBe("mysql://u:***@db:3307/rowlock");
+    expect(redactUrl("mysql://u@db/rowlock")).toBe("mysql://u@db/rowlock");
+    expect(redactUrl("sqlite:./rowlock.db")).toBe("sqlite:./rowlock.db");
+  });
+
+  test("is all that the commands need that serve nothing", () => {
+    const input = { argvFlags: {}, readFile: () => "" };
+    const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
+    expect(loadDatabaseConfig({ ...input, env })).toEqual({
+      config: { databaseUrl: "sqlite:x", startupTimeoutMs: 30_000 },
+    });
+    expect(loadDatabaseConfig({ ...input, env: { ROWLOCK_DATABASE_URL: "x" } })).toHaveProperty("faults");
+  });
+});
+
+describe("what is wrong only together", () => {
+  test("beyond loopback there is TLS, or plain text that was asked for", () => {
+    expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051" } })[0]).toContain(
+      "ROWLOCK_ALLOW_PLAINTEXT=true",
+    );
+    expect(faultsOf({ env: { ROWLOCK_LISTEN: "[::]:50051" } })).toHaveLength(1);
+    expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051", ROWLOCK_ALLOW_PLAINTEXT: "true" } })).toEqual(
+      [],
+    );
+    const tls = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
+    expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051", ...tls } })).toEqual([]);
+  });
+
+  test("metrics and gRPC do not share a port", () => {
+    const env = { ROWLOCK_LISTEN: "127.0.0.1:9464" };
+    expect(faultsOf({ env })).toHaveLength(1);
+    expect(
+      faultsOf({ env: { ROWLOCK_LISTEN: "127.0.0.1:0", ROWLOCK_METRICS_LISTEN: "127.0.0.1:0" } }),
+    ).toEqual([]);
+  });
+
+  test("lanes leave a connection over, where connections are what they need", () => {
+    const env = { ROWLOCK_LANES: "10" };
+    expect(faultsOf({ env })).toEqual([]);
+    expect(faultsOf({ env: { ...env, ROWLOCK_DATABASE_URL: "mysql://db/rowlock" } })).toHaveLength(1);
+  });
+});
+
+describe("TLS files", () => {
+  test("are read and belong together", () => {
+    const config = configOf({
+      env: { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key", ROWLOCK_TLS_CLIENT_CA: "own.crt" },
+    });
+    expect(config.tls?.certificate).toContain("BEGIN CERTIFICATE");
+    expect(config.tls?.key).toContain("BEGIN");
+    expect(config.tls?.clientCa).toBe(config.tls?.certificate);
+  });
+
+  test("are refused where they do not", () => {
+    const faults = (env: Record<string, string>) => faultsOf({ env });
+    expect(faults({ ROWLOCK_TLS_CERT: "own.crt" })[0]).toContain("without ROWLOCK_TLS_KEY");
+    expect(faults({ ROWLOCK_TLS_KEY: "own.key" })[0]).toContain("without ROWLOCK_TLS_CERT");
+    expect(faults({ ROWLOCK_TLS_CLIENT_CA: "own.crt" })).toHaveLength(1);
+    expect(faults({ ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "other.key" })[0]).toContain(
+      "is not the key of",
+    );
+    expect(faults({ ROWLOCK_TLS_CERT: "junk", ROWLOCK_TLS_KEY: "/no/such" })).toEqual([
+      expect.stringContaining("ENOENT"),
+      expect.stringContaining("ROWLOCK_TLS_CERT does not hold a certificate"),
+    ]);
+  });
+});
+
+describe("the description of all settings", () => {
+  test("has each setting in a row of the table", () => {
+    const table = settingsTable();
+    for (const setting of describeSettings())
+      expect(table).toContain(`| \`${setting.name}\` | \`${setting.flag}\` |`);
+    const columns = table
+      .trimEnd()
+      .split("\n")
+      .map((row) => row.split("|").length);
+    expect(new Set(columns)).toEqual(new Set([7]));
+  });
+});
