@@ -2,20 +2,16 @@
 // Plain SQL for each dialect, because the column types are part of what is promised: names are bytes, numbers are
 // 64-bit, times are UTC microseconds.
 
-import type { Knex } from "knex";
+import type { MigrationTarget } from "./target.ts";
 
-export async function up(knex: Knex): Promise<void> {
-  const sqlite = knex.client.config.client !== "mysql2";
-  for (const statement of sqlite ? SQLITE : MYSQL) await knex.raw(statement);
+export async function up(target: MigrationTarget): Promise<void> {
+  for (const statement of target.dialect === "sqlite" ? SQLITE : MYSQL) await target.run(statement);
 }
 
-/** There is no way back from the first schema but to drop the tables, which an operator does by hand. */
-export async function down(): Promise<void> {
-  throw new Error("The first migration cannot be taken back: drop the rowlock_ tables by hand if that is meant.");
-}
-
+// There a statement that changes the schema commits by itself, so a migration that was cut off leaves a part of it
+// behind: each statement must do no harm where it has been done before.
 const MYSQL = [
-  `CREATE TABLE rowlock_lock (
+  `CREATE TABLE IF NOT EXISTS rowlock_lock (
      id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
      name VARBINARY(255) NOT NULL,
      limit_value INT UNSIGNED NULL,
@@ -34,7 +30,7 @@ const MYSQL = [
      UNIQUE KEY rowlock_lock_name (name),
      KEY rowlock_lock_idle (decided_at)
    ) ENGINE=InnoDB`,
-  `CREATE TABLE rowlock_claim (
+  `CREATE TABLE IF NOT EXISTS rowlock_claim (
      lock_id BIGINT UNSIGNED NOT NULL,
      ticket_number BIGINT UNSIGNED NOT NULL,
      secret VARBINARY(22) NOT NULL,
@@ -60,13 +56,13 @@ const MYSQL = [
      KEY rowlock_claim_queue (lock_id, state, ticket_number),
      KEY rowlock_claim_due (state, deadline)
    ) ENGINE=InnoDB`,
-  `CREATE TABLE rowlock_limit_rule (
+  `CREATE TABLE IF NOT EXISTS rowlock_limit_rule (
      prefix VARBINARY(255) NOT NULL PRIMARY KEY,
      limit_value INT UNSIGNED NULL,
      version BIGINT UNSIGNED NOT NULL,
      reason VARBINARY(255) NOT NULL
    ) ENGINE=InnoDB`,
-  `CREATE TABLE rowlock_replica (
+  `CREATE TABLE IF NOT EXISTS rowlock_replica (
      id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
      address VARBINARY(255) NOT NULL,
      version VARBINARY(64) NOT NULL,
@@ -74,13 +70,13 @@ const MYSQL = [
      deadline BIGINT NOT NULL,
      KEY rowlock_replica_deadline (deadline)
    ) ENGINE=InnoDB`,
-  `CREATE TABLE rowlock_meta (
+  `CREATE TABLE IF NOT EXISTS rowlock_meta (
      id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
      rules_revision BIGINT UNSIGNED NOT NULL,
      token_floor BIGINT UNSIGNED NOT NULL,
      server_identity VARBINARY(255) NULL
    ) ENGINE=InnoDB`,
-  "INSERT INTO rowlock_meta (id, rules_revision, token_floor) VALUES (1, 0, 0)",
+  "INSERT IGNORE INTO rowlock_meta (id, rules_revision, token_floor) VALUES (1, 0, 0)",
 ];
 
 // SQLite's INTEGER holds all of them; AUTOINCREMENT keeps ids of deleted guard rows from being given again. Ids and

@@ -1,5 +1,15 @@
-// All migrations, in order. Listed by hand, so that they load the same way from source and from a build.
+// All migrations, in order. Listed by hand, so that they load the same way from source and from a build. There is no
+// way back in code: an operator who wants one restores a backup.
 
 import * as locksAndClaims from "./0001-locks-and-claims.ts";
+import type { MigrationTarget } from "./target.ts";
 
-export const migrations = [{ name: "0001-locks-and-claims", ...locksAndClaims }] as const;
+export type { MigrationTarget } from "./target.ts";
+
+export interface Migration {
+  /** What the database remembers. Never changes once it has been released. */
+  readonly name: string;
+  up(target: MigrationTarget): Promise<void>;
+}
+
+export const migrations: readonly Migration[] = [{ name: "0001-locks-and-claims", up: locksAndClaims.up }];

@@ -39,9 +39,10 @@ export const QUEUE_HEAD_MAX = 256;
 export const DUE_MAX = 256;
 /** Holders that one ForceRelease of a name ends. */
 export const FORCE_RELEASE_MAX = 1_000;
-/** Holders and waiters that GetLock, ListLocks and a refusal show of a lock. */
+/** Holders and waiters that GetLock, ListLocks and a refusal (holders only) show of a lock. */
 export const SHOWN_BY_GET_MAX = 100;
 export const SHOWN_BY_LIST_MAX = 10;
+export const SHOWN_BY_REFUSAL_MAX = 10;
 /** Locks of one page of ListLocks: the most, and when nothing is asked for. */
 export const PAGE_SIZE_MAX = 1_000;
 export const PAGE_SIZE_DEFAULT = 100;

@@ -5,16 +5,7 @@ import { acquire, returning } from "./acquire.ts";
 import { endDue, grantWaiters } from "./advance.ts";
 import type { Claim, ClaimRef } from "./claim.ts";
 import { sameSecret } from "./claim.ts";
-import type {
-  Attach,
-  Command,
-  Detach,
-  ForceRelease,
-  Outcome,
-  Release,
-  Renew,
-  SetLimit,
-} from "./command.ts";
+import type { Attach, Command, Detach, ForceRelease, Outcome, Release, Renew, SetLimit } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";

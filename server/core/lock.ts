@@ -62,3 +62,8 @@ function addHolder(lock: Lock, claim: Claim, sign: 1 | -1): void {
   else if (claim.mode === "shared") lock.sharedHolders += sign;
   else lock.exclusiveHolders += sign;
 }
+
+/** More is held than the limit allows, because it was lowered. Readers and a writer mind only a limit of 0. */
+export function isDraining(lock: Lock, limit: number): boolean {
+  return lock.heldPermits > limit || (limit === 0 && lock.holders > 0);
+}

@@ -7,7 +7,8 @@ import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 
 /** A request for a lock, before the engine gives it a secret and, where the caller chose none, a request id. */
-export interface Ask extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "maxWaitUs"> {
+export interface Ask
+  extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "maxWaitUs"> {
   /** The caller's; empty: the engine makes one. */
   readonly requestId: string;
   /** Whether it may take a place in the queue. */

@@ -150,12 +150,15 @@ export interface Store {
   beat(replica: ReplicaRow, keepForUs: number): Promise<void>;
   /** Takes the replica out of the register. */
   retire(replica: bigint): Promise<void>;
-  /** Revisions of guard rows, for the poll. Missing ones are left out. One statement. */
-  revisions(lockIds: readonly bigint[]): Promise<Map<bigint, bigint>>;
+  /**
+   * For the poll, in one statement: the revisions of these guard rows (missing ones are left out), and which of these
+   * locks have a held or waiting claim whose deadline has passed.
+   */
+  watch(lockIds: readonly bigint[]): Promise<{ revisions: Map<bigint, bigint>; due: bigint[] }>;
   /** Claims by key, as committed, with the clock at which they were read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
-  /** Locks with a held or waiting claim whose deadline has passed, the longest overdue first, among `lockIds` if given. */
-  dueLocks(max: number, lockIds?: readonly bigint[]): Promise<bigint[]>;
+  /** Locks with a held or waiting claim whose deadline has passed, among all locks, the longest overdue first. */
+  dueLocks(max: number): Promise<bigint[]>;
   /** Deletes ended claims whose retention has passed; how many. */
   purgeClaims(max: number): Promise<number>;
   /**

@@ -1,0 +1,46 @@
+// Repeating a transaction: what is worth repeating, how often, and what is told when it was in vain.
+
+import { StoreError } from "../storage/store.ts";
+import {
+  ATTEMPTS_MAX,
+  RETRY_PAUSE_MS,
+  RETRY_PAUSE_MS_MAX,
+  UNAVAILABLE_RETRY_AFTER_MS,
+} from "./engine-bounds.ts";
+import { Fault } from "./faults.ts";
+
+/**
+ * Runs `attempt` until it succeeds or is not worth repeating. `repeated` is true once an earlier attempt may have been
+ * committed. Throws a Fault for what the database cannot do; everything else (a bug) as it is.
+ */
+export async function withAttempts<Result>(
+  attempt: (repeated: boolean) => Promise<Result>,
+  onRetry: (cause: string) => void,
+): Promise<Result> {
+  let repeated = false;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt(repeated);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.kind === "unavailable" || tries >= ATTEMPTS_MAX) throw unavailable(error);
+      if (error.kind === "unknown_outcome") repeated = true;
+      onRetry(error.reason);
+      await pause(tries);
+    }
+  }
+}
+
+/** What callers are told when the database cannot do it. */
+export function unavailable(error: StoreError): Fault {
+  return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
+    retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
+    cause: error,
+  });
+}
+
+function pause(tries: number): Promise<void> {
+  const longestMs = Math.min(RETRY_PAUSE_MS * 2 ** (tries - 1), RETRY_PAUSE_MS_MAX);
+  // Full jitter: transactions that met in a deadlock must not meet again.
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * longestMs));
+}

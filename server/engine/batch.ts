@@ -1,0 +1,140 @@
+// One transaction's worth of commands: which rows to read for them, and their decisions. Belongs to one attempt; a
+// repeated transaction starts with a new one. Does no I/O.
+
+import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../core/bounds.ts";
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import { SERVER_MADE_PREFIX } from "../core/claim.ts";
+import type { Command, Event, Outcome } from "../core/command.ts";
+import { decide, settle } from "../core/decide.ts";
+import type { Draft, Rules } from "../core/draft.ts";
+import { openDraft } from "../core/draft.ts";
+import type { Lock } from "../core/lock.ts";
+import type { Changes, Loaded, LoadPlan } from "../storage/store.ts";
+import { AGAIN_ROUNDS_MAX } from "./engine-bounds.ts";
+
+/** The commands of a transaction, by lock, in order of arrival. */
+export type CommandsByLock = ReadonlyMap<bigint, readonly Command[]>;
+
+export interface Decided {
+  readonly nowUs: number;
+  readonly lockName: string;
+  /** One for each command of the lock, in the same order. */
+  readonly outcomes: readonly Outcome[];
+}
+
+export class Batch {
+  readonly #commands: CommandsByLock;
+  readonly #rules: Rules;
+  /** An earlier attempt may have been committed: commands must recognise their own work. */
+  readonly #repeated: boolean;
+  readonly #byRequestId = new Map<string, Claim>();
+  #round = 0;
+
+  /** Results by lock; a lock whose guard row is gone has none. */
+  readonly decided = new Map<bigint, Decided>();
+  /** What happened, in order, with the name of the lock. */
+  readonly events: { readonly event: Event; readonly lockName: string; readonly nowUs: number }[] = [];
+  /** Guard rows as written, and the revision that each had before. */
+  readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
+  /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
+  readonly leftOver: bigint[] = [];
+
+  constructor(commands: CommandsByLock, rules: Rules, repeated: boolean) {
+    this.#commands = commands;
+    this.#rules = rules;
+    this.#repeated = repeated;
+  }
+
+  plan(likelyQueue: (lockId: bigint) => boolean): LoadPlan {
+    const claims: ClaimKey[] = [];
+    const requestIds: string[] = [];
+    const holdersOf: bigint[] = [];
+    for (const [lockId, commands] of this.#commands) {
+      for (const command of commands) {
+        if (command.verb === "acquire") {
+          if (this.#repeated || !command.requestId.startsWith(SERVER_MADE_PREFIX)) {
+            requestIds.push(command.requestId);
+          }
+        } else if (command.verb === "force_release") {
+          if (command.ticketNumber === null) holdersOf.push(lockId);
+          else claims.push({ lockId, ticketNumber: command.ticketNumber });
+        } else if ("ref" in command) claims.push(command.ref);
+      }
+    }
+    const locks = [...this.#commands]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([id, commands]) => ({
+        id,
+        heads: Math.min(commands.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX),
+        likelyQueue: likelyQueue(id),
+      }));
+    return { locks, claims, requestIds, holdersOf };
+  }
+
+  /** Decides what was read: all commands in the first round, then only what was left unfinished. */
+  decide(loaded: Loaded): Changes {
+    this.#round += 1;
+    const drafts = this.#openDrafts(loaded);
+    for (const draft of drafts) {
+      settle(draft);
+      if (this.#round === 1) this.#decideCommands(draft);
+    }
+    return this.#close(drafts);
+  }
+
+  #openDrafts(loaded: Loaded): Draft[] {
+    const claimsOf = new Map<bigint, Claim[]>();
+    for (const claim of loaded.claims) {
+      const claims = claimsOf.get(claim.lockId);
+      if (claims) claims.push(claim);
+      else claimsOf.set(claim.lockId, [claim]);
+      if (this.#round === 1) this.#byRequestId.set(claim.requestId, claim);
+    }
+    return [...loaded.locks.values()].map((lock) => {
+      const queue = loaded.queues.get(lock.id) ?? { head: [], complete: true };
+      const claims = claimsOf.get(lock.id) ?? [];
+      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, loaded.nowUs);
+    });
+  }
+
+  #decideCommands(draft: Draft): void {
+    const outcomes = (this.#commands.get(draft.lock.id) ?? []).map((command) => {
+      if (command.verb !== "acquire") return decide(draft, this.#marked(command));
+      const outcome = decide(draft, command, this.#byRequestId.get(command.requestId));
+      // A second Acquire with the same id in the same batch has to find the first.
+      if (outcome.kind === "held" || outcome.kind === "waiting") {
+        const claim = draft.claims.get(outcome.claim.ticketNumber);
+        if (claim) this.#byRequestId.set(command.requestId, claim);
+      }
+      return outcome;
+    });
+    this.decided.set(draft.lock.id, { nowUs: draft.nowUs, lockName: draft.lock.name, outcomes });
+  }
+
+  #marked(command: Command): Command {
+    const knowsRepetition = command.verb === "release" || command.verb === "set_limit";
+    return this.#repeated && knowsRepetition ? { ...command, repeated: true } : command;
+  }
+
+  #close(drafts: readonly Draft[]): Changes {
+    const locks: Lock[] = [];
+    const added: Claim[] = [];
+    const changed: Claim[] = [];
+    const again: bigint[] = [];
+    for (const draft of drafts) {
+      const revisionBefore = this.locks.get(draft.lock.id)?.revisionBefore ?? draft.lock.revision;
+      draft.lock.revision += 1n;
+      locks.push(draft.lock);
+      this.locks.set(draft.lock.id, { lock: draft.lock, revisionBefore });
+      added.push(...draft.added);
+      changed.push(...draft.changed);
+      for (const event of draft.events) {
+        this.events.push({ event, lockName: draft.lock.name, nowUs: draft.nowUs });
+      }
+      if (!draft.unfinished) continue;
+      if (this.#round < AGAIN_ROUNDS_MAX) again.push(draft.lock.id);
+      else this.leftOver.push(draft.lock.id);
+    }
+    return { locks, added, changed, again };
+  }
+}

@@ -1,0 +1,46 @@
+// The bounds of the engine's own work, each with its reason. What clients can rely on is in core/bounds.ts.
+
+/** Commands and locks of one transaction: row locks are held for some milliseconds at the most. */
+export const BATCH_COMMANDS_MAX = 256;
+export const BATCH_LOCKS_MAX = 128;
+
+/** Rounds of reading on in one transaction: about 2,000 grants; the rest follows in the next transaction. */
+export const AGAIN_ROUNDS_MAX = 8;
+
+/** Tries of one transaction, and the pause before the second one, which doubles from then on. */
+export const ATTEMPTS_MAX = 7;
+export const RETRY_PAUSE_MS = 4;
+export const RETRY_PAUSE_MS_MAX = 250;
+/** When a client may try again after the database was away. */
+export const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
+/** When a client may try again after a bound was reached. */
+export const OVERLOADED_RETRY_AFTER_MS = 250;
+
+/** Names whose ids are remembered: 200 bytes each or so. */
+export const LOCK_IDS_MAX = 50_000;
+/** Names resolved in one go. */
+export const RESOLVE_NAMES_MAX = 200;
+/** How often a command is sent after a guard row that was cleaned away between its look-up and its decision. */
+export const STALE_ID_TRIES_MAX = 5;
+
+/** Waiters of one replica that are heartbeaten by one statement. */
+export const HEARTBEAT_KEYS_MAX = 1_000;
+/** Heartbeats in one grace period: one or two may fail and the place is still kept. */
+export const HEARTBEATS_PER_GRACE = 4;
+/** Locks of one poll statement. */
+export const POLL_LOCKS_MAX = 1_000;
+/** A queue's places are read for its waiters no more often than this. */
+export const PLACES_PACE_MS = 100;
+
+/** Locks that one sweep brings up to date at a time, and how many times it goes on while there are more. */
+export const SWEEP_LOCKS_MAX = 256;
+export const SWEEP_ROUNDS_MAX = 20;
+export const SWEEP_INTERVAL_MS = 1_000;
+/** Rows that one statement deletes, and how many statements a purge makes at the most. */
+export const PURGE_ROWS_MAX = 1_000;
+export const PURGE_ROUNDS_MAX = 50;
+export const PURGE_INTERVAL_MS = 5_000;
+
+/** How often a replica says that it is there, and how long that counts. */
+export const BEAT_INTERVAL_MS = 5_000;
+export const BEAT_KEEP_US = 20_000_000;

@@ -1,0 +1,87 @@
+// The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
+// the deletion of what has been remembered long enough, and the replica's own entry in the register.
+
+import type { ClaimKey } from "../core/claim.ts";
+import type { Rules } from "../core/draft.ts";
+import type { ReplicaRow, Store } from "../storage/store.ts";
+import { Loop } from "../wakeup/loop.ts";
+import * as bounds from "./engine-bounds.ts";
+import type { Waiters } from "./waiters.ts";
+
+export interface UpkeepOptions {
+  readonly store: Store;
+  readonly waiters: Waiters;
+  readonly rules: Rules;
+  readonly replica: ReplicaRow;
+  /** Idle time after which the row of a lock is deleted. */
+  readonly idleLockUs: number;
+  readonly advance: (lockId: bigint) => Promise<void>;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  readonly #loops: readonly Loop[];
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+    const heartbeatMs = options.rules.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
+    this.#loops = [
+      this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
+      this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
+      this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
+      this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.beat()),
+    ];
+  }
+
+  async start(): Promise<void> {
+    await this.beat();
+    for (const loop of this.#loops) loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+
+  /** Says that this replica is there; proves that the database can be written. */
+  beat(): Promise<void> {
+    return this.#options.store.beat(this.#options.replica, bounds.BEAT_KEEP_US);
+  }
+
+  async #heartbeat(): Promise<void> {
+    const { store, waiters, rules } = this.#options;
+    const keys: ClaimKey[] = [...waiters.keys()];
+    for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
+      await store.heartbeat(
+        rules.replica,
+        keys.slice(at, at + bounds.HEARTBEAT_KEYS_MAX),
+        rules.attachedForUs,
+      );
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, advance } = this.#options;
+    for (let round = 0; round < bounds.SWEEP_ROUNDS_MAX; round++) {
+      const due = await store.dueLocks(bounds.SWEEP_LOCKS_MAX);
+      await Promise.all(due.map(advance));
+      if (due.length < bounds.SWEEP_LOCKS_MAX) return;
+    }
+  }
+
+  async #purge(): Promise<void> {
+    const { store, idleLockUs } = this.#options;
+    await inRounds(() => store.purgeClaims(bounds.PURGE_ROWS_MAX));
+    await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
+  }
+
+  #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
+    return new Loop({ name, intervalMs, jitter, run, onFailure: this.#options.onFailure });
+  }
+}
+
+async function inRounds(purge: () => Promise<number>): Promise<void> {
+  for (let round = 0; round < bounds.PURGE_ROUNDS_MAX; round++) {
+    if ((await purge()) < bounds.PURGE_ROWS_MAX) return;
+  }
+}

@@ -1,0 +1,101 @@
+// Who follows which claim on this replica: open streams and blocked calls. Holds nothing that matters: what is lost
+// with the process, clients get back by their ticket or request ids.
+
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Waiter } from "./lock-engine.ts";
+
+interface FollowedClaim {
+  /** As it was when it was first followed. */
+  readonly claim: Claim;
+  readonly waiters: Set<Waiter>;
+}
+
+interface FollowedLock {
+  readonly claims: Map<bigint, FollowedClaim>;
+  /** The guard row's revision up to which this replica has seen everything. */
+  seenRevision: bigint;
+}
+
+export class Waiters {
+  readonly #locks = new Map<bigint, FollowedLock>();
+  #count = 0;
+
+  /** Claims that are followed. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `revision`: of the guard row, when the claim was seen waiting. */
+  add(claim: Claim, waiter: Waiter, revision: bigint): void {
+    let lock = this.#locks.get(claim.lockId);
+    if (!lock) {
+      lock = { claims: new Map(), seenRevision: revision };
+      this.#locks.set(claim.lockId, lock);
+    }
+    let followed = lock.claims.get(claim.ticketNumber);
+    if (!followed) {
+      followed = { claim, waiters: new Set() };
+      lock.claims.set(claim.ticketNumber, followed);
+      this.#count += 1;
+    }
+    followed.waiters.add(waiter);
+  }
+
+  /** Whether it was followed, and nobody else here follows the claim. */
+  remove(key: ClaimKey, waiter: Waiter): boolean {
+    const followed = this.#locks.get(key.lockId)?.claims.get(key.ticketNumber);
+    if (!followed?.waiters.delete(waiter) || followed.waiters.size > 0) return false;
+    this.#forget(key);
+    return true;
+  }
+
+  /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
+  settle(claim: Claim, nowUs: number): void {
+    const followed = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
+    if (!followed) return;
+    this.#forget(claim);
+    for (const waiter of followed.waiters) waiter.settled(claim, nowUs);
+  }
+
+  follows(lockId: bigint): boolean {
+    return this.#locks.has(lockId);
+  }
+
+  /** Those who follow claims of a lock. */
+  *of(lockId: bigint): Generator<{ readonly claim: Claim; readonly waiters: ReadonlySet<Waiter> }> {
+    yield* this.#locks.get(lockId)?.claims.values() ?? [];
+  }
+
+  lockIds(): bigint[] {
+    return [...this.#locks.keys()];
+  }
+
+  *keys(): Generator<ClaimKey> {
+    for (const lock of this.#locks.values()) for (const { claim } of lock.claims.values()) yield claim;
+  }
+
+  /** Whether somebody changed the lock since this replica last saw it. */
+  isStale(lockId: bigint, revision: bigint): boolean {
+    const lock = this.#locks.get(lockId);
+    return lock !== undefined && lock.seenRevision !== revision;
+  }
+
+  /** This replica itself made the revision: with it it has seen everything, unless others were in between. */
+  sawOwn(lockId: bigint, before: bigint, after: bigint): void {
+    const lock = this.#locks.get(lockId);
+    if (lock?.seenRevision === before) lock.seenRevision = after;
+  }
+
+  /** Everything up to the revision was read. */
+  saw(lockId: bigint, revision: bigint): void {
+    const lock = this.#locks.get(lockId);
+    if (lock) lock.seenRevision = revision;
+  }
+
+  #forget(key: ClaimKey): void {
+    const lock = this.#locks.get(key.lockId);
+    if (!lock?.claims.delete(key.ticketNumber)) return;
+    this.#count -= 1;
+    if (lock.claims.size === 0) this.#locks.delete(key.lockId);
+  }
+}

@@ -1,0 +1,76 @@
+// Looks into the database on behalf of the waiters of this replica: what other replicas granted or ended, which queues
+// moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
+
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Store } from "../storage/store.ts";
+import { POLL_LOCKS_MAX } from "./engine-bounds.ts";
+import type { Places } from "./places.ts";
+import type { Waiters } from "./waiters.ts";
+
+export interface WatchOptions {
+  readonly store: Pick<Store, "watch" | "claims">;
+  readonly waiters: Waiters;
+  readonly places: Places;
+  /** Ends what is due at a lock and grants what fits. */
+  readonly advance: (lockId: bigint) => Promise<void>;
+  /** Turns a provisional lease into a whole one, now that its waiter is about to learn of it. */
+  readonly confirm: (claim: Claim) => Promise<{ claim: Claim; nowUs: number } | null>;
+}
+
+export class Watch {
+  readonly #options: WatchOptions;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the given locks, or at all that have waiters here. */
+  async look(lockIds?: readonly bigint[]): Promise<void> {
+    const { waiters } = this.#options;
+    const followed = lockIds ? lockIds.filter((id) => waiters.follows(id)) : waiters.lockIds();
+    for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
+      await this.#lookAt(followed.slice(at, at + POLL_LOCKS_MAX));
+    }
+  }
+
+  async #lookAt(lockIds: readonly bigint[]): Promise<void> {
+    const { store, waiters, places, advance } = this.#options;
+    const { revisions, due } = await store.watch(lockIds);
+    // A guard row that is gone took its claims along; reading them settles their waiters.
+    const stale = lockIds.filter((id) => waiters.isStale(id, revisions.get(id) ?? -1n));
+    await this.#readClaims(stale);
+    for (const lockId of stale) {
+      waiters.saw(lockId, revisions.get(lockId) ?? -1n);
+      places.changed(lockId);
+    }
+    await Promise.all(due.map(advance));
+  }
+
+  async #readClaims(lockIds: readonly bigint[]): Promise<void> {
+    const { store, waiters } = this.#options;
+    const followed = lockIds.flatMap((id) => [...waiters.of(id)].map(({ claim }) => claim));
+    for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
+      const part = followed.slice(at, at + POLL_LOCKS_MAX);
+      const { nowUs, claims } = await store.claims(part);
+      const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]));
+      await Promise.all(
+        part.map((claim) => this.#settle(byKey.get(keyOf(claim)) ?? gone(claim, nowUs), nowUs)),
+      );
+    }
+  }
+
+  async #settle(claim: Claim, nowUs: number): Promise<void> {
+    if (claim.state === "waiting") return;
+    const confirmed = claim.provisional ? await this.#options.confirm(claim) : { claim, nowUs };
+    if (confirmed) this.#options.waiters.settle(confirmed.claim, confirmed.nowUs);
+  }
+}
+
+function keyOf(key: ClaimKey): string {
+  return `${key.lockId}.${key.ticketNumber}`;
+}
+
+/** A row that was deleted had ended, longer ago than the retention time: this replica was cut off for that long. */
+function gone(claim: Claim, nowUs: number): Claim {
+  return { ...claim, state: "ended", endReason: "lapsed", endedAtUs: nowUs };
+}

@@ -1,0 +1,69 @@
+// One contract for every background loop: started once, stopped as often as one likes, awaited on shutdown. A run that
+// fails is reported and the loop goes on; runs never overlap.
+
+export interface LoopOptions {
+  readonly name: string;
+  /** From the end of one run to the start of the next. */
+  readonly intervalMs: number;
+  /** Share of the interval by which it varies, so that replicas do not march in step. */
+  readonly jitter: number;
+  readonly run: () => Promise<void>;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class Loop {
+  readonly #options: LoopOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #runAgain = false;
+  #stopped = true;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    this.#schedule();
+  }
+
+  /** Resolves when the run under way, if any, has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Runs now instead of at the end of the interval; once more if a run is under way. */
+  kick(): void {
+    if (this.#stopped) return;
+    if (this.#running) this.#runAgain = true;
+    else this.#start();
+  }
+
+  #schedule(): void {
+    const { intervalMs, jitter } = this.#options;
+    const delayMs = intervalMs * (1 + jitter * (Math.random() * 2 - 1));
+    this.#timer = setTimeout(() => this.#start(), delayMs);
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#runAgain = false;
+    this.#running = this.#runOnce().finally(() => {
+      this.#running = undefined;
+      if (this.#stopped) return;
+      if (this.#runAgain) this.#start();
+      else this.#schedule();
+    });
+  }
+
+  async #runOnce(): Promise<void> {
+    try {
+      await this.#options.run();
+    } catch (error) {
+      this.#options.onFailure(this.#options.name, error);
+    }
+  }
+}
