@@ -4,9 +4,10 @@ import type { Claim } from "./claim.ts";
 import type { Lock } from "./lock.ts";
 
 type Asked = Pick<Claim, "mode" | "permits">;
+type Held = Pick<Lock, "heldPermits" | "sharedHolders" | "exclusiveHolders" | "holders">;
 
 /** Whether the request fits beside the present holders. A limit of 0 pauses every mode. */
-export function fits(lock: Lock, limit: number, asked: Asked): boolean {
+export function fits(lock: Held, limit: number, asked: Asked): boolean {
   if (limit === 0 || lock.exclusiveHolders > 0) return false;
   switch (asked.mode) {
     case "exclusive":

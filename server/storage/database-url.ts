@@ -38,8 +38,9 @@ export function describeDatabaseUrl(url: DatabaseUrl): string {
 function sqliteUrl(rest: string): DatabaseUrl {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw refused("it names no file");
-  // SQLite would read a name that begins with a colon as one of its special ones.
-  if (path.startsWith(":") && path !== IN_MEMORY) throw refused(`"${path}" is not a file name`);
+  // SQLite would read more into such a name than a path.
+  if ((path.startsWith(":") && path !== IN_MEMORY) || path.startsWith("file:"))
+    throw refused(`"${path}" is not a file name`);
   if (path.includes("\0")) throw refused("the file name has a NUL in it");
   return { dialect: "sqlite", path };
 }
@@ -51,7 +52,8 @@ function mysqlUrl(url: string): DatabaseUrl {
   const database = decoded(parsed.pathname.slice(1));
   if (parsed.hostname === "") throw refused("it names no host");
   if (parsed.username === "") throw refused("it names no user");
-  if (database === "" || database.includes("/")) throw refused("it does not name one database after the host");
+  if (database === "" || database.includes("/"))
+    throw refused("it does not name one database after the host");
   if (parsed.search !== "" || parsed.hash !== "") throw refused("nothing may follow the database's name");
   return {
     dialect: "mysql",

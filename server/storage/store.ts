@@ -162,8 +162,8 @@ export interface Store {
   /** Deletes ended claims whose retention has passed; how many. */
   purgeClaims(max: number): Promise<number>;
   /**
-   * Deletes guard rows of locks without any claim and without a limit of their own, that were last decided about more
-   * than `idleUs` ago, after raising the token floor above theirs. How many.
+   * Deletes guard rows of locks without any claim and whose limit was never set (else its version would fall), that
+   * were last decided about more than `idleUs` ago, after raising the token floor to theirs. How many.
    */
   purgeLocks(idleUs: number, max: number): Promise<number>;
 

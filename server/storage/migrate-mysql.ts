@@ -1,0 +1,144 @@
+// Brings the schema in MySQL or MariaDB up to date through knex, whose lock row lets one of several servers that start
+// at once do it while the others wait. Only this file imports knex.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import knexOf, { type Knex } from "knex";
+import type { Migration } from "../../migrations/index.ts";
+import { migrations } from "../../migrations/index.ts";
+import type { MysqlAddress } from "./database-url.ts";
+import { StoreError } from "./store.ts";
+
+/** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
+const LOCK_WAIT_MS = 30_000;
+const LOCK_RETRY_MS = 250;
+const LOCK_LOG_EVERY_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+const TABLE = "rowlock_migration";
+const LOCK_TABLE = "rowlock_migration_lock";
+
+// As knex would make them, but safe for several servers that do so at once: it looks first and creates then, and its
+// lock would be two rows if two servers had made it.
+const MAKE_TABLES = [
+  `CREATE TABLE IF NOT EXISTS ${TABLE} (
+     id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+     name VARCHAR(255),
+     batch INT,
+     migration_time TIMESTAMP NULL
+   ) ENGINE=InnoDB`,
+  `CREATE TABLE IF NOT EXISTS ${LOCK_TABLE} (
+     \`index\` INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+     is_locked INT
+   ) ENGINE=InnoDB`,
+  `INSERT IGNORE INTO ${LOCK_TABLE} (\`index\`, is_locked) VALUES (1, 0)`,
+];
+
+/** Runs what is pending; the names of those that it ran, none if another server was first. */
+export async function migrateMysql(address: MysqlAddress, log: (message: string) => void): Promise<string[]> {
+  return withKnex(address, async (knex) => {
+    if (pendingAfter(await applied(knex)).length === 0) return [];
+    for (const statement of MAKE_TABLES) await knex.raw(statement);
+    return await runWhenUnlocked(knex, log);
+  });
+}
+
+/** Names of the migrations that the database has had, in order. Changes nothing. */
+export async function appliedToMysql(address: MysqlAddress): Promise<string[]> {
+  return withKnex(address, applied);
+}
+
+/** Takes away the lock that a migrator left behind that died. */
+export async function unlockMysql(address: MysqlAddress): Promise<void> {
+  await withKnex(address, async (knex) => {
+    if (await knex.schema.hasTable(LOCK_TABLE)) await knex(LOCK_TABLE).update({ is_locked: 0 });
+  });
+}
+
+async function runWhenUnlocked(knex: Knex, log: (message: string) => void): Promise<string[]> {
+  const startedMs = performance.now();
+  let loggedMs = startedMs - LOCK_LOG_EVERY_MS;
+  for (;;) {
+    try {
+      const [, names]: [number, string[]] = await knex.migrate.latest();
+      return names;
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== "MigrationLocked") throw error;
+      // The other one may have finished, and may have left its lock at the very end.
+      if (pendingAfter(await applied(knex)).length === 0) return [];
+      const waitedMs = performance.now() - startedMs;
+      if (waitedMs >= LOCK_WAIT_MS) throw locked(error);
+      if (performance.now() - loggedMs >= LOCK_LOG_EVERY_MS) {
+        loggedMs = performance.now();
+        log(
+          `Waiting for another server to finish migrating the database (${Math.round(waitedMs / 1000)} s so far).`,
+        );
+      }
+      await sleep(LOCK_RETRY_MS);
+    }
+  }
+}
+
+function locked(cause: Error): StoreError {
+  const message =
+    `The database is locked for a migration, and was so for ${LOCK_WAIT_MS / 1000} s. If no other server is ` +
+    "migrating it, one died while it did: run `rowlock migrate unlock`, then start again.";
+  return new StoreError("unavailable", "migration_locked", message, { cause });
+}
+
+async function applied(knex: Knex): Promise<string[]> {
+  if (!(await knex.schema.hasTable(TABLE))) return [];
+  const rows: { name: string }[] = await knex(TABLE).select("name").orderBy("id");
+  return rows.map(({ name }) => name);
+}
+
+function pendingAfter(names: readonly string[]): readonly Migration[] {
+  return migrations.filter(({ name }) => !names.includes(name));
+}
+
+async function withKnex<Answer>(
+  address: MysqlAddress,
+  use: (knex: Knex) => Promise<Answer>,
+): Promise<Answer> {
+  const { host, port, user, password, database } = address;
+  const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
+  const knex = knexOf({
+    client: "mysql2",
+    connection: { host, port, user, password, database, connectTimeout: CONNECT_TIMEOUT_MS },
+    pool: { min: 0, max: 2 },
+    acquireConnectionTimeout: CONNECT_TIMEOUT_MS + 1_000,
+    // What it would print, it also throws; and it would print SQL.
+    log: silent,
+    migrations: {
+      tableName: TABLE,
+      migrationSource: SOURCE,
+      // A newer server's migrations are not an error to migrate up: the caller is told of them.
+      disableMigrationsListValidation: true,
+    },
+  });
+  try {
+    return await use(knex);
+  } catch (error) {
+    throw connectionError(error, address);
+  } finally {
+    await knex.destroy();
+  }
+}
+
+const SOURCE: Knex.MigrationSource<Migration> = {
+  getMigrations: async () => [...migrations],
+  getMigrationName: ({ name }) => name,
+  getMigration: async (migration) => ({
+    up: (knex: Knex) =>
+      migration.up({ dialect: "mysql", run: async (statement) => void (await knex.raw(statement)) }),
+    down: async () => {
+      throw new Error("Migrations are not taken back.");
+    },
+  }),
+};
+
+function connectionError(error: unknown, { host, port }: MysqlAddress): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!/^(ECONN|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|PROTOCOL_)/.test(code)) return error;
+  const message = `The database server at ${host}:${port} cannot be reached (${code}).`;
+  return new StoreError("unavailable", "connection_lost", message, { cause: error });
+}

@@ -1,0 +1,22 @@
+// Opens the store that a database URL names. The only place that knows both kinds.
+
+import { parseDatabaseUrl } from "./database-url.ts";
+import { openSqliteStore } from "./sqlite.ts";
+import type { Store, StoreObserver } from "./store.ts";
+
+export interface OpenOptions {
+  readonly observer?: StoreObserver;
+}
+
+/**
+ * Opens the store at `url`: `mysql://user:password@host:port/database`, `sqlite:path` or `sqlite::memory:`. The schema
+ * must be up to date. Throws an Error that says what is accepted for a URL that cannot be read, and a StoreError for a
+ * database that cannot be used; no message holds the password.
+ */
+export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
+  const target = parseDatabaseUrl(url);
+  if (target.dialect === "sqlite") return await openSqliteStore({ path: target.path, ...options });
+  // The driver takes a while to load, which a server on SQLite need not wait for.
+  const { openMysqlStore } = await import("./mysql.ts");
+  return await openMysqlStore({ ...target, ...options });
+}

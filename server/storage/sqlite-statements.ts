@@ -1,0 +1,131 @@
+// Every statement of the SQLite store, by the name that is its metric label, and the way each is run: prepared once,
+// timed each time. Lists are JSON arrays of integers, so that one prepared statement serves every length.
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import {
+  BUSY_LOCKS,
+  CLAIM_CHANGING_COLUMNS,
+  CLAIM_COLUMNS,
+  CLAIM_FIXED_COLUMNS,
+  IDLE_LOCK_CONDITION,
+  LOCK_COLUMNS,
+} from "./shared-sql.ts";
+import type { Row } from "./sqlite-rows.ts";
+import type { StoreObserver } from "./store.ts";
+
+const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
+const CLAIM = CLAIM_COLUMNS.join(", ");
+const INSERTED_CLAIM = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS];
+const WRITTEN_LOCK = [...LOCK_COLUMNS.slice(2), "decided_at"];
+/** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
+const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
+
+const SQL = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
+  rollback: "ROLLBACK",
+
+  lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
+  add_lock: `INSERT INTO rowlock_lock (name, last_token, decided_at)
+    SELECT ?, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
+  lock: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.id = ?`,
+  locks_under_prefix: `SELECT ${LOCK} FROM rowlock_lock l
+    WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ?`,
+  write_lock: `UPDATE rowlock_lock SET ${WRITTEN_LOCK.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+
+  rules_revision: "SELECT rules_revision FROM rowlock_meta WHERE id = 1",
+  rules: "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule ORDER BY prefix",
+  write_rule: `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
+    ON CONFLICT (prefix) DO UPDATE
+    SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason`,
+  raise_rules_revision: "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1",
+
+  claim: `SELECT ${CLAIM} FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ?`,
+  claim_by_request: `SELECT ${CLAIM} FROM rowlock_claim WHERE request_id = ?`,
+  claims_in_state: `SELECT ${CLAIM} FROM rowlock_claim
+    WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`,
+  due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?)) LIMIT ?`,
+  add_claim: `INSERT INTO rowlock_claim (${INSERTED_CLAIM.join(", ")})
+    VALUES (${INSERTED_CLAIM.map(() => "?").join(", ")})`,
+  write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
+    WHERE lock_id = ? AND ticket_number = ?`,
+
+  heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?3, coalesce(wait_until, ?3))
+    WHERE lock_id = ?4 AND ticket_number = ?5 AND state = 1 AND deadline > ?2
+      AND (replica = ?1 OR replica IS NULL)`,
+  beat: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE
+    SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
+  forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
+  retire: "DELETE FROM rowlock_replica WHERE id = ?",
+
+  watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE}) AS due FROM rowlock_lock l
+    WHERE l.id IN (SELECT value FROM json_each(?))`,
+  due_locks: `SELECT lock_id, min(deadline) AS first FROM ${DUE} GROUP BY lock_id ORDER BY first LIMIT ?`,
+  purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
+    (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
+  idle_locks: `SELECT l.id, l.last_token FROM rowlock_lock l
+    WHERE l.decided_at < ? AND ${IDLE_LOCK_CONDITION} ORDER BY l.decided_at LIMIT ?`,
+  raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?) WHERE id = 1",
+  remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
+
+  queue:
+    "SELECT ticket_number, permits FROM rowlock_claim WHERE lock_id = ? AND state = 1 ORDER BY ticket_number",
+  list: `SELECT ${LOCK} FROM rowlock_lock l
+    WHERE l.name >= ? AND l.name < ? AND l.name > ? ORDER BY l.name LIMIT ?`,
+  list_busy: `SELECT ${LOCK} FROM rowlock_lock l
+    WHERE l.name >= ? AND l.name < ? AND l.name > ? AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ?`,
+  show: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
+  busy_locks: BUSY_LOCKS,
+} as const;
+
+export type StatementName = keyof typeof SQL;
+
+export class SqliteStatements {
+  readonly #database: DatabaseSync;
+  readonly #observer: StoreObserver | undefined;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync, observer: StoreObserver | undefined) {
+    this.#database = database;
+    this.#observer = observer;
+  }
+
+  all(name: StatementName, ...values: SQLInputValue[]): Row[] {
+    return this.#timed(name, SQL[name], (statement) => statement.all(...values));
+  }
+
+  get(name: StatementName, ...values: SQLInputValue[]): Row | undefined {
+    return this.#timed(name, SQL[name], (statement) => statement.get(...values));
+  }
+
+  /** How many rows were changed. */
+  run(name: StatementName, ...values: SQLInputValue[]): number {
+    return this.#timed(name, SQL[name], (statement) => Number(statement.run(...values).changes));
+  }
+
+  /** A statement that is not among the store's own. */
+  read(name: string, sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#timed(name, sql, (statement) => statement.all(...values));
+  }
+
+  #timed<Answer>(name: string, sql: string, run: (statement: StatementSync) => Answer): Answer {
+    let statement = this.#prepared.get(sql);
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      this.#prepared.set(sql, statement);
+    }
+    if (!this.#observer) return run(statement);
+    const startedMs = performance.now();
+    try {
+      return run(statement);
+    } finally {
+      this.#observer.statement(name, (performance.now() - startedMs) / 1000);
+    }
+  }
+}
+
+/** Integers as the JSON array that the statements with lists take. */
+export function listOf(ids: Iterable<bigint>): string {
+  return `[${[...ids].join(",")}]`;
+}

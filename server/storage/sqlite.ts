@@ -1,0 +1,287 @@
+// The store in an embedded SQLite file, for a single server. Owns the handle, the transactions and the mapping of
+// errors; what a transaction reads and writes is in sqlite-transaction.ts, what is read for display in sqlite-reads.ts.
+//
+// SQLite answers synchronously, so each method runs from its first statement to its last without a pause, and nothing
+// else of this process comes in between: transactions are serial by nature, and reads of several statements are
+// consistent.
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { LimitRule } from "../core/limit.ts";
+import { IN_MEMORY } from "./database-url.ts";
+import { checkRows } from "./invariants.ts";
+import { migrateSqlite } from "./migrate-sqlite.ts";
+import { sqliteError } from "./sqlite-errors.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
+import { SqliteReads } from "./sqlite-reads.ts";
+import { bytesOf, claimOf, limitRuleOf } from "./sqlite-rows.ts";
+import { listOf, SqliteStatements } from "./sqlite-statements.ts";
+import { furtherPlan, load, save } from "./sqlite-transaction.ts";
+import type {
+  BusyLock,
+  DecideRows,
+  Finding,
+  LoadPlan,
+  LockView,
+  PoolState,
+  QueuePlace,
+  ReplicaRow,
+  Store,
+  StoreObserver,
+} from "./store.ts";
+import { StoreError } from "./store.ts";
+
+export interface SqliteOptions {
+  /** A file, or `:memory:` for one that ends with the store. */
+  readonly path: string;
+  /** The database's clock in microseconds since 1970. The system's, in milliseconds, if not given. */
+  readonly clock?: () => number;
+  readonly observer?: StoreObserver;
+}
+
+/** Opens the file for this process alone. Its schema must be up to date; only a database in memory makes its own. */
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  const database = openSqliteFile(options.path);
+  try {
+    if (options.path === IN_MEMORY) await migrateSqlite(database);
+    return new SqliteStore(database, options);
+  } catch (error) {
+    database.close();
+    throw sqliteError(error, options.path);
+  }
+}
+
+/** Takes over an open handle, whose schema is up to date. */
+export class SqliteStore implements Store {
+  readonly dialect = "sqlite";
+  readonly product: string;
+  readonly lanes = 1;
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #clock: () => number;
+  readonly #observer: StoreObserver | undefined;
+  readonly #statements: SqliteStatements;
+  readonly #reads: SqliteReads;
+  #rules: { readonly revision: unknown; readonly rules: readonly LimitRule[] } | null = null;
+  #closed = false;
+
+  constructor(database: DatabaseSync, options: SqliteOptions) {
+    this.#database = database;
+    this.#path = options.path;
+    this.#clock = options.clock ?? (() => Date.now() * 1000);
+    this.#observer = options.observer;
+    this.#statements = new SqliteStatements(database, options.observer);
+    this.#reads = new SqliteReads(this.#statements);
+    this.product = `SQLite ${database.prepare("SELECT sqlite_version() AS version").get()?.version}`;
+    this.#currentRules();
+    options.observer?.connection("opened");
+  }
+
+  async resolve(names: readonly string[]): Promise<Map<string, bigint>> {
+    return this.#guarded(() => {
+      const found = this.#reads.find(names);
+      const unknown = new Set(names.filter((name) => !found.has(name)));
+      if (unknown.size === 0) return found;
+      this.#inTransaction(() => {
+        for (const name of unknown) {
+          const row = this.#statements.get("add_lock", bytesOf(name), this.#clock());
+          found.set(name, row?.id as bigint);
+        }
+      });
+      return found;
+    });
+  }
+
+  async find(names: readonly string[]): Promise<Map<string, bigint>> {
+    return this.#guarded(() => this.#reads.find(names));
+  }
+
+  async transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+    this.#guarded(() => {
+      const startedMs = performance.now();
+      let outcome: "committed" | "rolled_back" = "rolled_back";
+      try {
+        this.#inTransaction(() => this.#decideAll(plan, decide));
+        outcome = "committed";
+      } finally {
+        // There is no network between the server and its file, hence no round trips.
+        this.#observer?.transaction((performance.now() - startedMs) / 1000, 0, outcome);
+      }
+    });
+  }
+
+  async heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
+    this.#guarded(() =>
+      this.#inTransaction(() => {
+        const nowUs = this.#clock();
+        for (const { lockId, ticketNumber } of keys) {
+          this.#statements.run("heartbeat", replica, nowUs, nowUs + keepForUs, lockId, ticketNumber);
+        }
+      }),
+    );
+  }
+
+  async beat(replica: ReplicaRow, keepForUs: number): Promise<void> {
+    const { id, address, version } = replica;
+    this.#guarded(() =>
+      this.#inTransaction(() => {
+        const nowUs = this.#clock();
+        this.#statements.run("beat", id, bytesOf(address), bytesOf(version), nowUs, nowUs + keepForUs);
+        this.#statements.run("forget_replicas", nowUs);
+      }),
+    );
+  }
+
+  async retire(replica: bigint): Promise<void> {
+    this.#guarded(() => this.#statements.run("retire", replica));
+  }
+
+  async watch(lockIds: readonly bigint[]): Promise<{ revisions: Map<bigint, bigint>; due: bigint[] }> {
+    return this.#guarded(() => {
+      const rows = this.#statements.all("watch", this.#clock(), listOf(lockIds));
+      return {
+        revisions: new Map(rows.map((row) => [row.id as bigint, row.revision as bigint])),
+        due: rows.filter((row) => row.due === 1n).map((row) => row.id as bigint),
+      };
+    });
+  }
+
+  async claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }> {
+    return this.#guarded(() => {
+      const rows = keys.map((key) => this.#statements.get("claim", key.lockId, key.ticketNumber));
+      return { nowUs: this.#clock(), claims: rows.filter((row) => row !== undefined).map(claimOf) };
+    });
+  }
+
+  async dueLocks(max: number): Promise<bigint[]> {
+    return this.#guarded(() =>
+      this.#statements.all("due_locks", this.#clock(), max).map((row) => row.lock_id as bigint),
+    );
+  }
+
+  async purgeClaims(max: number): Promise<number> {
+    return this.#guarded(() => this.#statements.run("purge_claims", this.#clock(), max));
+  }
+
+  async purgeLocks(idleUs: number, max: number): Promise<number> {
+    return this.#guarded(() =>
+      this.#inTransaction(() => {
+        const idle = this.#statements.all("idle_locks", this.#clock() - idleUs, max);
+        for (const row of idle) {
+          this.#statements.run("raise_token_floor", row.last_token as bigint);
+          this.#statements.run("remove_lock", row.id as bigint);
+        }
+        return idle.length;
+      }),
+    );
+  }
+
+  async queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }> {
+    return this.#guarded(() => ({ nowUs: this.#clock(), places: this.#reads.queue(lockId) }));
+  }
+
+  async holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }> {
+    return this.#guarded(() => ({ nowUs: this.#clock(), claims: this.#reads.holders(lockId, max) }));
+  }
+
+  async list(query: Parameters<Store["list"]>[0]): Promise<LockView[]> {
+    return this.#guarded(() => this.#reads.list(query));
+  }
+
+  async show(name: string, shown: number): Promise<LockView | null> {
+    return this.#guarded(() => this.#reads.show(name, shown));
+  }
+
+  async limitRules(): Promise<readonly LimitRule[]> {
+    return this.#guarded(() => this.#currentRules());
+  }
+
+  async busyLocks(max: number): Promise<BusyLock[]> {
+    return this.#guarded(() => this.#reads.busyLocks(max));
+  }
+
+  async checkInvariants(max: number): Promise<Finding[]> {
+    return this.#guarded(() => {
+      const run = checkRows(this.#clock(), max);
+      let step = run.next();
+      while (!step.done) {
+        const { name, sql, values } = step.value;
+        step = run.next(this.#statements.read(name, sql, ...values));
+      }
+      return step.value;
+    });
+  }
+
+  async checkDurability(): Promise<Finding[]> {
+    if (this.#path !== IN_MEMORY) return [];
+    const message = "The database is in memory: everything in it is lost when the server ends.";
+    return [{ severity: "warning", check: "durability", message }];
+  }
+
+  pool(): PoolState {
+    const open = this.#closed ? 0 : 1;
+    return { open, idle: open, waiting: 0 };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#database.close();
+    this.#observer?.connection("closed");
+  }
+
+  #decideAll(first: LoadPlan, decide: DecideRows): void {
+    const nowUs = this.#clock();
+    let plan: LoadPlan | null = first;
+    while (plan) {
+      const changes = decide(load(this.#statements, plan, nowUs, this.#currentRules()));
+      save(this.#statements, changes, nowUs);
+      plan = changes.again.length > 0 ? furtherPlan(changes.again) : null;
+    }
+  }
+
+  #currentRules(): readonly LimitRule[] {
+    const revision = this.#statements.get("rules_revision")?.rules_revision;
+    if (this.#rules?.revision !== revision) {
+      this.#rules = { revision, rules: this.#statements.all("rules").map(limitRuleOf) };
+    }
+    return this.#rules?.rules ?? [];
+  }
+
+  /** Runs one method of the store: refuses when closed, and turns SQLite's errors into StoreErrors. */
+  #guarded<Answer>(run: () => Answer): Answer {
+    if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
+    try {
+      return run();
+    } catch (error) {
+      throw sqliteError(error, this.#path);
+    }
+  }
+
+  #inTransaction<Answer>(run: () => Answer): Answer {
+    this.#statements.run("begin");
+    try {
+      const answer = run();
+      this.#commit();
+      return answer;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  #commit(): void {
+    try {
+      this.#statements.run("commit");
+    } catch (error) {
+      throw sqliteError(error, this.#path, true);
+    }
+  }
+
+  #rollBack(): void {
+    // Rules read in a transaction that is taken back may come again under the same revision with other words.
+    this.#rules = null;
+    // Some errors end the transaction by themselves.
+    if (this.#database.isTransaction) this.#statements.run("rollback");
+  }
+}
