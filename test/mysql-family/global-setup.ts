@@ -1,0 +1,36 @@
+// Once per run: chooses the seed, finds or starts the database servers, and stops those it started at the end.
+import { randomInt } from "node:crypto";
+import type { TestProject } from "vitest/node";
+import { chosenDatabases } from "./chosen-databases.ts";
+import { findServers } from "./find-servers.ts";
+import type { RunningServer } from "./private-server.ts";
+
+const SEED_MAX = 2 ** 31;
+
+let running: readonly RunningServer[] = [];
+
+export async function setup(project: TestProject): Promise<void> {
+  const seed = seedFrom(process.env.ROWLOCK_TEST_SEED);
+  console.error(`seed ${seed} (ROWLOCK_TEST_SEED=${seed} repeats it)`);
+
+  const chosen = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
+  running = chosen.flavours.size > 0 ? await findServers(chosen, process.env) : [];
+  const servers = running.map(({ server }) => server);
+  const names = [...(chosen.sqlite ? ["sqlite"] : []), ...servers.map((s) => `${s.flavour} ${s.version}`)];
+  console.error(`databases: ${names.join(", ")}`);
+
+  project.provide("seed", seed);
+  project.provide("sqlite", chosen.sqlite);
+  project.provide("mysqlFamily", servers);
+}
+
+export async function teardown(): Promise<void> {
+  await Promise.all(running.map((server) => server.stop()));
+}
+
+function seedFrom(setting: string | undefined): number {
+  if (setting === undefined || setting === "") return randomInt(SEED_MAX);
+  const seed = Number(setting);
+  if (!Number.isInteger(seed)) throw new Error(`ROWLOCK_TEST_SEED is no integer: ${setting}`);
+  return seed;
+}

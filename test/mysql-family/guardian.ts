@@ -1,0 +1,34 @@
+// Cleans up behind a test run that is cut short, even by a signal that no process can catch: a small shell outlives
+// the run, notices that its input has closed, ends the server and removes its directory.
+
+import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
+
+const SCRIPT = `
+read -r pid
+cat >/dev/null
+[ -n "$pid" ] && kill -KILL "$pid" && sleep 1
+rm -rf -- "$1"
+`;
+
+export interface Guardian {
+  /** Names the process to end along with this run. */
+  watch(pid: number): void;
+  /** Lets it go: the server has been stopped, and its directory removed, in good order. */
+  dismiss(): void;
+}
+
+/** Posts a guardian for `directory`. A group of its own keeps the terminal's interrupt away from it. */
+export function postGuardian(directory: string): Guardian {
+  const shell = spawn("sh", ["-c", SCRIPT, "guardian", directory], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  shell.on("error", () => {});
+  shell.unref();
+  (shell.stdin as Socket).unref();
+  return {
+    watch: (pid) => void shell.stdin.write(`${pid}\n`),
+    dismiss: () => void shell.kill("SIGKILL"),
+  };
+}

@@ -1,0 +1,32 @@
+// Asks a server what it is, waiting for it to answer.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RowDataPacket } from "mysql2/promise";
+import { createConnection } from "mysql2/promise";
+import type { FoundServer } from "./found-server.ts";
+
+const POLL_EVERY_MS = 100;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Waits until the server at `url` takes a connection, at most `patienceMs`, and says what it is.
+ * Throws what the last attempt threw; `giveUp` is asked between attempts and ends the wait early by throwing.
+ */
+export async function identify(url: string, patienceMs: number, giveUp?: () => void): Promise<FoundServer> {
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    giveUp?.();
+    try {
+      const connection = await createConnection({ uri: url, connectTimeout: CONNECT_TIMEOUT_MS });
+      try {
+        const [rows] = await connection.query<RowDataPacket[]>("SELECT VERSION() AS version");
+        const version = String(rows[0]?.version);
+        return { flavour: version.includes("MariaDB") ? "mariadb" : "mysql", version, url };
+      } finally {
+        await connection.end();
+      }
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await sleep(POLL_EVERY_MS);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// Starts a private server from a binary on this machine: its own data directory, a free loopback port, a password
+// of its own. Durable settings stay as in production; only memory and what the tests never use are cut down.
+
+import type { ChildProcess } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { Flavour, FoundServer } from "./found-server.ts";
+import { postGuardian } from "./guardian.ts";
+import { identify } from "./identify.ts";
+
+const START_PATIENCE_MS = 90_000;
+const STOP_PATIENCE_MS = 15_000;
+const LOG_TAIL_LINES = 20;
+const run = promisify(execFile);
+
+export interface RunningServer {
+  readonly server: FoundServer;
+  /** Stops the server and removes what it left; can be called twice. */
+  stop(): Promise<void>;
+}
+
+/** What a binary is, by what it says of itself; undefined when it does not run here. */
+export async function flavourOf(binary: string): Promise<Flavour | undefined> {
+  try {
+    const { stdout } = await run(binary, ["--no-defaults", "--version"]);
+    return stdout.includes("MariaDB") ? "mariadb" : "mysql";
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts `binary` and waits until it answers. Throws with the end of its log when it does not come up. */
+export async function startPrivateServer(binary: string, flavour: Flavour): Promise<RunningServer> {
+  const directory = await mkdtemp(join(tmpdir(), `rowlock-${flavour}-`));
+  const log = join(directory, "error.log");
+  const data = join(directory, "data");
+  let child: ChildProcess | undefined;
+  const guardian = postGuardian(directory);
+  const stop = async () => {
+    if (child !== undefined) await stopProcess(child);
+    await rm(directory, { recursive: true, force: true });
+    guardian.dismiss();
+  };
+
+  try {
+    await createDataDirectory(binary, flavour, data);
+    const password = randomBytes(12).toString("hex");
+    await writeFile(
+      join(directory, "init.sql"),
+      `CREATE USER 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
+    );
+    const port = await freePort();
+    const flags = serverFlags(flavour, directory, data, log, port);
+    // A group of its own: the terminal's interrupt ends the tests, which then stop the server.
+    const started = spawn(binary, flags, { detached: true, stdio: "ignore" });
+    child = started;
+    if (started.pid !== undefined) guardian.watch(started.pid);
+    let failure: Error | undefined;
+    started.on("error", (error) => {
+      failure = error;
+    });
+    const url = `mysql://rowlock:${password}@127.0.0.1:${port}`;
+    const server = await identify(url, START_PATIENCE_MS, () => {
+      if (failure !== undefined) throw failure;
+      if (hasEnded(started))
+        throw new Error(`${binary} ended with ${started.exitCode ?? started.signalCode}`);
+    });
+    return { server, stop };
+  } catch (error) {
+    const tail = existsSync(log)
+      ? readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
+      : [];
+    await stop();
+    throw new Error([`${binary} did not start: ${(error as Error).message}`, ...tail].join("\n  "), {
+      cause: error,
+    });
+  }
+}
+
+/** Both servers refuse to run as root unless they are told that it is meant. */
+const asRoot = () => (process.getuid?.() === 0 ? ["--user=root"] : []);
+
+async function createDataDirectory(binary: string, flavour: Flavour, data: string): Promise<void> {
+  if (flavour === "mysql") {
+    await run(binary, ["--no-defaults", "--initialize-insecure", `--datadir=${data}`, ...asRoot()]);
+    return;
+  }
+  await run(installerFor(binary), [
+    "--no-defaults",
+    `--datadir=${data}`,
+    "--auth-root-authentication-method=normal",
+    "--skip-test-db",
+    ...asRoot(),
+  ]);
+}
+
+/** MariaDB's installer is a script near the server, or on the path. */
+function installerFor(binary: string): string {
+  const near = [".", "../bin", "../scripts"].map((folder) =>
+    join(dirname(binary), folder, "mariadb-install-db"),
+  );
+  return near.find((path) => existsSync(path)) ?? "mariadb-install-db";
+}
+
+function serverFlags(flavour: Flavour, directory: string, data: string, log: string, port: number): string[] {
+  return [
+    "--no-defaults",
+    `--datadir=${data}`,
+    `--port=${port}`,
+    "--bind-address=127.0.0.1",
+    `--socket=${join(directory, "s.sock")}`,
+    `--pid-file=${join(directory, "pid")}`,
+    `--log-error=${log}`,
+    `--init-file=${join(directory, "init.sql")}`,
+    "--skip-name-resolve",
+    "--innodb-buffer-pool-size=128M",
+    "--innodb-flush-log-at-trx-commit=1",
+    "--sync-binlog=1",
+    // Many test files keep a pool each.
+    "--max-connections=400",
+    "--performance-schema=OFF",
+    ...(flavour === "mysql" ? ["--mysqlx=OFF"] : []),
+    ...asRoot(),
+  ];
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || hasEnded(child)) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  const patience = new AbortController();
+  const tooLong = sleep(STOP_PATIENCE_MS, undefined, { signal: patience.signal }).then(
+    () => child.kill("SIGKILL"),
+    () => false,
+  );
+  await ended;
+  patience.abort();
+  await tooLong;
+}
