@@ -28,6 +28,8 @@ export interface ConfigInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The text of a file; throws if it cannot be read. */
   readonly readFile: (path: string) => string;
+  /** Throws an Error for a database URL that cannot be used, whose message may be shown. */
+  readonly checkDatabaseUrl: (url: string) => void;
 }
 
 export type Loaded<Value> = { readonly config: Value } | { readonly faults: readonly string[] };
@@ -37,6 +39,7 @@ export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { faults, written } = gather(input);
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of Object.keys(SETTINGS) as SettingKey[]) values[key] = check(key, written, faults);
+  checkDatabaseUrl(values.databaseUrl, input, faults);
   // Faults of single settings leave undefined behind, so what depends on several is checked where all are there.
   const checked = values as { [Key in SettingKey]: SettingValues[Key] | undefined };
   const tls = readTlsMaterial(
@@ -61,16 +64,9 @@ export function loadDatabaseConfig(
   const { faults, written } = gather(input);
   const databaseUrl = check("databaseUrl", written, faults);
   const startupTimeoutMs = check("startupTimeoutMs", written, faults);
+  checkDatabaseUrl(databaseUrl, input, faults);
   if (faults.length > 0 || databaseUrl === undefined || startupTimeoutMs === undefined) return { faults };
   return { config: { databaseUrl, startupTimeoutMs } };
-}
-
-/** The URL as it may be shown: without a password, and without parameters, which may hold one. */
-export function redactUrl(databaseUrl: string): string {
-  const url = databaseUrl.startsWith("mysql:") ? URL.parse(databaseUrl) : null;
-  if (!url) return databaseUrl;
-  const user = url.username === "" ? "" : `${url.username}${url.password === "" ? "" : ":***"}@`;
-  return `mysql://${user}${url.host}${url.pathname}`;
 }
 
 interface Written {
@@ -116,6 +112,15 @@ function check<Key extends SettingKey>(
     faults.push(`${setting.name}${shown} (${found?.where ?? "default"}): ${issue.message}.`);
   }
   return undefined;
+}
+
+function checkDatabaseUrl(url: unknown, input: ConfigInput, faults: string[]): void {
+  if (typeof url !== "string") return;
+  try {
+    input.checkDatabaseUrl(url);
+  } catch (error) {
+    faults.push(`${SETTINGS.databaseUrl.name}: ${(error as Error).message}`);
+  }
 }
 
 /** What is wrong only together. A setting that has a fault of its own already is undefined here. */

@@ -90,30 +90,9 @@ export function optionalFile(): Kind<string | null> {
   return kind("<file>", "a PEM file", (text) => (text === "" ? null : text));
 }
 
-/** `mysql://user:password@host:port/database` or `sqlite:path`. The message never repeats what was written. */
-export function databaseUrl(): Kind<string> {
-  const bound = "sqlite:path or mysql://user:password@host:port/database";
-  return kind("<url>", bound, (text, refuse) => {
-    if (/^sqlite:./.test(text)) return text;
-    if (!text.startsWith("mysql://")) {
-      return refuse("write sqlite:path or mysql://user:password@host:port/database (the same for MariaDB)");
-    }
-    const url = URL.parse(text);
-    if (!url) {
-      return refuse(
-        "it is no URL: write mysql://user:password@host:port/database, with special characters of the password " +
-          "percent-encoded (@ as %40, / as %2F, # as %23)",
-      );
-    }
-    if (url.hostname === "")
-      return refuse("it names no host: write mysql://user:password@host:port/database");
-    if (!/^\/[^/]+$/.test(url.pathname)) {
-      return refuse(
-        "it names no database: write mysql://user:password@host:port/database, such as .../rowlock",
-      );
-    }
-    return text;
-  });
+/** Any text; what it means is known where it is used. */
+export function text(placeholder: string, bound: string): Kind<string> {
+  return kind(placeholder, bound, (written) => written);
 }
 
 /** Exact names and patterns (a prefix and a star) that names are put into classes by, separated by commas. */

@@ -7,7 +7,6 @@ import type { Kind } from "./setting-kinds.ts";
 import {
   count,
   countOrAuto,
-  databaseUrl,
   duration,
   flag,
   listenAddress,
@@ -15,6 +14,7 @@ import {
   namePatterns,
   oneOf,
   optionalFile,
+  text,
 } from "./setting-kinds.ts";
 
 /** What all names of settings begin with. */
@@ -42,7 +42,7 @@ export const SETTINGS = {
   databaseUrl: {
     name: "ROWLOCK_DATABASE_URL",
     default: "sqlite:./rowlock.db",
-    kind: databaseUrl(),
+    kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
     about: "Where all state lives: MySQL or MariaDB, or an SQLite file for a single server.",
     secret: true,
   },
