@@ -1,0 +1,29 @@
+// Which databases a run uses decides what it proves, so the reading of that setting is tested itself.
+import { describe, expect, it } from "vitest";
+import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
+
+describe("ROWLOCK_TEST_DATABASES", () => {
+  it.each([undefined, "", " , "])("chooses everything, none by name, when it is %o", (setting) => {
+    expect(chosenDatabases(setting)).toEqual({
+      sqlite: true,
+      flavours: new Set(["mariadb", "mysql"]),
+      byName: false,
+    });
+  });
+
+  it("leaves servers out when only SQLite is named", () => {
+    expect(chosenDatabases("sqlite")).toEqual({ sqlite: true, flavours: new Set(), byName: true });
+  });
+
+  it("takes several names", () => {
+    expect(chosenDatabases("mariadb, sqlite")).toEqual({
+      sqlite: true,
+      flavours: new Set(["mariadb"]),
+      byName: true,
+    });
+  });
+
+  it("refuses a name that is no database", () => {
+    expect(() => chosenDatabases("sqlite,postgres")).toThrow("no such database: postgres");
+  });
+});

@@ -1,0 +1,109 @@
+// Checks what can be checked of the deployment files without running them: they parse, and what they name exists.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+
+const house = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(house, path), "utf8");
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly image?: string;
+        readonly build?: string;
+        readonly volumes?: readonly string[];
+        readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+        readonly ports?: readonly string[];
+      }
+    >
+  >;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(read("compose.yaml")) as Compose;
+const services = Object.entries(compose.services);
+
+describe("compose.yaml", () => {
+  it("names only services, volumes and files that exist", () => {
+    for (const [name, { volumes = [], depends_on = [] }] of services) {
+      for (const volume of volumes) {
+        const source = volume.split(":")[0] ?? "";
+        const exists = source.startsWith("./") ? existsSync(join(house, source)) : source in compose.volumes;
+        expect(exists, `${name}: ${source}`).toBe(true);
+      }
+      for (const other of Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)) {
+        expect(Object.keys(compose.services)).toContain(other);
+      }
+    }
+  });
+
+  it("pins a version of each image that it does not build", () => {
+    for (const [, { image, build }] of services) {
+      if (build === undefined) expect(image).toMatch(/:v?\d/);
+    }
+  });
+
+  it("publishes ports on the loopback alone", () => {
+    for (const [, { ports = [] }] of services) {
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
+  });
+
+  const hasCompose = spawnSync("docker", ["compose", "version"], { stdio: "ignore" }).status === 0;
+  it.runIf(hasCompose)("is accepted by docker compose", () => {
+    const { status, stderr } = spawnSync("docker", ["compose", "config", "--quiet"], {
+      cwd: house,
+      encoding: "utf8",
+    });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+  });
+});
+
+describe("Dockerfile", () => {
+  const ignored = read(".dockerignore").split("\n");
+  /** What is copied from the build's context, rather than from another stage; "." stands for all of it. */
+  const copied = read("Dockerfile")
+    .split("\n")
+    .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
+    .flatMap((line) => line.split(/\s+/).slice(1, -1));
+
+  it.each([...new Set(copied)])("copies %s, which exists and reaches the builder", (path) => {
+    expect(existsSync(join(house, path))).toBe(true);
+    if (path !== ".") expect(ignored).toContain(`!${path}`);
+  });
+
+  it.each(ignored.filter((line) => line.startsWith("!")))(
+    "is sent %s by .dockerignore, which exists",
+    (line) => {
+      expect(existsSync(join(house, line.slice(1)))).toBe(true);
+    },
+  );
+});
+
+describe("deploy", () => {
+  it.each([
+    "deploy/prometheus.yml",
+    "deploy/grafana/provisioning/datasources/prometheus.yml",
+    "deploy/grafana/provisioning/dashboards/rowlock.yml",
+  ])("%s is YAML", (path) => {
+    expect(parse(read(path))).toBeTypeOf("object");
+  });
+
+  it("has dashboards that name the provisioned data source and no other", () => {
+    const { datasources } = parse(read("deploy/grafana/provisioning/datasources/prometheus.yml")) as {
+      datasources: readonly { uid: string }[];
+    };
+    const known = new Set(datasources.map(({ uid }) => uid));
+    for (const file of readdirSync(join(house, "deploy/grafana/dashboards"))) {
+      const { panels } = JSON.parse(read(`deploy/grafana/dashboards/${file}`)) as {
+        panels: readonly { datasource?: { uid: string } }[];
+      };
+      for (const { datasource } of panels) if (datasource) expect(known).toContain(datasource.uid);
+    }
+  });
+});
