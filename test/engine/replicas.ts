@@ -1,0 +1,119 @@
+// Engines over one database, as several servers would run them: each with an id, and on MySQL with a pool, of its own.
+// On SQLite they share the one store that the file allows, which is the same to everything above it.
+
+import { randomBytes } from "node:crypto";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Event } from "../../server/core/command.ts";
+import type { Rules } from "../../server/core/draft.ts";
+import { Engine } from "../../server/engine/engine.ts";
+import type { Answer, Ask, EngineObserver, Waiter } from "../../server/engine/lock-engine.ts";
+import { migrateUp } from "../../server/storage/migrate.ts";
+import { openStore } from "../../server/storage/open.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { pollWakeup } from "../../server/wakeup/poll.ts";
+import type { TestDatabase } from "../database.ts";
+
+const POLL_MS = 20;
+
+export interface Replica {
+  readonly id: bigint;
+  readonly engine: Engine;
+  readonly store: Store;
+  /** What was seen, in order. */
+  readonly events: Event[];
+  /** Failures of background loops; a test that expects none looks here. */
+  readonly failures: unknown[];
+}
+
+export interface Replicas {
+  readonly all: readonly Replica[];
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function startReplicas(
+  database: TestDatabase,
+  count: number,
+  rules: Partial<Rules> = {},
+  wrap: (store: Store) => Store = (store) => store,
+): Promise<Replicas> {
+  const fresh = await database.fresh();
+  await migrateUp(fresh.url);
+  const shared = database.kind === "sqlite" ? await openStore(fresh.url) : undefined;
+  const all = await Promise.all(
+    Array.from({ length: count }, async () =>
+      startReplica(wrap(shared ?? (await openStore(fresh.url))), rules),
+    ),
+  );
+  return {
+    all,
+    url: fresh.url,
+    async stop() {
+      for (const { engine } of all) await engine.stop();
+      for (const store of shared ? [shared] : all.map((replica) => replica.store)) await store.close();
+      await fresh.drop();
+    },
+  };
+}
+
+async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Replica> {
+  const id = randomBytes(8).readBigUInt64BE() >> 1n;
+  const events: Event[] = [];
+  const failures: unknown[] = [];
+  const observer: EngineObserver = {
+    batch() {},
+    answered() {},
+    event: (event) => void events.push(event),
+    limitRuleSet() {},
+    retried() {},
+    loopFailed: (loop, error) => void failures.push({ loop, error }),
+  };
+  const engine = new Engine({
+    store,
+    wakeup: pollWakeup(POLL_MS, observer.loopFailed),
+    observer,
+    rules: {
+      replica: id,
+      graceUs: 10_000_000,
+      attachedForUs: 12_500_000,
+      retentionUs: 3_600_000_000,
+      queueMax: 10_000,
+      ...overrides,
+    },
+    replica: { id, address: "test", version: "test" },
+    lanes: store.lanes,
+    commandsQueuedMax: 10_000,
+    idleLockUs: 3_600_000_000,
+    newSecret: () => randomBytes(16).toString("base64url"),
+  });
+  await engine.start();
+  return { id, engine, store, events, failures };
+}
+
+/** A request with everything left at its default but what the test is about. */
+export function ask(name: string, overrides: Partial<Ask> = {}): Ask {
+  return {
+    name,
+    mode: "permit",
+    permits: 1,
+    ttlUs: 30_000_000,
+    requestId: "",
+    owner: "",
+    labels: {},
+    maxWaitUs: null,
+    mayWait: true,
+    ...overrides,
+  };
+}
+
+/** A follower whose claim can be awaited. */
+export function follower(): Waiter & { readonly settledClaim: Promise<{ claim: Claim; nowUs: number }> } {
+  const { promise, resolve } = Promise.withResolvers<{ claim: Claim; nowUs: number }>();
+  return { settledClaim: promise, settled: (claim, nowUs) => resolve({ claim, nowUs }) };
+}
+
+/** The claim of an answer that must be of one kind. */
+export function claimOf(answer: Answer, kind: "held" | "waiting" | "ended"): Claim {
+  if (answer.outcome.kind !== kind) throw new Error(`expected ${kind}, got ${answer.outcome.kind}`);
+  return (answer.outcome as { claim: Claim }).claim;
+}
