@@ -3,10 +3,10 @@
 
 import { randomBytes } from "node:crypto";
 import type { Claim } from "../../server/core/claim.ts";
-import type { Event } from "../../server/core/command.ts";
+import type { Event, Outcome } from "../../server/core/command.ts";
 import type { Rules } from "../../server/core/draft.ts";
 import { Engine } from "../../server/engine/engine.ts";
-import type { Answer, Ask, EngineObserver, Waiter } from "../../server/engine/lock-engine.ts";
+import type { Ask, EngineObserver, Waiter } from "../../server/engine/lock-engine.ts";
 import { migrateUp } from "../../server/storage/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
@@ -113,7 +113,7 @@ export function follower(): Waiter & { readonly settledClaim: Promise<{ claim: C
 }
 
 /** The claim of an answer that must be of one kind. */
-export function claimOf(answer: Answer, kind: "held" | "waiting" | "ended"): Claim {
+export function claimOf(answer: { readonly outcome: Outcome }, kind: "held" | "waiting" | "ended"): Claim {
   if (answer.outcome.kind !== kind) throw new Error(`expected ${kind}, got ${answer.outcome.kind}`);
   return (answer.outcome as { claim: Claim }).claim;
 }
