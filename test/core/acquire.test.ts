@@ -1,0 +1,228 @@
+// Acquire: granted at once, put into the queue, refused, or the same claim again.
+
+import { describe, expect, test } from "vitest";
+import { ATTACHED_FOR_US, claimOf, GRACE_US, OneLock, SECOND_US, THERE } from "./one-lock.ts";
+
+describe("a free lock", () => {
+  test("is granted at once, with the next token, its whole time to live and no place in the queue", () => {
+    const lock = new OneLock({ tokenFloor: 41n });
+    const lease = lock.lease({ ttlUs: 7 * SECOND_US });
+    expect(lease).toMatchObject({
+      state: "held",
+      ticketNumber: 1n,
+      fencingToken: 42n,
+      grantedAtUs: lock.nowUs,
+      deadlineUs: lock.nowUs + 7 * SECOND_US,
+      provisional: false,
+    });
+    expect(lock.lock).toMatchObject({ holders: 1, heldPermits: 1, waiting: 0, lastToken: 42n });
+    expect(lock.events.map((event) => event.kind)).toEqual(["granted"]);
+  });
+
+  test("is granted whole to a caller without a stream, because the answer delivers it", () => {
+    const lock = new OneLock();
+    expect(lock.lease({ replica: null })).toMatchObject({
+      provisional: false,
+      deadlineUs: lock.nowUs + 30e6,
+    });
+  });
+
+  test("is held without end when no expiry is asked for", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ ttlUs: null });
+    expect(lease.deadlineUs).toBeNull();
+    lock.pass(1e15).advance();
+    expect(lock.states(lease)).toEqual(["held"]);
+  });
+
+  test("keeps tokens exact beyond 2^53", () => {
+    expect(new OneLock({ tokenFloor: 2n ** 53n }).lease().fencingToken).toBe(2n ** 53n + 1n);
+  });
+});
+
+describe("a busy lock", () => {
+  test("refuses a caller that may not wait, and remembers nothing of it", () => {
+    const lock = new OneLock();
+    lock.lease();
+    expect(lock.acquire({ mayWait: false })).toEqual({ kind: "refused", reason: "busy", limit: 1 });
+    expect(lock.engine.claims).toHaveLength(1);
+    expect(lock.lock.nextTicket).toBe(2n);
+  });
+
+  test("gives a place behind those who wait", () => {
+    const lock = new OneLock({ limit: 5 });
+    lock.lease({ permits: 5 });
+    lock.ticket({ permits: 3 });
+    lock.ticket({ mode: "shared" });
+    expect(lock.acquire()).toMatchObject({
+      kind: "waiting",
+      place: { ahead: 2, permitsAhead: 4, queueLength: 3 },
+    });
+  });
+
+  test("lets nobody barge past a waiter, not even a request that would fit", () => {
+    const lock = new OneLock({ limit: 3 });
+    lock.lease({ permits: 2 });
+    lock.ticket({ permits: 2 });
+    expect(lock.acquire({ mayWait: false })).toMatchObject({ kind: "refused", reason: "busy" });
+    lock.ticket({ permits: 1 });
+  });
+
+  test("makes a reader wait behind a waiting writer although readers hold", () => {
+    const lock = new OneLock();
+    const reader = lock.lease({ mode: "shared" });
+    lock.lease({ mode: "shared" });
+    const writer = lock.ticket({ mode: "exclusive" });
+    const late = lock.ticket({ mode: "shared" });
+    lock.release(reader);
+    expect(lock.states(writer, late)).toEqual(["waiting", "waiting"]);
+  });
+
+  test("refuses a place when the queue is full", () => {
+    const lock = new OneLock({ rules: { queueMax: 1 } });
+    lock.lease();
+    lock.ticket();
+    expect(lock.acquire()).toMatchObject({ kind: "refused", reason: "queue_full" });
+  });
+
+  test("is free again in the microsecond in which the lease ends", () => {
+    const lock = new OneLock();
+    const old = lock.lease({ ttlUs: SECOND_US });
+    lock.pass(SECOND_US - 1);
+    expect(lock.acquire({ mayWait: false }).kind).toBe("refused");
+    lock.pass(1);
+    expect(lock.lease().fencingToken).toBe(2n);
+    expect(lock.states(old)).toEqual(["expired"]);
+  });
+});
+
+describe("a request for more permits than the limit", () => {
+  test("is refused when it can never fit, whether it may wait or not", () => {
+    const lock = new OneLock({ limit: 3 });
+    expect(lock.acquire({ permits: 4 })).toEqual({ kind: "refused", reason: "never_fits", limit: 3 });
+    expect(lock.acquire({ permits: 4, mayWait: false })).toMatchObject({ reason: "never_fits" });
+  });
+
+  test("waits while the lock is paused, and ends when the limit comes back too low", () => {
+    const lock = new OneLock({ limit: 0 });
+    const heavy = lock.ticket({ permits: 4 });
+    const light = lock.ticket({ permits: 3 });
+    lock.setLimit(3);
+    expect(lock.states(heavy, light)).toEqual(["never_fits", "held"]);
+  });
+});
+
+describe("a paused lock", () => {
+  test.each(["permit", "shared", "exclusive"] as const)("refuses %s or lets it wait", (mode) => {
+    const lock = new OneLock({ limit: 0 });
+    expect(lock.acquire({ mode, mayWait: false })).toEqual({ kind: "refused", reason: "paused", limit: 0 });
+    const ticket = lock.ticket({ mode });
+    lock.setLimit(1);
+    expect(lock.states(ticket)).toEqual(["held"]);
+  });
+});
+
+describe("a place in the queue", () => {
+  test("is kept for as long as a heartbeat counts when a stream is attached", () => {
+    const lock = new OneLock();
+    lock.lease({ ttlUs: null });
+    expect(lock.ticket().deadlineUs).toBe(lock.nowUs + ATTACHED_FOR_US);
+  });
+
+  test("is kept for the grace period when the caller polls", () => {
+    const lock = new OneLock();
+    lock.lease({ ttlUs: null });
+    const ticket = lock.ticket({ replica: null });
+    lock.pass(GRACE_US - 1).advance();
+    expect(lock.states(ticket)).toEqual(["waiting"]);
+    lock.pass(1).advance();
+    expect(lock.states(ticket)).toEqual(["lapsed"]);
+  });
+
+  test("is given up after the longest wait, even just when the lock becomes free", () => {
+    const lock = new OneLock();
+    lock.lease({ ttlUs: 5 * SECOND_US });
+    const ticket = lock.ticket({ maxWaitUs: 5 * SECOND_US });
+    const next = lock.ticket();
+    lock.pass(5 * SECOND_US).advance();
+    expect(lock.states(ticket, next)).toEqual(["timed_out", "held"]);
+  });
+
+  test("that lapsed before the longest wait was over is said to have lapsed, however late anybody looks", () => {
+    const lock = new OneLock();
+    lock.lease({ ttlUs: null });
+    const ticket = lock.ticket({ replica: null, maxWaitUs: 20 * SECOND_US });
+    lock.pass(60 * SECOND_US).advance();
+    expect(lock.states(ticket)).toEqual(["lapsed"]);
+  });
+});
+
+describe("the same request id", () => {
+  test("means the same lease and token", () => {
+    const lock = new OneLock();
+    const first = lock.lease({ requestId: "nightly" });
+    lock.pass(SECOND_US);
+    expect(lock.lease({ requestId: "nightly" })).toEqual(first);
+    expect(lock.lock).toMatchObject({ holders: 1, lastToken: 1n, nextTicket: 2n });
+  });
+
+  test("means the same lease when both calls arrive in one transaction", () => {
+    const lock = new OneLock();
+    const [first, second] = lock.transact(lock.asks({ requestId: "once" }), lock.asks({ requestId: "once" }));
+    expect(second).toEqual(first);
+  });
+
+  test("means the same place, and is a sign of life", () => {
+    const lock = new OneLock();
+    lock.lease({ ttlUs: null });
+    const ticket = lock.ticket({ replica: null, requestId: "poll" });
+    lock.ticket();
+    for (let poll = 0; poll < 5; poll++) {
+      lock.pass(GRACE_US - 1);
+      expect(lock.ticket({ replica: null, requestId: "poll" }).ticketNumber).toBe(ticket.ticketNumber);
+    }
+  });
+
+  test("is answered as ended after the end, not granted anew", () => {
+    const lock = new OneLock();
+    lock.release(lock.lease({ requestId: "done" }));
+    expect(claimOf(lock.acquire({ requestId: "done" }), "ended").endReason).toBe("released");
+    expect(lock.lock).toMatchObject({ holders: 0, lastToken: 1n });
+  });
+
+  test("does not revive a lease that runs out just now", () => {
+    const lock = new OneLock();
+    lock.lease({ requestId: "late", ttlUs: SECOND_US });
+    lock.pass(SECOND_US);
+    expect(claimOf(lock.acquire({ requestId: "late" }), "ended").endReason).toBe("expired");
+  });
+
+  test.each([{ mode: "exclusive" as const }, { permits: 2 }])(
+    "is not taken for another request: %o",
+    (other) => {
+      const lock = new OneLock({ limit: 5 });
+      lock.lease({ requestId: "mine" });
+      expect(lock.acquire({ requestId: "mine", ...other })).toEqual({ kind: "request_id_reused" });
+    },
+  );
+
+  test("is not taken for a request at another lock", () => {
+    const lock = new OneLock();
+    lock.lease({ requestId: "mine" });
+    lock.engine.addLock("etl/other");
+    const look = { nowUs: lock.nowUs, replica: THERE, heads: 1 };
+    const { outcomes } = lock.engine.transact("etl/other", [lock.asks({ requestId: "mine" })], look);
+    expect(outcomes).toEqual([{ kind: "request_id_reused" }]);
+  });
+
+  test("fetches a lease that was granted in its absence, which then runs from the grant", () => {
+    const lock = new OneLock();
+    const holder = lock.lease();
+    lock.ticket({ replica: null, requestId: "poll" });
+    lock.release(holder);
+    const grantedAtUs = lock.nowUs;
+    lock.pass(GRACE_US - 1);
+    const fetched = lock.lease({ replica: null, requestId: "poll" });
+    expect(fetched).toMatchObject({ provisional: false, deadlineUs: grantedAtUs + 30 * SECOND_US });
+  });
+});

@@ -1,0 +1,162 @@
+// Waiters are alive or gone: signs of life, lost streams, and leases that are granted while nobody listens.
+
+import { describe, expect, test } from "vitest";
+import { ATTACHED_FOR_US, claimOf, GRACE_US, HERE, OneLock, SECOND_US, THERE } from "./one-lock.ts";
+
+/** A lock that is held without end, and a ticket that waits for it. */
+function waitingBehind(options: Parameters<OneLock["ticket"]>[0] = {}) {
+  const lock = new OneLock();
+  const holder = lock.lease({ ttlUs: null });
+  return { lock, holder, ticket: lock.ticket(options) };
+}
+
+describe("attach", () => {
+  test("keeps the place for as long as the heartbeat of a replica counts", () => {
+    const { lock, ticket } = waitingBehind({ replica: null });
+    lock.pass(GRACE_US - 1);
+    expect(claimOf(lock.attach(ticket, THERE), "waiting")).toMatchObject({
+      replica: THERE,
+      deadlineUs: lock.nowUs + ATTACHED_FOR_US,
+    });
+  });
+
+  test("without a replica keeps the place for the grace period, and takes nothing from a stream's promise", () => {
+    const { lock, ticket } = waitingBehind();
+    const promised = lock.now(ticket).deadlineUs;
+    expect(claimOf(lock.attach(ticket, null), "waiting")).toMatchObject({
+      replica: HERE,
+      deadlineUs: promised,
+    });
+    lock.pass(ATTACHED_FOR_US - 1);
+    expect(claimOf(lock.attach(ticket, null), "waiting").deadlineUs).toBe(lock.nowUs + GRACE_US);
+  });
+
+  test("never keeps the place beyond the longest wait", () => {
+    const { lock, ticket } = waitingBehind({ maxWaitUs: 12 * SECOND_US });
+    const until = lock.nowUs + 12 * SECOND_US;
+    lock.pass(SECOND_US);
+    expect(claimOf(lock.attach(ticket), "waiting").deadlineUs).toBe(until);
+    lock.pass(11 * SECOND_US);
+    expect(claimOf(lock.attach(ticket), "ended").endReason).toBe("timed_out");
+  });
+
+  test("comes too late in the microsecond in which the place lapses", () => {
+    const { lock, ticket } = waitingBehind({ replica: null });
+    lock.pass(GRACE_US);
+    expect(claimOf(lock.attach(ticket), "ended").endReason).toBe("lapsed");
+  });
+
+  test("needs the secret", () => {
+    const { lock, ticket } = waitingBehind();
+    expect(lock.attach({ ...ticket, secret: "x".repeat(22) })).toEqual({ kind: "unknown_claim" });
+    expect(lock.attach({ ...ticket, ticketNumber: 99n })).toEqual({ kind: "unknown_claim" });
+  });
+
+  test("finds the lease when it was granted meanwhile, without prolonging it", () => {
+    const { lock, holder, ticket } = waitingBehind();
+    lock.release(holder);
+    const granted = lock.now(ticket);
+    lock.pass(5 * SECOND_US);
+    expect(claimOf(lock.attach(ticket), "held")).toEqual(granted);
+  });
+});
+
+describe("a grant to a waiter", () => {
+  test("is whole when the replica that decides holds its stream", () => {
+    const { lock, holder, ticket } = waitingBehind();
+    lock.pass(SECOND_US).release(holder);
+    expect(lock.now(ticket)).toMatchObject({
+      state: "held",
+      provisional: false,
+      fencingToken: 2n,
+      deadlineUs: lock.nowUs + 30 * SECOND_US,
+    });
+  });
+
+  test.each([
+    ["nobody listens", null],
+    ["another replica holds its stream", THERE],
+  ])("ends with the grace period when %s and it is never fetched, even without expiry", (_when, replica) => {
+    const { lock, holder, ticket } = waitingBehind({ replica, ttlUs: null });
+    const next = lock.ticket();
+    lock.release(holder);
+    expect(lock.now(ticket)).toMatchObject({ provisional: true, deadlineUs: lock.nowUs + GRACE_US });
+    lock.pass(GRACE_US - 1);
+    lock.attach(next);
+    lock.pass(1).advance();
+    expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
+  });
+
+  test("that is not fetched ends with its time to live where that is shorter", () => {
+    const { lock, holder, ticket } = waitingBehind({ replica: null, ttlUs: 2 * SECOND_US });
+    lock.release(holder);
+    expect(lock.now(ticket).deadlineUs).toBe(lock.nowUs + 2 * SECOND_US);
+  });
+
+  test("runs from the grant once it is fetched by an attach, and from now once it is renewed", () => {
+    const { lock, holder, ticket } = waitingBehind({ replica: THERE });
+    lock.release(holder);
+    const grantedAtUs = lock.nowUs;
+    lock.pass(4 * SECOND_US);
+    const fetched = claimOf(lock.attach(ticket, THERE), "held");
+    expect(fetched).toMatchObject({ provisional: false, deadlineUs: grantedAtUs + 30 * SECOND_US });
+    expect(claimOf(lock.renew(ticket), "held").deadlineUs).toBe(lock.nowUs + 30 * SECOND_US);
+  });
+});
+
+describe("detach", () => {
+  test("starts the grace period, in which the client finds its place kept through any replica", () => {
+    const { lock, ticket } = waitingBehind();
+    const behind = lock.ticket();
+    expect(lock.detach(ticket)).toEqual({ kind: "done" });
+    expect(lock.now(ticket)).toMatchObject({ replica: null, deadlineUs: lock.nowUs + GRACE_US });
+    lock.pass(GRACE_US - 1);
+    expect(claimOf(lock.attach(ticket, THERE), "waiting").ticketNumber).toBeLessThan(behind.ticketNumber);
+  });
+
+  test("lets the others move up after the grace period", () => {
+    const { lock, holder, ticket } = waitingBehind();
+    lock.detach(ticket);
+    lock.pass(GRACE_US - 1);
+    const next = lock.ticket();
+    lock.pass(1).release(holder);
+    expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
+  });
+
+  test("ends the wait at once when the client has no way back", () => {
+    const { lock, ticket } = waitingBehind();
+    lock.detach(ticket, { canReturn: false });
+    expect(lock.states(ticket)).toEqual(["cancelled"]);
+    expect(lock.lock.waiting).toBe(0);
+  });
+
+  test("ends a lease that nobody can ever learn of", () => {
+    const { lock, holder, ticket } = waitingBehind();
+    const next = lock.ticket();
+    lock.transact(
+      { verb: "release", ref: holder, repeated: false },
+      { verb: "detach", ref: ticket, replica: HERE, canReturn: false },
+    );
+    expect(lock.states(ticket, next)).toEqual(["cancelled", "held"]);
+  });
+
+  test.each([true, false])(
+    "means nothing when another replica has the waiter by now (can return: %s)",
+    (canReturn) => {
+      const { lock, ticket } = waitingBehind();
+      lock.attach(ticket, THERE);
+      const kept = lock.now(ticket);
+      lock.detach(ticket, { replica: HERE, canReturn });
+      expect(lock.now(ticket)).toEqual(kept);
+    },
+  );
+
+  test("of an unknown or ended claim does nothing", () => {
+    const { lock, ticket } = waitingBehind();
+    lock.release(ticket);
+    const ended = lock.now(ticket);
+    expect(lock.detach(ticket, { canReturn: false })).toEqual({ kind: "done" });
+    expect(lock.detach({ ...ticket, ticketNumber: 99n })).toEqual({ kind: "done" });
+    expect(lock.now(ticket)).toEqual(ended);
+  });
+});

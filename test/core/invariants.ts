@@ -1,0 +1,134 @@
+// What must hold after every transaction, whatever was asked. Judged from the rows before and after and from what the
+// transaction says has happened, without the reference model: the two would have to be wrong in the same way.
+
+import type { Claim } from "../../server/core/claim.ts";
+import type { Event } from "../../server/core/command.ts";
+import type { LimitRule } from "../../server/core/limit.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import { compatible, limitInForce } from "./reference-model.ts";
+
+/** One lock before and after one transaction. */
+export interface Transition {
+  readonly nowUs: number;
+  readonly before: { readonly lock: Lock; readonly claims: readonly Claim[] };
+  readonly after: { readonly lock: Lock; readonly claims: readonly Claim[] };
+  readonly limitRules: readonly LimitRule[];
+  readonly events: readonly Event[];
+  /** Whether all claims that were due had been read. */
+  readonly allDueRead: boolean;
+}
+
+/** Throws with a sentence about the first promise that is broken. */
+export function checkInvariants(transition: Transition): void {
+  countersEqualRows(transition);
+  eventsTellWhatHappened(transition);
+  endedStaysEnded(transition);
+  nothingFreeBesideAFittingWaiter(transition);
+}
+
+/** Replays what happened, event by event, against sets of holders and waiters. */
+function eventsTellWhatHappened({ nowUs, before, after, limitRules, events, allDueRead }: Transition): void {
+  const holders = new Map(before.claims.filter(isHeld).map((claim) => [claim.ticketNumber, claim]));
+  const waiters = new Map(before.claims.filter(isWaiting).map((claim) => [claim.ticketNumber, claim]));
+  const due = new Set(before.claims.filter((claim) => isLiveAndDue(claim, nowUs)).map((c) => c.ticketNumber));
+  let { limit } = limitInForce(before.lock.name, before.lock.limit, limitRules);
+  let lastToken = before.lock.lastToken;
+  for (const event of events) {
+    if (event.kind === "limit_set") {
+      limit = limitInForce(event.lock.name, event.lock.limit, limitRules).limit;
+      continue;
+    }
+    const { claim } = event;
+    const number = claim.ticketNumber;
+    if (event.kind === "enqueued") {
+      for (const other of waiters.keys()) demand(other < number, `ticket ${number} is given before ${other}`);
+      waiters.set(number, claim);
+    } else if (event.kind === "ended") {
+      const from = event.was === "held" ? holders : waiters;
+      demand(from.delete(number), `claim ${number} ends but was not ${event.was}`);
+    } else {
+      demand(!due.has(number), `claim ${number} is granted although its time had run out`);
+      demand(compatible([...holders.values()], claim, limit), `claim ${number} is granted but does not fit`);
+      if (event.queued) {
+        const first = [...waiters.keys()].reduce((a, b) => (a < b ? a : b), number);
+        demand(waiters.delete(number), `claim ${number} is granted but did not wait`);
+        demand(first === number, `claim ${number} overtakes claim ${first}`);
+      } else demand(waiters.size === 0, `claim ${number} barges past ${waiters.size} waiters`);
+      demand(claim.fencingToken > lastToken, `token ${claim.fencingToken} after ${lastToken}`);
+      lastToken = claim.fencingToken;
+      holders.set(number, claim);
+    }
+  }
+  demand(lastToken === after.lock.lastToken, "the guard row does not know the last token");
+  demand(same(holders, after.claims.filter(isHeld)), "the rows hold other claims than the events say");
+  demand(same(waiters, after.claims.filter(isWaiting)), "the rows wait for other claims than the events say");
+  if (allDueRead) {
+    const missed = after.claims.find((claim) => isLiveAndDue(claim, nowUs));
+    demand(!missed, `claim ${missed?.ticketNumber} is past its time and did not end`);
+  }
+}
+
+function endedStaysEnded({ before, after }: Transition): void {
+  for (const old of before.claims) {
+    const now = after.claims.find((claim) => claim.ticketNumber === old.ticketNumber);
+    demand(now, `claim ${old.ticketNumber} is gone`);
+    if (old.state === "ended") demand(text(now) === text(old), `ended claim ${old.ticketNumber} has changed`);
+    if (old.fencingToken > 0n) {
+      demand(now?.fencingToken === old.fencingToken, `the token of claim ${old.ticketNumber} has changed`);
+    }
+  }
+}
+
+function nothingFreeBesideAFittingWaiter({ after, limitRules }: Transition): void {
+  const { limit } = limitInForce(after.lock.name, after.lock.limit, limitRules);
+  const head = after.claims.find(isWaiting);
+  if (!head) return;
+  demand(
+    !compatible(after.claims.filter(isHeld), head, limit),
+    `claim ${head.ticketNumber} is the first in the queue and fits, but waits`,
+  );
+  const hopeless = limit > 0 && head.mode === "permit" && head.permits > limit;
+  demand(!hopeless, `claim ${head.ticketNumber} heads the queue and can never fit`);
+}
+
+function countersEqualRows({ after: { lock, claims } }: Transition): void {
+  const held = claims.filter(isHeld);
+  const waiting = claims.filter(isWaiting);
+  const sum = (of: readonly Claim[]) => of.reduce((total, claim) => total + claim.permits, 0);
+  const counted = {
+    heldPermits: sum(held.filter((claim) => claim.mode === "permit")),
+    sharedHolders: held.filter((claim) => claim.mode === "shared").length,
+    exclusiveHolders: held.filter((claim) => claim.mode === "exclusive").length,
+    holders: held.length,
+    waiting: waiting.length,
+    waitingPermits: sum(waiting),
+  };
+  for (const [counter, value] of Object.entries(counted)) {
+    const said = lock[counter as keyof typeof counted];
+    demand(said === value, `the guard row counts ${said} as ${counter}, the rows ${value}`);
+  }
+}
+
+function isHeld(claim: Claim): boolean {
+  return claim.state === "held";
+}
+
+function isWaiting(claim: Claim): boolean {
+  return claim.state === "waiting";
+}
+
+function isLiveAndDue(claim: Claim, nowUs: number): boolean {
+  return claim.state !== "ended" && claim.deadlineUs !== null && claim.deadlineUs <= nowUs;
+}
+
+function same(expected: ReadonlyMap<bigint, Claim>, claims: readonly Claim[]): boolean {
+  return claims.length === expected.size && claims.every((claim) => expected.has(claim.ticketNumber));
+}
+
+function text(claim: Claim | undefined): string {
+  return JSON.stringify(claim, (_key, value) => (typeof value === "bigint" ? `${value}n` : value));
+}
+
+function demand(holds: unknown, sentence: string): void {
+  if (!holds) throw new Error(sentence);
+}

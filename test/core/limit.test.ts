@@ -1,0 +1,68 @@
+// Which limit is in force for a name.
+
+import { describe, expect, test } from "vitest";
+import type { LimitRule } from "../../server/core/limit.ts";
+import { effectiveLimit, patternOf } from "../../server/core/limit.ts";
+
+const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => ({
+  prefix,
+  limit,
+  version,
+  reason: `for ${prefix}*`,
+});
+const unset = { name: "etl/load", limit: null, limitVersion: 0n, limitReason: "" };
+
+describe("the limit in force", () => {
+  test("is 1 when nothing was set, so that a plain Acquire is a mutex", () => {
+    expect(effectiveLimit(unset, [])).toEqual({
+      limit: 1,
+      source: "default",
+      pattern: "",
+      version: 0n,
+      reason: "",
+    });
+  });
+
+  test("is that of the exact name, which beats every pattern", () => {
+    const lock = { ...unset, limit: 2, limitVersion: 7n, limitReason: "small disk" };
+    expect(effectiveLimit(lock, [rule("etl/load", 9), rule("", 8)])).toEqual({
+      limit: 2,
+      source: "name",
+      pattern: "",
+      version: 7n,
+      reason: "small disk",
+    });
+  });
+
+  test("is that of the longest pattern that matches, in whatever order they are listed", () => {
+    const rules = [rule("", 1), rule("etl/", 3, 4n), rule("etl/x", 5), rule("e", 2)];
+    const expected = { limit: 3, source: "pattern", pattern: "etl/*", version: 4n, reason: "for etl/*" };
+    expect(effectiveLimit(unset, rules)).toEqual(expected);
+    expect(effectiveLimit(unset, rules.toReversed())).toEqual(expected);
+  });
+
+  test("is that of the next best pattern when the longest was taken away", () => {
+    expect(effectiveLimit(unset, [rule("etl/", null), rule("", 6)]).pattern).toBe("*");
+  });
+
+  test("can be 0 by name or by pattern, which is not the same as unset", () => {
+    expect(effectiveLimit({ ...unset, limit: 0 }, [rule("", 6)])).toMatchObject({ limit: 0, source: "name" });
+    expect(effectiveLimit(unset, [rule("etl/", 0), rule("", 6)])).toMatchObject({
+      limit: 0,
+      source: "pattern",
+    });
+  });
+
+  test("falls back to the default, with the version of the setting that was taken away", () => {
+    const lock = { ...unset, limitVersion: 3n };
+    expect(effectiveLimit(lock, [rule("ETL/", 6)])).toMatchObject({
+      limit: 1,
+      source: "default",
+      version: 3n,
+    });
+  });
+
+  test("comes from a pattern that is spelled as its prefix and a star", () => {
+    expect(patternOf({ prefix: "etl/" })).toBe("etl/*");
+  });
+});

@@ -1,0 +1,149 @@
+// One lock for table tests: says a verb, passes the time, and shows what became of it. A thin skin over the tiny
+// engine, with defaults so that a test names only what it is about.
+
+import { expect } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
+import type { Rules } from "../../server/core/draft.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import { TinyEngine } from "./tiny-engine.ts";
+
+export const SECOND_US = 1_000_000;
+export const GRACE_US = 10 * SECOND_US;
+export const ATTACHED_FOR_US = 15 * SECOND_US;
+export const RETENTION_US = 600 * SECOND_US;
+/** The replica that decides, and one that does not. */
+export const HERE = 1n;
+export const THERE = 2n;
+
+export const NAME = "etl/load";
+
+export class OneLock {
+  readonly engine: TinyEngine;
+  nowUs = 1_000_000 * SECOND_US;
+  /** What the last transaction said has happened. */
+  events: readonly Event[] = [];
+  #made = 0;
+
+  constructor(setting: { limit?: number; rules?: Partial<Rules>; tokenFloor?: bigint } = {}) {
+    this.engine = new TinyEngine({
+      graceUs: GRACE_US,
+      attachedForUs: ATTACHED_FOR_US,
+      retentionUs: RETENTION_US,
+      queueMax: 1_000,
+      ...setting.rules,
+    });
+    this.engine.addLock(NAME, setting.tokenFloor);
+    if (setting.limit !== undefined) this.setLimit(setting.limit);
+  }
+
+  /** Lets time pass; nothing looks at the lock meanwhile. */
+  pass(us: number): this {
+    this.nowUs += us;
+    return this;
+  }
+
+  /** One transaction with these commands. */
+  transact(...commands: Command[]): Outcome[] {
+    const look = { nowUs: this.nowUs, replica: HERE, heads: 256 };
+    const { outcomes, events } = this.engine.transact(NAME, commands, look);
+    this.events = events;
+    return [...outcomes];
+  }
+
+  do(command: Command): Outcome {
+    return this.transact(command)[0] as Outcome;
+  }
+
+  /** An Acquire of one permit that may wait with a stream here, unless told otherwise. */
+  asks(options: Partial<Acquire> = {}): Acquire {
+    this.#made += 1;
+    return {
+      verb: "acquire",
+      name: NAME,
+      mode: "permit",
+      permits: 1,
+      ttlUs: 30 * SECOND_US,
+      requestId: `request-${this.#made}`,
+      secret: `secret-${this.#made}`.padEnd(22, "-"),
+      owner: "",
+      labels: {},
+      mayWait: true,
+      maxWaitUs: null,
+      replica: HERE,
+      ...options,
+    };
+  }
+
+  acquire(options: Partial<Acquire> = {}): Outcome {
+    return this.do(this.asks(options));
+  }
+
+  /** An Acquire that is granted at once. */
+  lease(options: Partial<Acquire> = {}): Claim {
+    return claimOf(this.acquire(options), "held");
+  }
+
+  /** An Acquire that has to wait. */
+  ticket(options: Partial<Acquire> = {}): Claim {
+    return claimOf(this.acquire(options), "waiting");
+  }
+
+  attach(claim: Claim, replica: bigint | null = HERE): Outcome {
+    return this.do({ verb: "attach", ref: claim, replica });
+  }
+
+  detach(claim: Claim, options: { replica?: bigint; canReturn?: boolean } = {}): Outcome {
+    return this.do({ verb: "detach", ref: claim, replica: HERE, canReturn: true, ...options });
+  }
+
+  renew(claim: Claim, ttlUs?: number): Outcome {
+    return this.do({ verb: "renew", ref: claim, ttlUs });
+  }
+
+  release(claim: Claim, repeated = false): Outcome {
+    return this.do({ verb: "release", ref: claim, repeated });
+  }
+
+  setLimit(limit: number | null, options: { expectedVersion?: bigint; repeated?: boolean } = {}): Outcome {
+    const { expectedVersion, repeated = false } = options;
+    return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion, reason: "a test", repeated });
+  }
+
+  /** Of one claim, or with null of all holders. */
+  forceRelease(claim: Claim | null, reason = "stuck"): Outcome {
+    const ticketNumber = claim?.ticketNumber ?? null;
+    return this.do({ verb: "force_release", name: NAME, ticketNumber, reason });
+  }
+
+  /** Somebody looks at the lock, and does nothing else. */
+  advance(): this {
+    this.transact({ verb: "advance" });
+    return this;
+  }
+
+  /** The claim as stored now. */
+  now(claim: Claim): Claim {
+    const row = this.engine.claim(claim);
+    if (!row) throw new Error(`claim ${claim.ticketNumber} is gone`);
+    return row;
+  }
+
+  /** What the claims do now, in the order given: "held", "waiting", or how they ended. */
+  states(...claims: Claim[]): string[] {
+    return claims.map((claim) => {
+      const row = this.now(claim);
+      return row.endReason ?? row.state;
+    });
+  }
+
+  get lock(): Lock {
+    return this.engine.lock(NAME);
+  }
+}
+
+/** The claim of an outcome of this kind. */
+export function claimOf(outcome: Outcome, kind: "held" | "waiting" | "ended"): Claim {
+  expect(outcome.kind).toBe(kind);
+  return (outcome as Extract<Outcome, { kind: "held" }>).claim;
+}

@@ -1,0 +1,84 @@
+// Random histories against the reference model and the invariants. ROWLOCK_TEST_SEED repeats a run, ROWLOCK_TEST_RUNS
+// makes it longer.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { seed } from "../seed.ts";
+import { simulate } from "./simulation.ts";
+import { history } from "./steps.ts";
+
+const numRuns = Number(process.env.ROWLOCK_TEST_RUNS ?? 200);
+const TIMEOUT_MS = 10_000 + numRuns * 100;
+
+describe(`random histories, seed ${seed}`, () => {
+  test(
+    "end as the reference model says, and keep every promise on the way",
+    () => {
+      fc.assert(
+        fc.property(history, (steps) => simulate(steps)),
+        { seed, numRuns },
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "keep every promise when a decision reads only some of the claims that are due",
+    () => {
+      const dueMax = fc.nat(1);
+      const property = fc.property(history, dueMax, (steps, max) => simulate(steps, { dueMax: max }));
+      fc.assert(property, { seed, numRuns: Math.ceil(numRuns / 4) });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test("random histories reach every outcome and every end", () => {
+  const reached = new Map<string, number>();
+  const count = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1);
+  // A seed of its own, so that the test says the same each time.
+  fc.assert(
+    fc.property(history, (steps) => simulate(steps, { reached: count })),
+    { seed: 1, numRuns: 150 },
+  );
+  if (process.env.SHOW) console.log(reached);
+  expect([...reached.keys()]).toEqual(expect.arrayContaining(WORTH_REACHING));
+});
+
+const WORTH_REACHING = [
+  "acquire: held",
+  "acquire: waiting",
+  "acquire: ended",
+  "acquire: request_id_reused",
+  "acquire: refused busy",
+  "acquire: refused paused",
+  "acquire: refused never_fits",
+  "acquire: refused queue_full",
+  "attach: held",
+  "attach: waiting",
+  "attach: ended",
+  "attach: unknown_claim",
+  "renew: held",
+  "renew: waiting",
+  "renew: ended",
+  "renew: unknown_claim",
+  "release: released",
+  "release: unknown_claim",
+  "set_limit: limit",
+  "set_limit: version_mismatch",
+  "force_release: forced",
+  "granted at once",
+  "granted from the queue, provisional: true",
+  "granted from the queue, provisional: false",
+  "read further heads",
+  "waiting claim ended: cancelled",
+  "waiting claim ended: lapsed",
+  "waiting claim ended: timed_out",
+  "waiting claim ended: never_fits",
+  "waiting claim ended: force_released",
+  "held claim ended: released",
+  "held claim ended: expired",
+  "held claim ended: lapsed",
+  "held claim ended: cancelled",
+  "held claim ended: force_released",
+];

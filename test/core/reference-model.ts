@@ -1,0 +1,403 @@
+// What a lock server should do, written from the promises and as naively as possible: every claim ever made stands in
+// one array, there are no counters, and everything is worked out anew from that array whenever it is asked for. It
+// must not share any code with the core, only the shape of the commands.
+
+import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
+import type { Acquire, Command } from "../../server/core/command.ts";
+
+export interface ModelSettings {
+  readonly graceUs: number;
+  readonly attachedForUs: number;
+  readonly retentionUs: number;
+  readonly queueMax: number;
+}
+
+/** One claim as a row shows it. */
+export interface ModelRow {
+  readonly ticketNumber: bigint;
+  readonly secret: string;
+  readonly requestId: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  readonly state: "waiting" | "held" | "ended";
+  readonly ttlUs: number | null;
+  readonly waitUntilUs: number | null;
+  readonly deadlineUs: number | null;
+  readonly replica: bigint | null;
+  readonly provisional: boolean;
+  readonly fencingToken: bigint;
+  readonly requestedAtUs: number;
+  readonly grantedAtUs: number | null;
+  readonly endedAtUs: number | null;
+  readonly endReason: EndReason | null;
+  readonly endNote: string;
+}
+
+export type ModelOutcome =
+  | { readonly kind: "held" | "ended"; readonly claim: ModelRow }
+  | {
+      readonly kind: "waiting";
+      readonly claim: ModelRow;
+      readonly place: { ahead: number; permitsAhead: number; queueLength: number } | null;
+    }
+  | { readonly kind: "refused"; readonly reason: string; readonly limit: number }
+  | { readonly kind: "released"; readonly byThisCall: boolean }
+  | { readonly kind: "limit"; readonly limit: number; readonly source: string; readonly version: bigint }
+  | { readonly kind: "version_mismatch"; readonly version: bigint }
+  | { readonly kind: "forced"; readonly ended: readonly ModelRow[] }
+  | { readonly kind: "request_id_reused" | "unknown_claim" | "done" };
+
+interface ModelClaim {
+  readonly lock: string;
+  readonly number: bigint;
+  readonly asked: Acquire;
+  readonly arrivedAt: number;
+  ttl: number | null;
+  /** Who listens for the waiter, and until when its signs of life keep the place. */
+  listener: bigint | null;
+  aliveUntil: number;
+  granted: { readonly at: number; readonly token: bigint } | null;
+  /** Whether the holder is known to have its lease, and from when the time to live counts. */
+  fetched: boolean;
+  countsFrom: number;
+  ended: { readonly at: number; readonly reason: EndReason; readonly note: string } | null;
+  forgotten: boolean;
+}
+
+/** One change of a limit; the last one for a name or a prefix is what is set for it. */
+interface Setting {
+  readonly target: "name" | "prefix";
+  readonly text: string;
+  readonly limit: number | null;
+}
+
+/** The limit in force: an exact name beats the longest pattern, which beats 1. */
+export function limitInForce(
+  name: string,
+  exact: number | null,
+  patterns: readonly { readonly prefix: string; readonly limit: number | null }[],
+): { limit: number; source: "name" | "pattern" | "default" } {
+  if (exact !== null) return { limit: exact, source: "name" };
+  const matching = patterns.filter((pattern) => pattern.limit !== null && name.startsWith(pattern.prefix));
+  const longest = matching.toSorted((a, b) => b.prefix.length - a.prefix.length)[0];
+  if (longest) return { limit: longest.limit as number, source: "pattern" };
+  return { limit: 1, source: "default" };
+}
+
+/** Whether a request is compatible with those who hold. */
+export function compatible(
+  holders: readonly { readonly mode: Mode; readonly permits: number }[],
+  asked: { readonly mode: Mode; readonly permits: number },
+  limit: number,
+): boolean {
+  if (limit === 0) return false;
+  if (asked.mode === "exclusive") return holders.length === 0;
+  if (holders.some((holder) => holder.mode !== asked.mode)) return false;
+  if (asked.mode === "shared") return true;
+  return holders.reduce((sum, holder) => sum + holder.permits, asked.permits) <= limit;
+}
+
+export class ReferenceModel {
+  readonly #settings: ModelSettings;
+  readonly #tokenFloors: ReadonlyMap<string, bigint>;
+  readonly #claims: ModelClaim[] = [];
+  readonly #changes: Setting[] = [];
+  #now = 0;
+  #decider = 0n;
+
+  /** `tokenFloors`: for each lock the token below which none may be given. */
+  constructor(settings: ModelSettings, tokenFloors: ReadonlyMap<string, bigint>) {
+    this.#settings = settings;
+    this.#tokenFloors = tokenFloors;
+  }
+
+  /**
+   * One transaction. `seenUpTo` is the last waiter that the decider can see while it works on the commands (null: all):
+   * those behind it get what is free once the commands are done, in the same transaction.
+   */
+  transact(
+    lock: string,
+    commands: readonly Command[],
+    context: { readonly nowUs: number; readonly replica: bigint; readonly seenUpTo: bigint | null },
+  ): ModelOutcome[] {
+    this.#now = context.nowUs;
+    this.#decider = context.replica;
+    for (const claim of this.#live(lock)) {
+      const deadline = this.#deadline(claim);
+      if (deadline !== null && deadline <= this.#now) this.#end(claim, this.#reasonOfDue(claim));
+    }
+    this.#grantInOrder(lock, context.seenUpTo);
+    const outcomes = commands.map((command) => {
+      const outcome = this.#apply(lock, command);
+      this.#grantInOrder(lock, context.seenUpTo);
+      return outcome;
+    });
+    this.#grantInOrder(lock, null);
+    return outcomes;
+  }
+
+  /** Sets the limit of a pattern; the locks that it matches have to be brought up to date by empty transactions. */
+  setPattern(prefix: string, limit: number | null): void {
+    this.#changes.push({ target: "prefix", text: prefix, limit });
+  }
+
+  heartbeat(replica: bigint, nowUs: number): void {
+    for (const claim of this.#claims) {
+      if (claim.ended || claim.granted || claim.listener !== replica) continue;
+      if ((this.#deadline(claim) as number) > nowUs) {
+        claim.aliveUntil = nowUs + this.#settings.attachedForUs;
+      }
+    }
+  }
+
+  /** Forgets what ended longer than the retention time ago. */
+  purge(nowUs: number): void {
+    for (const claim of this.#claims) {
+      if (claim.ended && claim.ended.at + this.#settings.retentionUs <= nowUs) claim.forgotten = true;
+    }
+  }
+
+  /** Claims of a lock that are remembered, in order. */
+  rows(lock: string): ModelRow[] {
+    return this.#of(lock)
+      .filter((claim) => !claim.forgotten)
+      .map((claim) => this.#row(claim));
+  }
+
+  limit(lock: string): { limit: number; source: "name" | "pattern" | "default" } {
+    const exact = this.#changes.findLast((change) => change.target === "name" && change.text === lock);
+    const patterns = new Map<string, number | null>();
+    for (const change of this.#changes) {
+      if (change.target === "prefix") patterns.set(change.text, change.limit);
+    }
+    const list = [...patterns].map(([prefix, limit]) => ({ prefix, limit }));
+    return limitInForce(lock, exact?.limit ?? null, list);
+  }
+
+  lastToken(lock: string): bigint {
+    let last = this.#tokenFloors.get(lock) ?? 0n;
+    for (const claim of this.#of(lock))
+      if (claim.granted && claim.granted.token > last) last = claim.granted.token;
+    return last;
+  }
+
+  #apply(lock: string, command: Command): ModelOutcome {
+    switch (command.verb) {
+      case "acquire":
+        return this.#acquire(lock, command);
+      case "attach": {
+        const claim = this.#find(lock, command.ref);
+        return claim ? this.#returns(claim, command.replica) : { kind: "unknown_claim" };
+      }
+      case "detach":
+        return this.#detach(this.#find(lock, command.ref), command.replica, command.canReturn);
+      case "renew":
+        return this.#renew(this.#find(lock, command.ref), command.ttlUs);
+      case "release": {
+        const claim = this.#find(lock, command.ref);
+        if (!claim) return { kind: "unknown_claim" };
+        if (!claim.ended) {
+          this.#end(claim, claim.granted ? "released" : "cancelled");
+          return { kind: "released", byThisCall: true };
+        }
+        const own = claim.ended.reason === "released" || claim.ended.reason === "cancelled";
+        return { kind: "released", byThisCall: command.repeated && own };
+      }
+      case "set_limit": {
+        const changes = this.#changes.filter((change) => change.target === "name" && change.text === lock);
+        const version = BigInt(changes.length);
+        const expected = command.expectedVersion ?? version;
+        const doneBefore =
+          command.repeated && expected + 1n === version && changes.at(-1)?.limit === command.limit;
+        if (expected !== version && !doneBefore) return { kind: "version_mismatch", version };
+        if (!doneBefore) this.#changes.push({ target: "name", text: lock, limit: command.limit });
+        return { kind: "limit", ...this.limit(lock), version: doneBefore ? version : version + 1n };
+      }
+      case "force_release": {
+        const meant = this.#live(lock).filter((claim) =>
+          command.ticketNumber === null ? claim.granted : claim.number === command.ticketNumber,
+        );
+        const ended = meant.map((claim) => this.#row(claim));
+        for (const claim of meant) this.#end(claim, "force_released", command.reason);
+        return { kind: "forced", ended };
+      }
+      case "advance":
+        return { kind: "done" };
+    }
+  }
+
+  #acquire(lock: string, asked: Acquire): ModelOutcome {
+    const known = this.#claims.find((claim) => !claim.forgotten && claim.asked.requestId === asked.requestId);
+    if (known) {
+      const same =
+        known.lock === lock && known.asked.mode === asked.mode && known.asked.permits === asked.permits;
+      return same ? this.#returns(known, asked.replica) : { kind: "request_id_reused" };
+    }
+    const { limit } = this.limit(lock);
+    const waiters = this.#waiters(lock);
+    if (waiters.length === 0 && compatible(this.#holders(lock), asked, limit)) {
+      const claim = this.#arrive(lock, asked);
+      this.#grant(claim, true);
+      return { kind: "held", claim: this.#row(claim) };
+    }
+    if (neverFits(asked, limit)) return { kind: "refused", reason: "never_fits", limit };
+    if (!asked.mayWait) return { kind: "refused", reason: limit === 0 ? "paused" : "busy", limit };
+    if (waiters.length >= this.#settings.queueMax) return { kind: "refused", reason: "queue_full", limit };
+    const claim = this.#arrive(lock, asked);
+    this.#signOfLife(claim, asked.replica);
+    const permitsAhead = waiters.reduce((sum, waiter) => sum + waiter.asked.permits, 0);
+    const place = { ahead: waiters.length, permitsAhead, queueLength: waiters.length + 1 };
+    return { kind: "waiting", claim: this.#row(claim), place };
+  }
+
+  #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
+    if (claim.ended) return { kind: "ended", claim: this.#row(claim) };
+    if (claim.granted) {
+      claim.fetched = true;
+      return { kind: "held", claim: this.#row(claim) };
+    }
+    this.#signOfLife(claim, replica);
+    return { kind: "waiting", claim: this.#row(claim), place: null };
+  }
+
+  #detach(claim: ModelClaim | undefined, replica: bigint, canReturn: boolean): ModelOutcome {
+    if (!claim || claim.ended) return { kind: "done" };
+    if (claim.granted) {
+      if (!canReturn) this.#end(claim, "cancelled");
+    } else if (claim.listener === replica) {
+      if (canReturn) {
+        claim.listener = null;
+        claim.aliveUntil = this.#now + this.#settings.graceUs;
+      } else this.#end(claim, "cancelled");
+    }
+    return { kind: "done" };
+  }
+
+  #renew(claim: ModelClaim | undefined, ttl: number | undefined): ModelOutcome {
+    if (!claim) return { kind: "unknown_claim" };
+    if (claim.ended) return { kind: "ended", claim: this.#row(claim) };
+    if (!claim.granted) return { kind: "waiting", claim: this.#row(claim), place: null };
+    if (ttl !== undefined) claim.ttl = ttl;
+    claim.fetched = true;
+    claim.countsFrom = this.#now;
+    return { kind: "held", claim: this.#row(claim) };
+  }
+
+  #arrive(lock: string, asked: Acquire): ModelClaim {
+    const claim: ModelClaim = {
+      lock,
+      number: BigInt(this.#of(lock).length + 1),
+      asked,
+      arrivedAt: this.#now,
+      ttl: asked.ttlUs,
+      listener: asked.replica,
+      aliveUntil: 0,
+      granted: null,
+      fetched: false,
+      countsFrom: 0,
+      ended: null,
+      forgotten: false,
+    };
+    this.#claims.push(claim);
+    return claim;
+  }
+
+  #signOfLife(claim: ModelClaim, replica: bigint | null): void {
+    const { attachedForUs, graceUs } = this.#settings;
+    if (replica === null) claim.aliveUntil = Math.max(claim.aliveUntil, this.#now + graceUs);
+    else {
+      claim.listener = replica;
+      claim.aliveUntil = this.#now + attachedForUs;
+    }
+  }
+
+  #grantInOrder(lock: string, seenUpTo: bigint | null): void {
+    const { limit } = this.limit(lock);
+    for (const waiter of this.#waiters(lock)) {
+      if (seenUpTo !== null && waiter.number > seenUpTo) return;
+      if (neverFits(waiter.asked, limit)) this.#end(waiter, "never_fits");
+      else if (compatible(this.#holders(lock), waiter.asked, limit)) {
+        this.#grant(waiter, waiter.listener === this.#decider);
+      } else return;
+    }
+  }
+
+  #grant(claim: ModelClaim, fetched: boolean): void {
+    claim.granted = { at: this.#now, token: this.lastToken(claim.lock) + 1n };
+    claim.fetched = fetched;
+    claim.countsFrom = this.#now;
+  }
+
+  #end(claim: ModelClaim, reason: EndReason, note = ""): void {
+    claim.ended = { at: this.#now, reason, note };
+  }
+
+  /** When the present state runs out. */
+  #deadline(claim: ModelClaim): number | null {
+    const { graceUs, retentionUs } = this.#settings;
+    if (claim.ended) return claim.ended.at + retentionUs;
+    if (!claim.granted) return Math.min(claim.aliveUntil, waitUntil(claim) ?? Number.POSITIVE_INFINITY);
+    if (!claim.fetched) return claim.granted.at + Math.min(graceUs, claim.ttl ?? graceUs);
+    return claim.ttl === null ? null : claim.countsFrom + claim.ttl;
+  }
+
+  #reasonOfDue(claim: ModelClaim): EndReason {
+    if (claim.granted) return claim.fetched ? "expired" : "lapsed";
+    const until = waitUntil(claim);
+    return until !== null && until <= claim.aliveUntil ? "timed_out" : "lapsed";
+  }
+
+  #row(claim: ModelClaim): ModelRow {
+    return {
+      ticketNumber: claim.number,
+      secret: claim.asked.secret,
+      requestId: claim.asked.requestId,
+      mode: claim.asked.mode,
+      permits: claim.asked.permits,
+      state: claim.ended ? "ended" : claim.granted ? "held" : "waiting",
+      ttlUs: claim.ttl,
+      waitUntilUs: waitUntil(claim),
+      deadlineUs: this.#deadline(claim),
+      replica: claim.ended ? null : claim.listener,
+      provisional: claim.granted !== null && !claim.fetched,
+      fencingToken: claim.granted?.token ?? 0n,
+      requestedAtUs: claim.arrivedAt,
+      grantedAtUs: claim.granted?.at ?? null,
+      endedAtUs: claim.ended?.at ?? null,
+      endReason: claim.ended?.reason ?? null,
+      endNote: claim.ended?.note ?? "",
+    };
+  }
+
+  #of(lock: string): ModelClaim[] {
+    return this.#claims.filter((claim) => claim.lock === lock);
+  }
+
+  #live(lock: string): ModelClaim[] {
+    return this.#of(lock).filter((claim) => !claim.ended);
+  }
+
+  #holders(lock: string): { mode: Mode; permits: number }[] {
+    return this.#live(lock)
+      .filter((claim) => claim.granted)
+      .map((claim) => claim.asked);
+  }
+
+  #waiters(lock: string): ModelClaim[] {
+    return this.#live(lock).filter((claim) => !claim.granted);
+  }
+
+  #find(lock: string, ref: ClaimRef): ModelClaim | undefined {
+    return this.#of(lock).find(
+      (claim) => !claim.forgotten && claim.number === ref.ticketNumber && claim.asked.secret === ref.secret,
+    );
+  }
+}
+
+function waitUntil(claim: ModelClaim): number | null {
+  return claim.asked.maxWaitUs === null ? null : claim.arrivedAt + claim.asked.maxWaitUs;
+}
+
+function neverFits(asked: { readonly mode: Mode; readonly permits: number }, limit: number): boolean {
+  return limit > 0 && asked.mode === "permit" && asked.permits > limit;
+}

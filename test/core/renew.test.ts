@@ -1,0 +1,61 @@
+// Renew: the end of a lease is set to now + ttl, and what is lost stays lost.
+
+import { describe, expect, test } from "vitest";
+import { claimOf, OneLock, SECOND_US } from "./one-lock.ts";
+
+describe("renew", () => {
+  test("sets the end to now + the time to live that was asked for, with the same token", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ ttlUs: 5 * SECOND_US });
+    lock.pass(3 * SECOND_US);
+    const renewed = claimOf(lock.renew(lease), "held");
+    expect(renewed).toEqual({ ...lease, deadlineUs: lock.nowUs + 5 * SECOND_US });
+  });
+
+  test("takes another time to live, which may also shorten the lease", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ ttlUs: 60 * SECOND_US });
+    expect(claimOf(lock.renew(lease, 2 * SECOND_US), "held").deadlineUs).toBe(lock.nowUs + 2 * SECOND_US);
+    lock.pass(2 * SECOND_US);
+    expect(claimOf(lock.renew(lease), "ended").endReason).toBe("expired");
+  });
+
+  test("leaves a lease without end as it is, unless a time to live is given", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ ttlUs: null });
+    expect(claimOf(lock.renew(lease), "held").deadlineUs).toBeNull();
+    expect(claimOf(lock.renew(lease, SECOND_US), "held").deadlineUs).toBe(lock.nowUs + SECOND_US);
+  });
+
+  test("comes too late in the microsecond in which the lease ends, even if nobody took the lock since", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ ttlUs: SECOND_US });
+    lock.pass(SECOND_US);
+    expect(claimOf(lock.renew(lease), "ended").endReason).toBe("expired");
+    expect(lock.lock.holders).toBe(0);
+    expect(claimOf(lock.renew(lease), "ended").endedAtUs).toBe(lock.nowUs);
+  });
+
+  test("does not revive what was released", () => {
+    const lock = new OneLock();
+    const lease = lock.lease();
+    lock.release(lease);
+    expect(claimOf(lock.renew(lease), "ended").endReason).toBe("released");
+  });
+
+  test("of a ticket that still waits changes nothing, and is no sign of life", () => {
+    const lock = new OneLock();
+    lock.lease({ ttlUs: null });
+    const ticket = lock.ticket();
+    lock.pass(SECOND_US);
+    expect(lock.renew(ticket)).toEqual({ kind: "waiting", claim: ticket, place: null });
+    expect(lock.now(ticket)).toEqual(ticket);
+  });
+
+  test("needs the secret", () => {
+    const lock = new OneLock();
+    const lease = lock.lease();
+    expect(lock.renew({ ...lease, secret: "x".repeat(22) }, SECOND_US)).toEqual({ kind: "unknown_claim" });
+    expect(lock.now(lease)).toEqual(lease);
+  });
+});

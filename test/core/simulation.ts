@@ -1,0 +1,268 @@
+// Runs one random history twice, through the core and through the reference model, and compares them after every
+// step. Throws where they differ or where an invariant is broken.
+
+import { isDeepStrictEqual } from "node:util";
+import type { Claim, ClaimRef } from "../../server/core/claim.ts";
+import type { Command, Outcome } from "../../server/core/command.ts";
+import { checkInvariants } from "./invariants.ts";
+import type { ModelOutcome, ModelRow } from "./reference-model.ts";
+import { ReferenceModel } from "./reference-model.ts";
+import type { Ask, Pause, Step } from "./steps.ts";
+import { LOCKS, SETTINGS, TOKEN_FLOORS } from "./steps.ts";
+import type { Core, Decided } from "./tiny-engine.ts";
+import { TinyEngine } from "./tiny-engine.ts";
+
+type Picked = Extract<Ask, { ask: "attach" }>["pick"];
+
+export interface SimulationOptions {
+  readonly core?: Core;
+  /**
+   * Due claims that one decision reads. With a bound the rest ends later, which the reference model does not know of:
+   * then only the invariants are checked.
+   */
+  readonly dueMax?: number;
+  /** Told what was reached, so that a test can see that the histories are worth running. */
+  readonly reached?: (what: string) => void;
+}
+
+export function simulate(history: readonly Step[], options: SimulationOptions = {}): void {
+  const simulation = new Simulation(options);
+  for (const step of history) simulation.run(step);
+}
+
+class Simulation {
+  readonly #options: SimulationOptions;
+  readonly #engine: TinyEngine;
+  readonly #model = new ReferenceModel(SETTINGS, TOKEN_FLOORS);
+  readonly #tokensGiven = new Set<string>();
+  #nowUs = 1_000_000_000;
+  #made = 0;
+
+  constructor(options: SimulationOptions) {
+    this.#options = options;
+    this.#engine = new TinyEngine(SETTINGS, options.core);
+    for (const name of LOCKS) this.#engine.addLock(name, TOKEN_FLOORS.get(name));
+  }
+
+  run(step: Step): void {
+    this.#pass(step.pause);
+    switch (step.step) {
+      case "transact": {
+        const commands = step.asks.flatMap((ask) => this.#resolve(step.lock, ask));
+        this.#transact(step.lock, commands, step);
+        break;
+      }
+      case "set_pattern":
+        this.#setPattern(step);
+        break;
+      case "heartbeat":
+        this.#engine.heartbeat(step.replica, this.#nowUs);
+        this.#model.heartbeat(step.replica, this.#nowUs);
+        break;
+      case "purge":
+        this.#engine.purge(this.#nowUs);
+        this.#model.purge(this.#nowUs);
+        break;
+    }
+    for (const name of LOCKS) this.#compareRows(name);
+  }
+
+  #transact(name: string, commands: readonly Command[], step: { replica: bigint; heads: number }): void {
+    const before = this.#state(name);
+    const look = this.#look(step);
+    const decided = this.#engine.transact(name, commands, look);
+    this.#check(name, before, decided);
+    if (this.#options.dueMax !== undefined) return;
+    const { seenUpTo } = decided;
+    const expected = this.#model.transact(name, commands, { ...look, seenUpTo });
+    decided.outcomes.forEach((outcome, at) => {
+      expectEqual(seenOutcome(outcome), expected[at], `outcome of ${commands[at]?.verb}`);
+      const detail = outcome.kind === "refused" ? ` ${outcome.reason}` : "";
+      this.#options.reached?.(`${commands[at]?.verb}: ${outcome.kind}${detail}`);
+    });
+  }
+
+  #setPattern(step: Extract<Step, { step: "set_pattern" }>): void {
+    const before = new Map(LOCKS.map((name) => [name as string, this.#state(name)]));
+    const look = this.#look(step);
+    const decided = this.#engine.setPattern(step.prefix, step.limit, look);
+    for (const [name, one] of decided) this.#check(name, before.get(name) as State, one);
+    if (this.#options.dueMax !== undefined) return;
+    this.#model.setPattern(step.prefix, step.limit);
+    for (const [name, { seenUpTo }] of decided) this.#model.transact(name, [], { ...look, seenUpTo });
+  }
+
+  #look(step: { replica: bigint; heads: number }) {
+    const { dueMax } = this.#options;
+    const look = { nowUs: this.#nowUs, replica: step.replica, heads: step.heads };
+    return dueMax === undefined ? look : { ...look, dueMax };
+  }
+
+  #check(name: string, before: State, decided: Decided): void {
+    const { reached, dueMax } = this.#options;
+    const { limitRules } = this.#engine;
+    const { events } = decided;
+    const after = this.#state(name);
+    const allDueRead = dueMax === undefined;
+    checkInvariants({ nowUs: this.#nowUs, before, after, limitRules, events, allDueRead });
+    if (decided.passes > 1) reached?.("read further heads");
+    for (const event of events) {
+      if (event.kind === "ended") reached?.(`${event.was} claim ended: ${event.claim.endReason}`);
+      if (event.kind !== "granted") continue;
+      const token = `${name} ${event.claim.fencingToken}`;
+      if (this.#tokensGiven.has(token)) throw new Error(`token ${token} is given twice`);
+      this.#tokensGiven.add(token);
+      reached?.(
+        event.queued ? `granted from the queue, provisional: ${event.claim.provisional}` : "granted at once",
+      );
+    }
+  }
+
+  #compareRows(name: string): void {
+    const requestIds = this.#engine.claims.map((claim) => claim.requestId);
+    if (new Set(requestIds).size < requestIds.length) throw new Error("a request id has two claims");
+    if (this.#options.dueMax !== undefined) return;
+    expectEqual(this.#engine.claimsOf(name).map(seenRow), this.#model.rows(name), `rows of ${name}`);
+    expectEqual(this.#engine.lock(name).lastToken, this.#model.lastToken(name), `last token of ${name}`);
+  }
+
+  #state(name: string): State {
+    return structuredClone({ lock: this.#engine.lock(name), claims: this.#engine.claimsOf(name) });
+  }
+
+  #pass(pause: Pause): void {
+    if (pause.to === "later") {
+      this.#nowUs += pause.us;
+      return;
+    }
+    const ahead = this.#engine.claims
+      .map((claim) => claim.deadlineUs ?? 0)
+      .filter((deadline) => deadline > this.#nowUs)
+      .sort((a, b) => a - b);
+    const deadline = ahead[pause.nth % ahead.length];
+    if (deadline !== undefined) this.#nowUs = Math.max(this.#nowUs, deadline + pause.offsetUs);
+  }
+
+  #resolve(name: string, ask: Ask): Command[] {
+    switch (ask.ask) {
+      case "acquire": {
+        const { ask: _, twice, ...asked } = ask;
+        const requestId = this.#fresh("request");
+        const once = () => ({
+          ...asked,
+          verb: "acquire" as const,
+          name,
+          permits: asked.mode === "permit" ? asked.permits : 1,
+          maxWaitUs: asked.mayWait ? asked.maxWaitUs : null,
+          requestId,
+          secret: this.#fresh("secret"),
+          owner: "",
+          labels: {},
+        });
+        return twice ? [once(), once()] : [once()];
+      }
+      case "acquire_again": {
+        const claim = this.#pick(ask.elsewhere ? null : name, ask.pick);
+        if (!claim) return [];
+        const { mode, permits, requestId } = claim;
+        return [
+          {
+            verb: "acquire",
+            name,
+            mode: ask.changed ? "exclusive" : mode,
+            permits: ask.changed ? 1 : permits,
+            ttlUs: 5_000_000,
+            mayWait: true,
+            maxWaitUs: null,
+            replica: ask.replica,
+            requestId,
+            secret: this.#fresh("secret"),
+            owner: "",
+            labels: {},
+          },
+        ];
+      }
+      case "attach":
+        return this.#withRef(name, ask.pick, (ref) => ({ verb: "attach", ref, replica: ask.replica }));
+      case "detach": {
+        const { replica, canReturn } = ask;
+        return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica, canReturn }));
+      }
+      case "renew":
+        return this.#withRef(name, ask.pick, (ref) => ({ verb: "renew", ref, ttlUs: ask.ttlUs }));
+      case "release":
+        return this.#withRef(name, ask.pick, (ref) => ({ verb: "release", ref, repeated: ask.repeated }));
+      case "set_limit": {
+        const { limit, expected, repeated } = ask;
+        const version = this.#engine.lock(name).limitVersion;
+        const expectedVersion =
+          expected === undefined || version + expected < 0n ? undefined : version + expected;
+        return [{ verb: "set_limit", name, limit, expectedVersion, reason: "", repeated }];
+      }
+      case "force_release": {
+        const claim = ask.pick && this.#pick(name, ask.pick);
+        if (ask.pick && !claim) return [];
+        const ticketNumber = claim?.ticketNumber ?? null;
+        return [{ verb: "force_release", name, ticketNumber, reason: "stuck" }];
+      }
+      case "advance":
+        return [{ verb: "advance" }];
+    }
+  }
+
+  #withRef(name: string, picked: Picked, make: (ref: ClaimRef) => Command): Command[] {
+    const claim = this.#pick(name, picked);
+    if (!claim) return [];
+    const { lockId, ticketNumber } = claim;
+    const secret = picked.wrongSecret ? this.#fresh("secret") : claim.secret;
+    return [make({ lockId, ticketNumber, secret })];
+  }
+
+  /** A claim of the lock, or with null of any lock. */
+  #pick(name: string | null, { nth, among }: Picked): Claim | undefined {
+    const all = name === null ? this.#engine.claims : this.#engine.claimsOf(name);
+    const live = all.filter((claim) => claim.state !== "ended");
+    const candidates = among === "live" && live.length > 0 ? live : all;
+    return candidates[nth % candidates.length];
+  }
+
+  #fresh(what: string): string {
+    this.#made += 1;
+    return `${what}${this.#made}`.padEnd(22, "-");
+  }
+}
+
+type State = ReturnType<typeof structuredClone<{ lock: ReturnType<TinyEngine["lock"]>; claims: Claim[] }>>;
+
+/** What the model knows of a row. */
+function seenRow(claim: Claim): ModelRow {
+  const { lockId: _lock, owner: _owner, labels: _labels, ...seen } = claim;
+  return seen;
+}
+
+/** What the model knows of an outcome. */
+function seenOutcome(outcome: Outcome): ModelOutcome {
+  switch (outcome.kind) {
+    case "held":
+    case "ended":
+    case "waiting":
+      return { ...outcome, claim: seenRow(outcome.claim) };
+    case "limit": {
+      const { limit, source } = outcome.limit;
+      return { kind: "limit", limit, source, version: outcome.version };
+    }
+    case "forced":
+      return { kind: "forced", ended: outcome.ended.map(seenRow) };
+    default:
+      return outcome;
+  }
+}
+
+function expectEqual(actual: unknown, expected: unknown, what: string): void {
+  if (isDeepStrictEqual(actual, expected)) return;
+  throw new Error(`${what}:\n  core:  ${show(actual)}\n  model: ${show(expected)}`);
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value, (_key, part) => (typeof part === "bigint" ? `${part}n` : part));
+}

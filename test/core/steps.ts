@@ -1,0 +1,207 @@
+// Random histories for the property tests: what clients, operators and time do to a few locks. A step names claims by
+// a number that is resolved against what exists when the step is run, so that a shrunk history still makes sense.
+
+import fc from "fast-check";
+import type { Mode } from "../../server/core/claim.ts";
+
+/** Short enough that all of them run out in the course of one history. */
+export const SETTINGS = {
+  graceUs: 10_000_000,
+  attachedForUs: 15_000_000,
+  retentionUs: 60_000_000,
+  queueMax: 5,
+};
+
+export const LOCKS = ["etl/a", "etl/b"] as const;
+/** Locks whose names are known from before begin at a floor. */
+export const TOKEN_FLOORS = new Map<string, bigint>([
+  ["etl/a", 0n],
+  ["etl/b", 2n ** 53n],
+]);
+
+/** How time moves before a step: on its own, or right up to a deadline of somebody. */
+export type Pause =
+  | { readonly to: "later"; readonly us: number }
+  | { readonly to: "deadline"; readonly nth: number; readonly offsetUs: number };
+
+interface Pick {
+  /** Which claim, modulo the number of candidates. */
+  readonly nth: number;
+  readonly among: "live" | "all";
+  readonly wrongSecret: boolean;
+}
+
+export type Ask =
+  | {
+      readonly ask: "acquire";
+      readonly mode: Mode;
+      readonly permits: number;
+      readonly ttlUs: number | null;
+      readonly mayWait: boolean;
+      readonly maxWaitUs: number | null;
+      readonly replica: bigint | null;
+      /** The same call twice in one transaction, as an impatient client sends it. */
+      readonly twice: boolean;
+    }
+  /** An Acquire whose request id was sent before. */
+  | {
+      readonly ask: "acquire_again";
+      readonly pick: Pick;
+      readonly replica: bigint | null;
+      /** Perhaps at another lock than the first time. */
+      readonly elsewhere: boolean;
+      /** For something else than the first time. */
+      readonly changed: boolean;
+    }
+  | { readonly ask: "attach"; readonly pick: Pick; readonly replica: bigint | null }
+  | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint; readonly canReturn: boolean }
+  | { readonly ask: "renew"; readonly pick: Pick; readonly ttlUs: number | undefined }
+  | { readonly ask: "release"; readonly pick: Pick; readonly repeated: boolean }
+  | {
+      readonly ask: "set_limit";
+      readonly limit: number | null;
+      /** The version that the caller expects, counted from the one in force; undefined: any. */
+      readonly expected: bigint | undefined;
+      readonly repeated: boolean;
+    }
+  | { readonly ask: "force_release"; readonly pick: Pick | null }
+  | { readonly ask: "advance" };
+
+export type Step =
+  | {
+      readonly step: "transact";
+      readonly pause: Pause;
+      readonly lock: string;
+      readonly replica: bigint;
+      readonly heads: number;
+      readonly asks: readonly Ask[];
+    }
+  | {
+      readonly step: "set_pattern";
+      readonly pause: Pause;
+      readonly prefix: string;
+      readonly limit: number | null;
+      readonly replica: bigint;
+      readonly heads: number;
+    }
+  | { readonly step: "heartbeat"; readonly pause: Pause; readonly replica: bigint }
+  | { readonly step: "purge"; readonly pause: Pause };
+
+const later = (max: number) =>
+  fc.record({ to: fc.constant("later" as const), us: fc.integer({ min: 0, max }) });
+
+const pause: fc.Arbitrary<Pause> = fc.oneof(
+  { weight: 8, arbitrary: later(500_000) },
+  { weight: 2, arbitrary: later(3_000_000) },
+  { weight: 1, arbitrary: later(40_000_000) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      to: fc.constant("deadline" as const),
+      nth: fc.nat(9),
+      offsetUs: fc.constantFrom(-1, 0, 0, 1),
+    }),
+  },
+);
+
+const pick: fc.Arbitrary<Pick> = fc.record({
+  nth: fc.nat(29),
+  among: fc.constantFrom("live", "live", "live", "all"),
+  wrongSecret: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+});
+const replica = fc.constantFrom(1n, 2n);
+const listener = fc.constantFrom(null, 1n, 1n, 2n);
+const ttl = fc.constantFrom(1_000_000, 5_000_000, 12_000_000, 30_000_000);
+const limit = fc.constantFrom(null, 0, 1, 2, 3, 4, 5, 6);
+const seldom = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
+
+const ask: fc.Arbitrary<Ask> = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      ask: fc.constant("acquire" as const),
+      mode: fc.constantFrom<Mode>("permit", "permit", "shared", "exclusive"),
+      permits: fc.constantFrom(1, 1, 1, 2, 3, 4, 5),
+      ttlUs: fc.option(ttl, { freq: 5 }),
+      mayWait: fc.constantFrom(true, true, true, false),
+      maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
+      replica: listener,
+      twice: seldom,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ask: fc.constant("acquire_again" as const),
+      pick,
+      replica: listener,
+      elsewhere: seldom,
+      changed: seldom,
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ ask: fc.constant("attach" as const), pick, replica: listener }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ask: fc.constant("detach" as const),
+      pick,
+      replica,
+      canReturn: fc.constantFrom(true, true, false),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ask: fc.constant("renew" as const),
+      pick,
+      ttlUs: fc.option(ttl, { nil: undefined, freq: 2 }),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ ask: fc.constant("release" as const), pick, repeated: seldom }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ask: fc.constant("set_limit" as const),
+      limit,
+      expected: fc.constantFrom(undefined, undefined, 0n, -1n, 1n),
+      repeated: seldom,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ask: fc.constant("force_release" as const), pick: fc.option(pick, { freq: 2 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ ask: fc.constant("advance" as const) }) },
+);
+
+const heads = fc.integer({ min: 1, max: 5 });
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 16,
+    arbitrary: fc.record({
+      step: fc.constant("transact" as const),
+      pause,
+      lock: fc.constantFrom(LOCKS[0], LOCKS[0], LOCKS[1]),
+      replica,
+      heads,
+      asks: fc.array(ask, { minLength: 1, maxLength: 5 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      step: fc.constant("set_pattern" as const),
+      pause,
+      prefix: fc.constantFrom("", "etl/", "etl/a", "other/"),
+      limit,
+      replica,
+      heads,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ step: fc.constant("heartbeat" as const), pause, replica }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant("purge" as const), pause }) },
+);
+
+/** Long enough for queues to build up, drain and be purged. */
+export const history: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 60, size: "max" });
