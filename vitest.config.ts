@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/{core,unit,storage,engine,server,process}/**/*.test.ts"],
+    include: ["test/**/*.test.ts"],
     globalSetup: ["test/mysql-family/global-setup.ts"],
     reporters: ["default", "./test/closing-line-reporter.ts"],
     // A test left focused would hide the others, and one that passes only when repeated has found something.
