@@ -1,0 +1,220 @@
+// What happens to claims, as the engine tells it: acquires, waits, holds, ends, batches. Called on the hot path, so
+// label objects are made once and kept. Never throws, and never lets a lock's name become a label.
+
+import type { Registry } from "prom-client";
+import { Counter, Histogram } from "prom-client";
+import type { Claim, EndReason } from "../core/claim.ts";
+import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
+import { BATCH_SIZE, CALL_SECONDS, LOCK_SECONDS } from "./buckets.ts";
+import { Labelled } from "./labelled.ts";
+import type { LockClasses } from "./lock-classes.ts";
+
+const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
+  held: "renewed",
+  waiting: "not_held",
+  ended: "lost",
+  unknown_claim: "unknown",
+};
+
+/** Implements EngineObserver. */
+export class EngineMetrics {
+  readonly #classes: LockClasses;
+  /** The children of each class, in the order of the classes' labels. */
+  readonly #byClass: readonly ClassMetrics[];
+  readonly #commands: Labelled<Histogram.Internal<"verb">>;
+  readonly #limitChanges: Labelled<Counter.Internal>;
+  readonly #retries: Labelled<Counter.Internal>;
+  readonly #loopFailures: Labelled<Counter.Internal>;
+  readonly #batchCommands: Histogram;
+  readonly #batchLocks: Histogram;
+
+  constructor(registry: Registry, classes: LockClasses) {
+    const registers = [registry];
+    this.#classes = classes;
+    this.#byClass = classMetrics(registers, classes);
+    const commands = new Histogram({
+      name: "rowlock_command_duration_seconds",
+      help: "From the submission of a command to its committed answer, without waiting for the lock.",
+      labelNames: ["verb"],
+      buckets: CALL_SECONDS,
+      registers,
+    });
+    const limitChanges = new Counter({
+      name: "rowlock_limit_changes_total",
+      help: "Limits that were set or taken away, of single names and of patterns.",
+      labelNames: ["target"],
+      registers,
+    });
+    const retries = new Counter({
+      name: "rowlock_transaction_retries_total",
+      help: "Transactions that were repeated, by the cause.",
+      labelNames: ["cause"],
+      registers,
+    });
+    const loopFailures = new Counter({
+      name: "rowlock_loop_failures_total",
+      help: "Runs of background loops that failed; the loop goes on.",
+      labelNames: ["loop"],
+      registers,
+    });
+    this.#commands = new Labelled((verb) => commands.labels({ verb }));
+    this.#limitChanges = new Labelled((target) => limitChanges.labels({ target }));
+    this.#retries = new Labelled((cause) => retries.labels({ cause }));
+    this.#loopFailures = new Labelled((loop) => loopFailures.labels({ loop }));
+    this.#batchCommands = new Histogram({
+      name: "rowlock_transaction_commands",
+      help: "Commands that were decided in one transaction.",
+      buckets: BATCH_SIZE,
+      registers,
+    });
+    this.#batchLocks = new Histogram({
+      name: "rowlock_transaction_locks",
+      help: "Locks that were decided about in one transaction.",
+      buckets: BATCH_SIZE,
+      registers,
+    });
+  }
+
+  batch(commands: number, locks: number): void {
+    this.#batchCommands.observe(commands);
+    this.#batchLocks.observe(locks);
+  }
+
+  answered(command: Command, outcome: Outcome, lockName: string, seconds: number): void {
+    this.#commands.of(command.verb).observe(seconds);
+    if (command.verb === "acquire") {
+      this.#of(lockName).acquires.of(command.mode).of(acquireOutcome(command, outcome)).inc();
+    } else if (command.verb === "renew") {
+      this.#of(lockName)
+        .renewals.of(RENEWALS[outcome.kind] ?? outcome.kind)
+        .inc();
+    }
+  }
+
+  event(event: Event, lockName: string): void {
+    switch (event.kind) {
+      case "granted":
+        this.#of(lockName)
+          .waits.of(String(event.queued))
+          .observe(event.waitedUs / 1e6);
+        return;
+      case "enqueued":
+        this.#of(lockName).enqueued.inc();
+        return;
+      case "ended":
+        this.#of(lockName).ended(event.claim, event.was);
+        return;
+      case "limit_set":
+        this.#limitChanges.of("name").inc();
+        return;
+    }
+  }
+
+  limitRuleSet(_prefix: string, _limit: number | null, _version: bigint, _reason: string): void {
+    this.#limitChanges.of("pattern").inc();
+  }
+
+  retried(cause: string): void {
+    this.#retries.of(cause).inc();
+  }
+
+  loopFailed(loop: string, _error: unknown): void {
+    this.#loopFailures.of(loop).inc();
+  }
+
+  #of(lockName: string): ClassMetrics {
+    return this.#byClass[this.#classes.indexOf(lockName)] as ClassMetrics;
+  }
+}
+
+/** `granted` covers a request that came back to its lease by its request id, `queued` one that found its place. */
+function acquireOutcome(command: Acquire, outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "held":
+      return outcome.claim.secret === command.secret ? "granted" : "granted_before";
+    case "waiting":
+      return outcome.claim.secret === command.secret ? "queued" : "queued_before";
+    case "refused":
+      return outcome.reason;
+    default:
+      return outcome.kind;
+  }
+}
+
+/** The metrics of one class, as children. */
+interface ClassMetrics {
+  readonly acquires: Labelled<Labelled<Counter.Internal>>;
+  readonly renewals: Labelled<Counter.Internal>;
+  readonly waits: Labelled<Histogram.Internal<"class" | "queued">>;
+  readonly enqueued: Counter.Internal;
+  ended(claim: Claim, was: "waiting" | "held"): void;
+}
+
+function classMetrics(registers: Registry[], classes: LockClasses): ClassMetrics[] {
+  const acquires = new Counter({
+    name: "rowlock_acquires_total",
+    help:
+      "Requests for a lock, by their first answer: granted, queued, a refusal, or, for a request id that was known, " +
+      "what had become of its claim.",
+    labelNames: ["class", "mode", "outcome"],
+    registers,
+  });
+  const renewals = new Counter({
+    name: "rowlock_renewals_total",
+    help: "Renewals, by outcome: renewed, lost (the lease had ended), not_held (it still waits), unknown.",
+    labelNames: ["class", "outcome"],
+    registers,
+  });
+  const waits = new Histogram({
+    name: "rowlock_wait_duration_seconds",
+    help: "From the request to the grant, for those who were granted, whether they stood in the queue or not.",
+    labelNames: ["class", "queued"],
+    buckets: LOCK_SECONDS,
+    registers,
+  });
+  const holds = new Histogram({
+    name: "rowlock_hold_duration_seconds",
+    help: "From the grant to the end of a lease, whatever ended it.",
+    labelNames: ["class"],
+    buckets: LOCK_SECONDS,
+    registers,
+  });
+  const enqueued = new Counter({
+    name: "rowlock_enqueued_total",
+    help: "Requests that took a place in a queue.",
+    labelNames: ["class"],
+    registers,
+  });
+  const leasesEnded = new Counter({
+    name: "rowlock_leases_ended_total",
+    help: "Leases that ended, by reason: released, expired, lapsed (never fetched), force_released.",
+    labelNames: ["class", "reason"],
+    registers,
+  });
+  const ticketsEnded = new Counter({
+    name: "rowlock_tickets_ended_total",
+    help: "Waiters that left a queue without the lock, by reason: cancelled, timed_out, lapsed, never_fits, force_released.",
+    labelNames: ["class", "reason"],
+    registers,
+  });
+  return classes.labels.map((label) => {
+    const of = { class: label };
+    const held = holds.labels(of);
+    const leaseEnds = new Labelled((reason) => leasesEnded.labels({ ...of, reason }));
+    const ticketEnds = new Labelled((reason) => ticketsEnded.labels({ ...of, reason }));
+    return {
+      acquires: new Labelled((mode) => new Labelled((outcome) => acquires.labels({ ...of, mode, outcome }))),
+      renewals: new Labelled((outcome) => renewals.labels({ ...of, outcome })),
+      waits: new Labelled((queued) => waits.labels({ ...of, queued })),
+      enqueued: enqueued.labels(of),
+      ended(claim, was) {
+        const reason: EndReason = claim.endReason ?? "released";
+        if (was === "waiting") ticketEnds.of(reason).inc();
+        else {
+          leaseEnds.of(reason).inc();
+          held.observe(((claim.endedAtUs ?? 0) - (claim.grantedAtUs ?? 0)) / 1e6);
+        }
+      },
+    };
+  });
+}
