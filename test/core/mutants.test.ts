@@ -193,7 +193,6 @@ test.each(MUTANTS)("a core that $fault is caught", async (mutant) => {
   // A patch that only makes the copy crash would prove nothing.
   expect(result.errorInstance).not.toBeInstanceOf(TypeError);
   expect(result.errorInstance).not.toBeInstanceOf(ReferenceError);
-  if (process.env.SHOW) console.log(mutant.fault, result.numRuns, String(result.errorInstance).slice(0, 90));
 });
 
 /** Loads the core anew from a directory of its own, patched if a mutant is given. */

@@ -41,7 +41,6 @@ test("random histories reach every outcome and every end", () => {
     fc.property(history, (steps) => simulate(steps, { reached: count })),
     { seed: 1, numRuns: 150 },
   );
-  if (process.env.SHOW) console.log(reached);
   expect([...reached.keys()]).toEqual(expect.arrayContaining(WORTH_REACHING));
 });
 
