@@ -33,12 +33,18 @@ const MAKE_TABLES = [
   `INSERT IGNORE INTO ${LOCK_TABLE} (\`index\`, is_locked) VALUES (1, 0)`,
 ];
 
+export interface MigratePatience {
+  /** Is told of each wait that takes long enough for a person to wonder. */
+  readonly log?: (message: string) => void;
+  readonly lockWaitMs?: number;
+}
+
 /** Runs what is pending; the names of those that it ran, none if another server was first. */
-export async function migrateMysql(address: MysqlAddress, log: (message: string) => void): Promise<string[]> {
+export async function migrateMysql(address: MysqlAddress, patience: MigratePatience = {}): Promise<string[]> {
   return withKnex(address, async (knex) => {
     if (pendingAfter(await applied(knex)).length === 0) return [];
     for (const statement of MAKE_TABLES) await knex.raw(statement);
-    return await runWhenUnlocked(knex, log);
+    return await runWhenUnlocked(knex, patience);
   });
 }
 
@@ -54,7 +60,8 @@ export async function unlockMysql(address: MysqlAddress): Promise<void> {
   });
 }
 
-async function runWhenUnlocked(knex: Knex, log: (message: string) => void): Promise<string[]> {
+async function runWhenUnlocked(knex: Knex, patience: MigratePatience): Promise<string[]> {
+  const { log = () => {}, lockWaitMs = LOCK_WAIT_MS } = patience;
   const startedMs = performance.now();
   let loggedMs = startedMs - LOCK_LOG_EVERY_MS;
   for (;;) {
@@ -66,7 +73,7 @@ async function runWhenUnlocked(knex: Knex, log: (message: string) => void): Prom
       // The other one may have finished, and may have left its lock at the very end.
       if (pendingAfter(await applied(knex)).length === 0) return [];
       const waitedMs = performance.now() - startedMs;
-      if (waitedMs >= LOCK_WAIT_MS) throw locked(error);
+      if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
       if (performance.now() - loggedMs >= LOCK_LOG_EVERY_MS) {
         loggedMs = performance.now();
         log(
@@ -78,9 +85,9 @@ async function runWhenUnlocked(knex: Knex, log: (message: string) => void): Prom
   }
 }
 
-function locked(cause: Error): StoreError {
+function locked(waitedMs: number, cause: Error): StoreError {
   const message =
-    `The database is locked for a migration, and was so for ${LOCK_WAIT_MS / 1000} s. If no other server is ` +
+    `The database is locked for a migration, and was so for ${Math.round(waitedMs / 1000)} s. If no other server is ` +
     "migrating it, one died while it did: run `rowlock migrate unlock`, then start again.";
   return new StoreError("unavailable", "migration_locked", message, { cause });
 }

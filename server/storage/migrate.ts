@@ -29,7 +29,7 @@ export async function migrateUp(
     return target.path === IN_MEMORY ? [] : await withSqlite(target.path, migrateSqlite);
   }
   const { migrateMysql } = await import("./migrate-mysql.ts");
-  return await migrateMysql(target, options?.log ?? (() => {}));
+  return await migrateMysql(target, options);
 }
 
 /** Where the schema stands. Changes nothing. */

@@ -61,8 +61,8 @@ export class SqliteReads {
     return {
       lock,
       // Most locks of a long listing are idle: their counters say that there is nothing to read.
-      holders: lock.holders > 0 ? first(STATE_CODES.held) : [],
-      waiters: lock.waiting > 0 ? first(STATE_CODES.waiting) : [],
+      holders: shown > 0 && lock.holders > 0 ? first(STATE_CODES.held) : [],
+      waiters: shown > 0 && lock.waiting > 0 ? first(STATE_CODES.waiting) : [],
     };
   }
 }

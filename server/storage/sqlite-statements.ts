@@ -19,6 +19,8 @@ const INSERTED_CLAIM = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS];
 const WRITTEN_LOCK = [...LOCK_COLUMNS.slice(2), "decided_at"];
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
+/** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
+const OF_LOCK = "rowlock_claim INDEXED BY rowlock_claim_queue WHERE lock_id = ?";
 
 const SQL = {
   begin: "BEGIN IMMEDIATE",
@@ -42,8 +44,8 @@ const SQL = {
 
   claim: `SELECT ${CLAIM} FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ?`,
   claim_by_request: `SELECT ${CLAIM} FROM rowlock_claim WHERE request_id = ?`,
-  claims_in_state: `SELECT ${CLAIM} FROM rowlock_claim
-    WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`,
+  claims_in_state: `SELECT ${CLAIM} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ?`,
+  anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
   due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?)) LIMIT ?`,
   add_claim: `INSERT INTO rowlock_claim (${INSERTED_CLAIM.join(", ")})
     VALUES (${INSERTED_CLAIM.map(() => "?").join(", ")})`,
@@ -69,8 +71,7 @@ const SQL = {
   raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?) WHERE id = 1",
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
 
-  queue:
-    "SELECT ticket_number, permits FROM rowlock_claim WHERE lock_id = ? AND state = 1 ORDER BY ticket_number",
+  queue: `SELECT ticket_number, permits FROM ${OF_LOCK} AND state = 1 ORDER BY ticket_number`,
   list: `SELECT ${LOCK} FROM rowlock_lock l
     WHERE l.name >= ? AND l.name < ? AND l.name > ? ORDER BY l.name LIMIT ?`,
   list_busy: `SELECT ${LOCK} FROM rowlock_lock l

@@ -1,0 +1,65 @@
+// What a database URL may say, and that its password stays out of every message.
+
+import { describe, expect, test } from "vitest";
+import { describeDatabaseUrl, parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import { openStore } from "../../server/storage/open.ts";
+
+describe("a database URL", () => {
+  test.for([
+    ["sqlite:rowlock.db", "rowlock.db"],
+    ["sqlite:./data/rowlock.db", "./data/rowlock.db"],
+    ["sqlite:/var/lib/rowlock.db", "/var/lib/rowlock.db"],
+    ["sqlite:///var/lib/rowlock.db", "/var/lib/rowlock.db"],
+    ["sqlite::memory:", ":memory:"],
+    ["sqlite:with blank?and#more.db", "with blank?and#more.db"],
+  ] as const)("names a SQLite file: %s", ([url, path]) => {
+    expect(parseDatabaseUrl(url)).toEqual({ dialect: "sqlite", path });
+  });
+
+  test("names a database on a MySQL or MariaDB server", () => {
+    const local = { dialect: "mysql", host: "db", port: 3306, user: "u", password: "", database: "locks" };
+    expect(parseDatabaseUrl("mysql://u@db/locks")).toEqual(local);
+    expect(parseDatabaseUrl("mariadb://u@db/locks")).toEqual(local);
+    expect(parseDatabaseUrl("mysql://u:p%40%2F%3A%25@db:3307/locks")).toEqual({
+      ...local,
+      port: 3307,
+      password: "p@/:%",
+    });
+    expect(parseDatabaseUrl("mysql://u@[::1]:3307/locks")).toEqual({ ...local, host: "::1", port: 3307 });
+  });
+
+  test.for([
+    "",
+    "rowlock.db",
+    "postgres://u:s3cret@db/locks",
+    "sqlite:",
+    "sqlite::shared:",
+    "sqlite:file:x?mode=memory",
+    "mysql:locks",
+    "mysql://",
+    "mysql://db/locks",
+    "mysql://u:s3cret@db",
+    "mysql://u:s3cret@db/",
+    "mysql://u:s3cret@db/a/b",
+    "mysql://u:s3cret@db/locks?ssl=true",
+    "mysql://u:s3cret@db:port/locks",
+    "mysql://u:s3cret%@db/locks",
+    "mysql://u:s3cret%zz@db/locks",
+  ])("that cannot be used is refused with what is accepted, and without its password: %s", async (url) => {
+    const refusal = await openStore(url).then(
+      () => null,
+      (error: Error) => error,
+    );
+    expect(refusal?.message).toContain("mysql://user:password@host:port/database");
+    expect(refusal?.message).toContain("sqlite:path");
+    expect(`${refusal?.stack}${JSON.stringify(refusal)}${refusal?.cause}`).not.toContain("s3cret");
+  });
+
+  test("is described without its password", () => {
+    expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u:s3cret@db/locks"))).toBe(
+      "mysql://u@db:3306/locks",
+    );
+    expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u@[::1]/locks"))).toBe("mysql://u@[::1]:3306/locks");
+    expect(describeDatabaseUrl(parseDatabaseUrl("sqlite::memory:"))).toBe("sqlite::memory:");
+  });
+});

@@ -1,0 +1,164 @@
+// What the contract suite writes rows with: claims with every field filled in, put there through the store itself.
+// Decides nothing; only keeps the counters of the guard rows true, so that every test starts from a sound database.
+
+import { randomBytes } from "node:crypto";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import { countHolder, countWaiter } from "../../server/core/lock.ts";
+import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+
+/** A store on a database of its own, and a way around it. */
+export interface FreshStore {
+  readonly store: Store;
+  /** Another server's store on the same database; null where only one server can have it. */
+  readonly other: Store | null;
+  /** Runs one statement behind the store's back: to plant what it must find, and to let time pass. */
+  tamper(sql: string, ...values: (number | bigint | Uint8Array)[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const SECOND_US = 1_000_000;
+/** Beyond what a double holds. */
+export const BIG = 2n ** 53n + 1n;
+export const NO_PLAN: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
+export const NO_CHANGES: Changes = { locks: [], added: [], changed: [], again: [] };
+
+/** A claim as wanted, with a deadline counted from now: negative is overdue, null is none. */
+export type Wanted = Partial<Claim> & { readonly dueInUs?: number | null };
+
+/** Empties the database. The rules' revision goes on, as stores may remember rules by it. */
+export async function empty({ tamper }: FreshStore): Promise<void> {
+  for (const table of ["claim", "lock", "limit_rule", "replica"])
+    await tamper(`DELETE FROM rowlock_${table}`);
+  await tamper("UPDATE rowlock_meta SET token_floor = 0, rules_revision = rules_revision + 1");
+}
+
+export async function lockId(store: Store, name: string): Promise<bigint> {
+  const id = (await store.resolve([name])).get(name);
+  if (id === undefined) throw new Error(`${JSON.stringify(name)} was not resolved`);
+  return id;
+}
+
+/** Transacts, again and again as long as the store says that it was only bad luck. */
+export async function transact(store: Store, plan: Partial<LoadPlan>, decide: DecideRows): Promise<void> {
+  for (;;) {
+    try {
+      await store.transact({ ...NO_PLAN, ...plan }, decide);
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "transient" || error.reason === "duplicate")
+        throw error;
+    }
+  }
+}
+
+/** What a transaction reads; it writes the guard rows, as every one must, and nothing else. */
+export async function load(store: Store, plan: Partial<LoadPlan>): Promise<Loaded> {
+  let read: Loaded | undefined;
+  await transact(store, plan, (loaded) => {
+    read = structuredClone(loaded);
+    return { ...NO_CHANGES, locks: raised(loaded) };
+  });
+  if (!read) throw new Error("The store did not call decide.");
+  return read;
+}
+
+/** Changes one guard row. */
+export async function changeLock(
+  store: Store,
+  id: bigint,
+  change: (lock: Lock, nowUs: number) => void,
+): Promise<Lock> {
+  let changed: Lock | undefined;
+  await transact(store, { locks: planned(id) }, (loaded) => {
+    changed = structuredClone(loaded.locks.get(id));
+    if (!changed) return NO_CHANGES;
+    change(changed, loaded.nowUs);
+    changed.revision += 1n;
+    return { ...NO_CHANGES, locks: [changed] };
+  });
+  if (!changed) throw new Error(`Lock ${id} is not there.`);
+  return changed;
+}
+
+/** Adds claims to a lock, in this order, and counts them. */
+export async function addClaims(store: Store, id: bigint, ...wanted: Wanted[]): Promise<Claim[]> {
+  return await addClaimsTo(store, [id], ...wanted);
+}
+
+/** Adds the same claims to each of the locks, in one transaction. */
+export async function addClaimsTo(
+  store: Store,
+  ids: readonly bigint[],
+  ...wanted: Wanted[]
+): Promise<Claim[]> {
+  let added: Claim[] = [];
+  await transact(store, { locks: planned(...ids) }, (loaded) => {
+    added = [...loaded.locks.values()].flatMap((lock) =>
+      wanted.map((each) => claimOf(lock, loaded.nowUs, each)),
+    );
+    return { ...NO_CHANGES, locks: raised(loaded), added };
+  });
+  return structuredClone(added);
+}
+
+/** Writes claims that are there already. */
+export async function changeClaims(store: Store, ...claims: Claim[]): Promise<void> {
+  const ids = [...new Set(claims.map((claim) => claim.lockId))].sort((a, b) => (a < b ? -1 : 1));
+  await transact(store, { locks: planned(...ids) }, (loaded) => ({
+    ...NO_CHANGES,
+    locks: raised(loaded),
+    changed: claims,
+  }));
+}
+
+export async function readClaim(store: Store, { lockId, ticketNumber }: Claim): Promise<Claim> {
+  const { claims } = await store.claims([{ lockId, ticketNumber }]);
+  if (!claims[0]) throw new Error(`Claim ${ticketNumber} of lock ${lockId} is not there.`);
+  return claims[0];
+}
+
+export function planned(...ids: bigint[]): LoadPlan["locks"] {
+  return ids.map((id) => ({ id, heads: 1, likelyQueue: false }));
+}
+
+/** The guard rows of a load, each with its revision raised. */
+export function raised(loaded: Loaded): Lock[] {
+  for (const lock of loaded.locks.values()) lock.revision += 1n;
+  return [...loaded.locks.values()];
+}
+
+/** The claim as wanted; the guard row counts it and has given out its numbers. */
+function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Claim {
+  const state = wanted.state ?? "waiting";
+  const held = state === "held";
+  const claim: Claim = {
+    lockId: lock.id,
+    ticketNumber: lock.nextTicket,
+    secret: randomBytes(16).toString("base64url"),
+    requestId: `request ${randomBytes(12).toString("hex")}`,
+    mode: "permit",
+    permits: 1,
+    owner: "",
+    labels: {},
+    requestedAtUs: nowUs,
+    waitUntilUs: null,
+    state,
+    ttlUs: dueInUs === null ? null : 60 * SECOND_US,
+    deadlineUs: dueInUs === null ? null : nowUs + (dueInUs ?? 60 * SECOND_US),
+    replica: null,
+    provisional: false,
+    fencingToken: held ? lock.lastToken + 1n : 0n,
+    grantedAtUs: held ? nowUs : null,
+    endedAtUs: state === "ended" ? nowUs : null,
+    endReason: state === "ended" ? "released" : null,
+    endNote: "",
+    ...wanted,
+  };
+  if (claim.ticketNumber >= lock.nextTicket) lock.nextTicket = claim.ticketNumber + 1n;
+  if (claim.fencingToken > lock.lastToken) lock.lastToken = claim.fencingToken;
+  if (held) countHolder(lock, claim);
+  if (state === "waiting") countWaiter(lock, claim);
+  return claim;
+}
