@@ -1,0 +1,135 @@
+// Opens connections and sets them up. A connection that comes from here is to a server that can be written, counts
+// time in UTC, waits for row locks for a bounded time, and is ended by the server soon after this process stops.
+
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+import { createConnection } from "mysql2";
+import type { MysqlAddress } from "./database-url.ts";
+import { classify, deadlineError } from "./mysql-errors.ts";
+import type { Row } from "./mysql-session.ts";
+import { Session } from "./mysql-session.ts";
+import { Trip } from "./mysql-trip.ts";
+import type { StoreObserver } from "./store.ts";
+import { StoreError } from "./store.ts";
+
+/** Until a connection is there and set up; a little less than a caller waits for one, so that it hears the reason. */
+const CONNECT_MS_MAX = 1_800;
+const KEEPALIVE_MS = 5_000;
+
+// READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a session that
+// says nothing for 8 s, so a replica that was stopped in the middle of a transaction blocks others no longer than that.
+// MariaDB would turn long lists of keys into joins, which lock what they look at in an order of their own.
+const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
+  autocommit = 1, wait_timeout = 8, innodb_lock_wait_timeout = 2
+  /*!80000 , max_execution_time = 5000 */
+  /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
+
+// SHOW answers nothing for a variable that this server does not have, where @@name would fail.
+const FACTS = `SHOW VARIABLES WHERE Variable_name IN
+  ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'server_uuid', 'server_uid')`;
+const CLUSTER = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'";
+
+export interface Server {
+  /** `MariaDB 10.11.19`. */
+  readonly product: string;
+  /**
+   * What tells this server, or Galera cluster, from any other: its uuid. MariaDB's `server_uid` is made from the
+   * machine's address and the port, and older ones have none: then null, and a change goes unnoticed.
+   */
+  readonly identity: string | null;
+}
+
+/** A connection that is ready for work. Throws a StoreError, `read_only` for a server that cannot be written. */
+export async function openSession(
+  address: MysqlAddress,
+  observer: StoreObserver,
+): Promise<{ session: Session; server: Server }> {
+  const socket = connect({
+    host: address.host,
+    port: address.port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEPALIVE_MS,
+  });
+  const patience = setTimeout(() => socket.destroy(deadlineError()), CONNECT_MS_MAX);
+  try {
+    const session = await handshake(address, socket, observer);
+    observer.connection("opened");
+    try {
+      return { session, server: await setUp(session) };
+    } catch (error) {
+      session.destroy(error);
+      throw error;
+    }
+  } catch (error) {
+    socket.destroy();
+    throw away(error instanceof StoreError ? error : classify(error).error);
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserver): Promise<Session> {
+  const { host, port, user, password, database } = address;
+  const connection = createConnection({
+    stream: () => socket,
+    host,
+    port,
+    user,
+    password,
+    database,
+    connectTimeout: CONNECT_MS_MAX,
+    // A transaction takes two round trips because its statements are sent together. Values are never text.
+    multipleStatements: true,
+    // BIGINT as decimal text: exact, and turned into bigint or number by whoever knows which it is.
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    flags: ["-LOCAL_FILES"],
+  });
+  return new Promise((resolve, reject) => {
+    // Stays, as an error that nobody listens for would end the process.
+    connection.on("error", reject);
+    connection.connect((error) => {
+      if (error) reject(error);
+      else resolve(new Session(connection, socket, observer));
+    });
+  });
+}
+
+async function setUp(session: Session): Promise<Server> {
+  const trip = new Trip("set_up");
+  trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+  trip.add(SET_UP);
+  const factsAt = trip.add(FACTS);
+  const clusterAt = trip.add(CLUSTER);
+  const results = await session.run(trip);
+  const facts = new Map(pairs(results[factsAt]));
+  for (const name of ["read_only", "super_read_only", "innodb_read_only"]) {
+    if (!["OFF", "0"].includes(facts.get(name) ?? "OFF")) throw readOnly(name);
+  }
+  const cluster = pairs(results[clusterAt])[0]?.[1];
+  return {
+    product: productOf(facts.get("version") ?? ""),
+    identity: cluster || facts.get("server_uuid") || facts.get("server_uid") || null,
+  };
+}
+
+function pairs(rows: unknown): [string, string][] {
+  return (rows as Row[]).map(([name, value]) => [String(name), String(value)]);
+}
+
+function productOf(version: string): string {
+  const number = /^[0-9.]+/.exec(version)?.[0] ?? version;
+  return `${version.includes("MariaDB") ? "MariaDB" : "MySQL"} ${number}`;
+}
+
+function readOnly(variable: string): StoreError {
+  const message = `The database server is read-only (${variable} is on): it is a replica, or is being switched over.`;
+  return new StoreError("unavailable", "read_only", message);
+}
+
+/** Nothing had begun, so a connection that is lost here is a server that is away. */
+function away(error: StoreError): StoreError {
+  if (error.kind !== "transient") return error;
+  return new StoreError("unavailable", error.reason, error.message, { cause: error.cause });
+}

@@ -1,0 +1,228 @@
+// What the errors of MySQL, MariaDB, Galera and the network mean to a store's callers: one table, and the only place
+// that knows error codes. Never puts SQL, values or a password into a message; the cause is attached without its SQL.
+
+import { StoreError } from "./store.ts";
+
+interface Meaning {
+  readonly reason: string;
+  readonly kind: "transient" | "unavailable";
+  readonly message: string;
+  /** The connection, or the server behind it, is of no more use. */
+  readonly reconnect?: true;
+  /** An answer to COMMIT that leaves open whether it was committed. */
+  readonly openAtCommit?: true;
+}
+
+const LOST: Meaning = {
+  reason: "connection_lost",
+  kind: "transient",
+  message: "The connection to the database was lost.",
+  reconnect: true,
+  openAtCommit: true,
+};
+const READ_ONLY: Meaning = {
+  reason: "read_only",
+  kind: "unavailable",
+  message: "The database server is read-only: it is a replica, or is being switched over.",
+  reconnect: true,
+};
+const CLUSTER: Meaning = {
+  reason: "cluster_not_ready",
+  kind: "unavailable",
+  message: "The database node is not part of a cluster that can decide.",
+  reconnect: true,
+  openAtCommit: true,
+};
+const FULL: Meaning = {
+  reason: "full",
+  kind: "unavailable",
+  message: "The database server has no room left on its disk or in its tables.",
+};
+const SCHEMA: Meaning = {
+  reason: "schema",
+  kind: "unavailable",
+  message: "The database lacks tables or columns that this server needs: run `rowlock migrate up`.",
+  reconnect: true,
+};
+const ACCESS: Meaning = {
+  reason: "access_denied",
+  kind: "unavailable",
+  message: "The database refuses this user: check the user, the password and its rights on the database.",
+  reconnect: true,
+};
+const BUSY: Meaning = {
+  reason: "too_many_connections",
+  kind: "unavailable",
+  message: "The database server accepts no more connections.",
+  reconnect: true,
+};
+const DEADLOCK: Meaning = {
+  reason: "deadlock",
+  kind: "transient",
+  message: "The database chose this transaction to break a deadlock or a conflict between nodes.",
+};
+const LOCK_WAIT: Meaning = {
+  reason: "lock_wait_timeout",
+  kind: "transient",
+  message: "Another transaction held a row lock for too long.",
+};
+const STATEMENT_TIMEOUT: Meaning = {
+  reason: "timeout",
+  kind: "unavailable",
+  message: "The database took too long to answer.",
+  reconnect: true,
+  openAtCommit: true,
+};
+const UNREACHABLE: Meaning = {
+  reason: "unreachable",
+  kind: "unavailable",
+  message: "The database server cannot be reached.",
+  reconnect: true,
+  openAtCommit: true,
+};
+
+/** By the server's error number. */
+const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
+  [1213, DEADLOCK],
+  [
+    1020,
+    { ...DEADLOCK, reason: "row_changed", message: "A row changed after this transaction had read it." },
+  ],
+  [1205, LOCK_WAIT],
+  [3572, LOCK_WAIT],
+  [
+    1062,
+    {
+      reason: "duplicate_request",
+      kind: "transient",
+      message: "Another claim with the same request id was committed first.",
+    },
+  ],
+  // Raised by RULES_UNCHANGED in mysql-save.ts; no other statement can put NULL where it does not belong.
+  [
+    1048,
+    { reason: "rules_changed", kind: "transient", message: "The limit rules changed during the decision." },
+  ],
+  [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
+  [1927, LOST],
+  [4031, LOST],
+  [1317, LOST],
+  [1158, LOST],
+  [1159, LOST],
+  [1160, LOST],
+  [1161, LOST],
+  [
+    1053,
+    {
+      ...LOST,
+      reason: "shutting_down",
+      kind: "unavailable",
+      message: "The database server is shutting down.",
+    },
+  ],
+  [1047, CLUSTER],
+  [1290, READ_ONLY],
+  [1792, READ_ONLY],
+  [1836, READ_ONLY],
+  [1874, READ_ONLY],
+  [3100, { ...CLUSTER, kind: "transient" }],
+  [3101, DEADLOCK],
+  [3, FULL],
+  [1021, FULL],
+  [1026, FULL],
+  [1114, FULL],
+  [1049, SCHEMA],
+  [1054, SCHEMA],
+  [1146, SCHEMA],
+  [1044, ACCESS],
+  [1045, ACCESS],
+  [1142, ACCESS],
+  [1143, ACCESS],
+  [1227, ACCESS],
+  [1698, ACCESS],
+  [1040, BUSY],
+  [1203, BUSY],
+  [1226, BUSY],
+  [1129, BUSY],
+  [1969, STATEMENT_TIMEOUT],
+  [3024, STATEMENT_TIMEOUT],
+]);
+
+/** By the code that Node or the driver gives to what happened on the network. */
+const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
+  ["PROTOCOL_CONNECTION_LOST", LOST],
+  ["PROTOCOL_UNEXPECTED_PACKET", LOST],
+  ["PROTOCOL_SEQUENCE_TIMEOUT", LOST],
+  ["ECONNRESET", LOST],
+  ["ECONNABORTED", LOST],
+  ["EPIPE", LOST],
+  ["ERR_STREAM_DESTROYED", LOST],
+  ["ERR_STREAM_WRITE_AFTER_END", LOST],
+  ["ERR_SOCKET_CLOSED", LOST],
+  ["ECONNREFUSED", UNREACHABLE],
+  ["EHOSTUNREACH", UNREACHABLE],
+  ["ENETUNREACH", UNREACHABLE],
+  ["ENETDOWN", UNREACHABLE],
+  ["ENOTFOUND", UNREACHABLE],
+  ["EAI_AGAIN", UNREACHABLE],
+  ["ETIMEDOUT", UNREACHABLE],
+  ["ROWLOCK_DEADLINE", STATEMENT_TIMEOUT],
+]);
+
+const UNEXPECTED: Meaning = {
+  reason: "unexpected",
+  kind: "unavailable",
+  message: "The database answered with an error that this server does not know.",
+  reconnect: true,
+  openAtCommit: true,
+};
+
+/** What a deadline of our own is told apart by. */
+export function deadlineError(): Error {
+  return Object.assign(new Error("The database did not answer in time."), { code: "ROWLOCK_DEADLINE" });
+}
+
+/**
+ * The StoreError for an error of the driver, and whether the connection must not be used again.
+ *
+ * @param commitSent whether COMMIT was among what had been sent: then an error that does not prove that the
+ *   transaction was rolled back leaves its outcome unknown.
+ */
+export function classify(
+  cause: unknown,
+  commitSent = false,
+): { readonly error: StoreError; readonly reconnect: boolean } {
+  const meaning = meaningOf(cause);
+  const number = numberOf(cause);
+  const message = number === null ? meaning.message : `${meaning.message} (error ${number})`;
+  const kind = commitSent && meaning.openAtCommit ? "unknown_outcome" : meaning.kind;
+  const error = new StoreError(kind, meaning.reason, message, { cause: withoutSql(cause) });
+  return { error, reconnect: meaning.reconnect ?? false };
+}
+
+function meaningOf(cause: unknown): Meaning {
+  if (!(cause instanceof Error)) return UNEXPECTED;
+  const number = numberOf(cause);
+  const known = (number !== null && BY_NUMBER.get(number)) || BY_CODE.get(textOf(cause, "code"));
+  if (known) return known;
+  if (textOf(cause, "sqlState") === "40001") return DEADLOCK;
+  if ("fatal" in cause && cause.fatal === true && number === null) return LOST;
+  return UNEXPECTED;
+}
+
+/** The server's error number. Errors of Node carry a negative `errno` of the operating system. */
+function numberOf(cause: unknown): number | null {
+  if (!(cause instanceof Error) || !("errno" in cause)) return null;
+  return typeof cause.errno === "number" && cause.errno > 0 ? cause.errno : null;
+}
+
+function textOf(cause: Error, property: "code" | "sqlState"): string {
+  const value = (cause as Error & { readonly [name in typeof property]?: unknown })[property];
+  return typeof value === "string" ? value : "";
+}
+
+// The driver hangs the statement on its errors, with the ids that let a client release a lease: not for a log.
+function withoutSql(cause: unknown): unknown {
+  if (cause instanceof Error && "sql" in cause) delete cause.sql;
+  return cause;
+}

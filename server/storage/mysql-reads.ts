@@ -1,0 +1,179 @@
+// What is read outside transactions: for polls, for the sweep and for display. Takes no locks; what it answers may be
+// old by the time it is used, and whoever acts on it decides again.
+
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Lock } from "../core/lock.ts";
+import type { MysqlPool } from "./mysql-pool.ts";
+import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull } from "./mysql-rows.ts";
+import type { Row, Session } from "./mysql-session.ts";
+import { onSnapshot, rowsOf } from "./mysql-transaction.ts";
+import { bytesOf, type SqlValue, Trip } from "./mysql-trip.ts";
+import { keyValues } from "./mysql-upkeep.ts";
+import { prefixRange } from "./name-range.ts";
+import { BUSY_LOCKS } from "./shared-sql.ts";
+import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
+
+const CLOCK = `SELECT ${NOW_US}`;
+const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
+  WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
+const WATCH = `SELECT id, revision FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+  UNION ALL SELECT DISTINCT lock_id, NULL FROM ${LIVE_AND_DUE} AND lock_id IN (?)`;
+const DUE_LOCKS = `SELECT lock_id, MIN(deadline) AS first FROM ${LIVE_AND_DUE} GROUP BY lock_id ORDER BY first LIMIT ?`;
+const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE (lock_id, ticket_number) IN (?)`;
+const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
+  WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
+const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
+  WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`;
+const SHOW = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
+const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
+  WHERE l.name >= ? AND l.name < ? AND l.name > ?`;
+const BUSY = "AND (l.holders > 0 OR l.waiting > 0)";
+
+/** Branches of one UNION at the most: a parser goes one level deeper with each. */
+const BRANCHES_MAX = 100;
+
+export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
+  const revisions = new Map<bigint, bigint>();
+  const due: bigint[] = [];
+  if (lockIds.length === 0) return { revisions, due };
+  for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds)) {
+    if (revision === null) due.push(bigintOf(id));
+    else revisions.set(bigintOf(id), bigintOf(revision));
+  }
+  return { revisions, due };
+}
+
+export async function dueLocks(pool: MysqlPool, max: number): Promise<bigint[]> {
+  const rows = await query(pool, "due_locks", DUE_LOCKS, max);
+  return rows.map(([id]) => bigintOf(id));
+}
+
+export async function claimsByKey(
+  pool: MysqlPool,
+  keys: readonly ClaimKey[],
+): Promise<{ nowUs: number; claims: Claim[] }> {
+  const { nowUs, rows } =
+    keys.length === 0 ? await timed(pool, "clock") : await timed(pool, "claims", CLAIMS, keyValues(keys));
+  return { nowUs, claims: rows.map(claimOf) };
+}
+
+export async function queue(
+  pool: MysqlPool,
+  lockId: bigint,
+): Promise<{ nowUs: number; places: QueuePlace[] }> {
+  const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
+  const places = rows.map(([ticketNumber, permits]) => ({
+    ticketNumber: bigintOf(ticketNumber),
+    permits: Number(permits),
+  }));
+  return { nowUs, places };
+}
+
+/** In order of ticket numbers, which is the order in which they were granted. */
+export async function holders(
+  pool: MysqlPool,
+  lockId: bigint,
+  max: number,
+): Promise<{ nowUs: number; claims: Claim[] }> {
+  const { nowUs, rows } = await timed(pool, "holders", IN_STATE, lockId, HELD, max);
+  return { nowUs, claims: rows.map(claimOf) };
+}
+
+export function list(pool: MysqlPool, asked: Parameters<Store["list"]>[0]): Promise<LockView[]> {
+  const { from, below } = prefixRange(asked.prefix);
+  const after = bytesOf(asked.afterName ?? "");
+  const sql = `${UNDER_PREFIX} ${asked.busyOnly ? BUSY : ""} ORDER BY l.name LIMIT ?`;
+  return views(pool, asked.shown, "list", sql, from, below, after, asked.max);
+}
+
+export async function show(pool: MysqlPool, name: string, shown: number): Promise<LockView | null> {
+  const [view] = await views(pool, shown, "show", SHOW, bytesOf(name));
+  return view ?? null;
+}
+
+export async function busyLocks(pool: MysqlPool, max: number): Promise<BusyLock[]> {
+  const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
+  return rows.map((row) => ({
+    lock: lockOf(row),
+    oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
+  }));
+}
+
+const WAITING = 1;
+const HELD = 2;
+
+/** Locks with their first holders and waiters, all as of one moment. */
+function views(
+  pool: MysqlPool,
+  shown: number,
+  name: string,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<LockView[]> {
+  return pool.use((session) =>
+    onSnapshot(session, async () => {
+      const trip = new Trip(name);
+      trip.add(sql, ...values);
+      const [rows] = await session.run(trip);
+      const locks = rowsOf(rows).map(lockOf);
+      const claims = shown > 0 ? await firstClaims(session, locks, shown) : [];
+      const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
+      return locks.map((lock) => {
+        const own = claimsOf.get(lock.id) ?? [];
+        return {
+          lock,
+          holders: own.filter(({ state }) => state === "held"),
+          waiters: own.filter(({ state }) => state === "waiting"),
+        };
+      });
+    }),
+  );
+}
+
+/** Most locks of a long listing are idle: their counters say that there is nothing to read. */
+async function firstClaims(session: Session, locks: readonly Lock[], shown: number): Promise<Claim[]> {
+  const wanted = locks.flatMap((lock) => [
+    ...(lock.holders > 0 ? [[lock.id, HELD] as const] : []),
+    ...(lock.waiting > 0 ? [[lock.id, WAITING] as const] : []),
+  ]);
+  const claims: Claim[] = [];
+  for (let at = 0; at < wanted.length; at += BRANCHES_MAX) {
+    const part = wanted.slice(at, at + BRANCHES_MAX);
+    const trip = new Trip("shown_claims");
+    const sql = part.map(() => `(${IN_STATE})`).join(" UNION ALL ");
+    trip.add(sql, ...part.flatMap(([id, state]) => [id, state, shown]));
+    const [rows] = await session.run(trip);
+    claims.push(...rowsOf(rows).map(claimOf));
+  }
+  // Each branch is in order, and the whole is not promised to be.
+  return claims.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
+}
+
+async function query(
+  pool: MysqlPool,
+  name: string,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<readonly Row[]> {
+  const trip = new Trip(name);
+  trip.add(sql, ...values);
+  const [rows] = await pool.use((session) => session.run(trip));
+  return rowsOf(rows);
+}
+
+/** Rows and the clock after them, so that no remaining time is told too long. */
+async function timed(
+  pool: MysqlPool,
+  name: string,
+  sql?: string,
+  ...values: readonly SqlValue[]
+): Promise<{ nowUs: number; rows: readonly Row[] }> {
+  const trip = new Trip(name);
+  const rowsAt = sql === undefined ? null : trip.add(sql, ...values);
+  const clockAt = trip.add(CLOCK);
+  const results = await pool.use((session) => session.run(trip));
+  return {
+    nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
+    rows: rowsAt === null ? [] : rowsOf(results[rowsAt]),
+  };
+}

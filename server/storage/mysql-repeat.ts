@@ -1,0 +1,27 @@
+// Repeats small writes that can be done twice without harm, such as making rows that may be there already, when the
+// database has rolled one back. Deciding transactions are repeated by the engine, not here.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MysqlPool } from "./mysql-pool.ts";
+import type { Session } from "./mysql-session.ts";
+import { StoreError } from "./store.ts";
+
+const TRIES_MAX = 7;
+const PAUSE_MS = 3;
+
+/** Runs `work` until it is not rolled back by the database. `work` must be safe to repeat after an unknown outcome. */
+export async function repeatedly<Answer>(
+  pool: MysqlPool,
+  work: (session: Session) => Promise<Answer>,
+): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await pool.use(work);
+    } catch (error) {
+      const worthIt = error instanceof StoreError && error.kind !== "unavailable" && tries < TRIES_MAX;
+      if (!worthIt) throw error;
+      // Those who met in a deadlock must not meet again.
+      await sleep(Math.random() * PAUSE_MS * 2 ** tries);
+    }
+  }
+}

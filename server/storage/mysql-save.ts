@@ -1,0 +1,189 @@
+// What a transaction writes after the decision. Rows that change alike are written by one statement, in which a column
+// is set to one value, moved by one difference, or picked row by row; a column that no row changes is not named. Each
+// guard row that was decided about is written, whatever has changed: a cluster rejects the loser of two deciders only
+// by what both have written.
+
+import type { Claim } from "../core/claim.ts";
+import type { Lock } from "../core/lock.ts";
+import { STATE_CODES } from "./codes.ts";
+import type { Read } from "./mysql-load.ts";
+import { changingClaimValues, fixedClaimValues } from "./mysql-rows.ts";
+import type { Row } from "./mysql-session.ts";
+import { bytesOf, type SqlValue, type Trip } from "./mysql-trip.ts";
+import { CLAIM_CHANGING_COLUMNS, CLAIM_COLUMNS, CLAIM_FIXED_COLUMNS, LOCK_COLUMNS } from "./shared-sql.ts";
+import type { Changes } from "./store.ts";
+
+/** Rows of one statement: the time to pick a value for each of them grows with the square. */
+const ROWS_MAX = 128;
+/** Columns of a guard row that are written: all but id and name. */
+const LOCK_WRITTEN = LOCK_COLUMNS.slice(2);
+/** Columns that move by the same difference in most rows of a batch. */
+const COUNTERS: ReadonlySet<string> = new Set([
+  "next_ticket",
+  "last_token",
+  "held_permits",
+  "shared_holders",
+  "exclusive_holders",
+  "holders",
+  "waiting",
+  "waiting_permits",
+  "revision",
+]);
+
+const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES ?`;
+const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
+  ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?`;
+const RAISE_RULES_REVISION = "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1";
+
+// A claim that is left waiting by an older rule, while the new one would let it in, would wait until somebody happens
+// to come by: who changes a rule has seen only claims that were committed. So a transaction that leaves waiters waits,
+// at its very end, for a change that is being made, and fails (NULL where none may be) if the rules are no longer
+// those it went by. The lock is held for the moment until the COMMIT in the same trip.
+const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
+  SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ? LOCK IN SHARE MODE`;
+
+type Value = number | bigint | Buffer | null;
+
+/** Adds the statements that write the changes. */
+export function addWrites(trip: Trip, changes: Changes, read: Read): void {
+  const { added, changed, locks, rule } = changes;
+  if (added.length > 0) {
+    trip.add(
+      ADD_CLAIMS,
+      added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]),
+    );
+  }
+  for (const state of Object.keys(STATE_CODES)) {
+    const alike = changed.filter((claim) => claim.state === state);
+    for (const part of partsOf(alike)) addClaimUpdate(trip, part, read);
+  }
+  for (const part of partsOf(locks)) addGuardUpdate(trip, part, read);
+  if (rule) {
+    const { limit, version } = rule;
+    const reason = bytesOf(rule.reason);
+    trip.add(ADD_RULE, bytesOf(rule.prefix), limit, version, reason, limit, version, reason);
+    trip.add(RAISE_RULES_REVISION);
+  }
+}
+
+/** Whether claims are left waiting under a limit that a pattern or the default gives. */
+export function leavesWaiters(changes: Changes): boolean {
+  return changes.locks.some((lock) => lock.waiting > 0 && lock.limit === null);
+}
+
+/** Adds the check that the rules are still those of this revision. Directly before COMMIT. */
+export function addRulesCheck(trip: Trip, rulesRevision: string): void {
+  trip.add(RULES_UNCHANGED, BigInt(rulesRevision));
+}
+
+function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void {
+  const rows = claims.map((claim) => {
+    const before = read.claimRows.get(`${claim.lockId}.${claim.ticketNumber}`);
+    if (!before)
+      throw new Error(`Claim ${claim.ticketNumber} of lock ${claim.lockId} was changed and never read.`);
+    return { before: before.slice(CLAIM_FIXED_COLUMNS.length), after: changingClaimValues(claim) };
+  });
+  const arm = (index: number): Arm => {
+    const { lockId, ticketNumber } = claims[index] as Claim;
+    return ["WHEN lock_id = ? AND ticket_number = ?", lockId, ticketNumber];
+  };
+  const { sets, values } = assignments(CLAIM_CHANGING_COLUMNS, rows, arm, "CASE");
+  if (sets.length === 0) return;
+  const keys = claims.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+  trip.add(
+    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE (lock_id, ticket_number) IN (?)`,
+    ...values,
+    keys,
+  );
+}
+
+function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
+  const rows = locks.map((lock) => {
+    const before = read.guardRows.get(lock.id);
+    if (!before) throw new Error(`Lock ${lock.id} was decided about and never read.`);
+    return { before: before.slice(2), after: lockValues(lock) };
+  });
+  const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
+  const { sets, values } = assignments(LOCK_WRITTEN, rows, arm, "CASE id");
+  trip.add(
+    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${[...sets, "decided_at = ?"].join(", ")} WHERE id IN (?)`,
+    ...values,
+    read.loaded.nowUs,
+    locks.map(({ id }) => id),
+  );
+}
+
+interface RowChange {
+  readonly before: Row;
+  readonly after: readonly Value[];
+}
+
+/** What selects one row among those of a statement. */
+type Arm = readonly [sql: string, ...values: SqlValue[]];
+
+function assignments(
+  columns: readonly string[],
+  rows: readonly RowChange[],
+  arm: (index: number) => Arm,
+  cases: string,
+): { sets: string[]; values: SqlValue[] } {
+  const sets: string[] = [];
+  const values: SqlValue[] = [];
+  columns.forEach((column, at) => {
+    const moved = rows.filter(({ before, after }) => !isSame(before[at], after[at]));
+    const [first] = moved;
+    if (!first) return;
+    const value = first.after[at] as Value;
+    const difference = COUNTERS.has(column) ? differenceAt(first, at) : null;
+    if (rows.every(({ after }) => isSame(after[at], value))) {
+      sets.push(`${column} = ?`);
+      values.push(value);
+    } else if (difference !== null && rows.every((row) => differenceAt(row, at) === difference)) {
+      sets.push(`${column} = ${column} + ?`);
+      values.push(difference);
+    } else {
+      const arms = rows.flatMap((row, index) => {
+        if (!moved.includes(row)) return [];
+        const [sql, ...selecting] = arm(index);
+        values.push(...selecting, row.after[at] as Value);
+        return [`${sql} THEN ?`];
+      });
+      sets.push(`${column} = ${cases} ${arms.join(" ")} ELSE ${column} END`);
+    }
+  });
+  return { sets, values };
+}
+
+function isSame(a: Row[number] | Value | undefined, b: Row[number] | Value | undefined): boolean {
+  if (a === null || b === null) return a === b;
+  if (Buffer.isBuffer(a)) return Buffer.isBuffer(b) && a.equals(b);
+  return String(a) === String(b);
+}
+
+function differenceAt(row: RowChange, at: number): bigint {
+  return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as string | number);
+}
+
+/** Values for LOCK_WRITTEN. */
+function lockValues(lock: Lock): Value[] {
+  return [
+    lock.limit,
+    lock.limitVersion,
+    bytesOf(lock.limitReason),
+    lock.nextTicket,
+    lock.lastToken,
+    lock.heldPermits,
+    lock.sharedHolders,
+    lock.exclusiveHolders,
+    lock.holders,
+    lock.waiting,
+    lock.waitingPermits,
+    lock.revision,
+  ];
+}
+
+function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
+  const parts: (readonly Item[])[] = [];
+  for (let at = 0; at < items.length; at += ROWS_MAX) parts.push(items.slice(at, at + ROWS_MAX));
+  return parts;
+}

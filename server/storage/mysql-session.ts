@@ -1,0 +1,166 @@
+// One connection in use: sends trips, times them, turns what goes wrong into StoreErrors, and knows whether the
+// connection may be used again. Does not know what the statements mean. One trip at a time.
+
+import type { Socket } from "node:net";
+import type { Connection } from "mysql2";
+import { classify, deadlineError } from "./mysql-errors.ts";
+import type { Trip } from "./mysql-trip.ts";
+import type { StoreObserver } from "./store.ts";
+import { StoreError } from "./store.ts";
+
+/** A row as the driver gives it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
+export type Row = readonly (string | number | Buffer | null)[];
+export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
+
+/** How long a connection that is being closed may take to say goodbye. */
+const GOODBYE_MS_MAX = 500;
+
+export class Session {
+  /** Used before: it may have been closed by the server meanwhile. */
+  reused = false;
+  /** Whether a transaction may be open on it. */
+  inTransaction = false;
+  /** Trips of this lease: sent, and of those answered without an error. */
+  sent = 0;
+  answered = 0;
+  idleSinceMs = 0;
+  /** Which server it was opened to, as the pool counts them. */
+  generation = 0;
+  readonly #connection: Connection;
+  readonly #socket: Socket;
+  readonly #observer: StoreObserver;
+  #fail: ((error: unknown) => void) | null = null;
+  #deadline: NodeJS.Timeout | undefined;
+  #lost: unknown = null;
+  #onLost: (() => void) | null = null;
+  #commitSent = false;
+  #closed = false;
+
+  constructor(connection: Connection, socket: Socket, observer: StoreObserver) {
+    this.#connection = connection;
+    this.#socket = socket;
+    this.#observer = observer;
+    const lost = (error?: unknown) => this.#lose(error ?? new Error("The connection was closed."));
+    connection.on("error", lost);
+    socket.on("close", () => lost(Object.assign(new Error("Closed by the server."), { code: "ECONNRESET" })));
+  }
+
+  /** Whether the server can still be reached through it. */
+  get alive(): boolean {
+    return this.#lost === null;
+  }
+
+  /** Whether it can be lent again. */
+  get fit(): boolean {
+    return this.alive && !this.inTransaction;
+  }
+
+  /** Called once when the connection is lost, also while it is idle. */
+  set onLost(listener: () => void) {
+    this.#onLost = listener;
+  }
+
+  /** Begins a lease: all its trips together have until the deadline; past it the connection is destroyed. */
+  begin(deadlineMs: number): void {
+    this.sent = 0;
+    this.answered = 0;
+    this.#commitSent = false;
+    this.#deadline = setTimeout(() => this.destroy(deadlineError()), deadlineMs);
+  }
+
+  finish(): void {
+    clearTimeout(this.#deadline);
+  }
+
+  /** The results of the statements, in order. Throws a StoreError. */
+  async run(trip: Trip): Promise<unknown[]> {
+    if (trip.commits) this.#commitSent = true;
+    const startedMs = performance.now();
+    try {
+      const results = await this.#send(trip, true);
+      return trip.length === 1 ? [results] : (results as unknown[]);
+    } finally {
+      this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
+    }
+  }
+
+  /** The rows of a trip of one statement, by column names. */
+  async runNamed(trip: Trip): Promise<NamedRow[]> {
+    const startedMs = performance.now();
+    try {
+      return (await this.#send(trip, false)) as NamedRow[];
+    } finally {
+      this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
+    }
+  }
+
+  /** Ends the connection at once, whatever it does; what runs on it fails. */
+  destroy(cause: unknown): void {
+    this.#lose(cause);
+    this.#close("destroyed");
+  }
+
+  /** Says goodbye to the server. */
+  async end(): Promise<void> {
+    if (this.#closed) return;
+    this.#lost ??= new Error("The connection was ended.");
+    this.#onLost = null;
+    await new Promise<void>((resolve) => {
+      const patience = setTimeout(resolve, GOODBYE_MS_MAX);
+      this.#connection.end(() => {
+        clearTimeout(patience);
+        resolve();
+      });
+    });
+    this.#close("closed");
+  }
+
+  #send(trip: Trip, rowsAsArray: boolean): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown) => {
+        this.#fail = null;
+        const { error, reconnect } = classify(cause, this.#commitSent);
+        if (reconnect) this.#lost ??= cause;
+        reject(error);
+      };
+      if (this.#lost !== null) return fail(this.#lost);
+      this.#fail = fail;
+      this.sent += 1;
+      this.#connection.query({ sql: trip.sql, values: [...trip.values], rowsAsArray }, (error, results) => {
+        // Destroyed meanwhile: the trip has failed already.
+        if (this.#fail !== fail) return;
+        if (error) return fail(error);
+        this.#fail = null;
+        this.answered += 1;
+        resolve(results);
+      });
+    });
+  }
+
+  #lose(cause: unknown): void {
+    this.#lost ??= cause;
+    this.#fail?.(cause);
+    const onLost = this.#onLost;
+    this.#onLost = null;
+    onLost?.();
+  }
+
+  #close(event: "closed" | "destroyed"): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.finish();
+    this.#connection.destroy();
+    this.#socket.destroy();
+    this.#observer.connection(event);
+  }
+}
+
+/** Whether the error says that the connection was gone before the server had done anything for this lease. */
+export function wasGone(session: Session, error: unknown): boolean {
+  return (
+    session.reused &&
+    session.answered === 0 &&
+    error instanceof StoreError &&
+    error.reason === "connection_lost"
+  );
+}

@@ -1,0 +1,70 @@
+// The small writes outside decisions: signs of life of waiters and replicas, and the deletion of what nobody needs any
+// more. None of them changes what a decision rests on, so none takes a guard row.
+
+import type { ClaimKey } from "../core/claim.ts";
+import type { MysqlPool } from "./mysql-pool.ts";
+import { repeatedly } from "./mysql-repeat.ts";
+import { bigintOf, NOW_US } from "./mysql-rows.ts";
+import { rowsOf, writtenBy } from "./mysql-transaction.ts";
+import { bytesOf, type SqlValue, Trip } from "./mysql-trip.ts";
+import type { ReplicaRow } from "./store.ts";
+
+// `deadline` is compared with the time at the start of the statement. If it then waits for a row, a place that runs out
+// meanwhile is prolonged, which is no harm as nobody has ended it.
+const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
+  SET deadline = LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?)), replica = ?
+  WHERE (lock_id, ticket_number) IN (?) AND state = 1 AND deadline > ${NOW_US} AND (replica = ? OR replica IS NULL)`;
+const BEAT = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
+  VALUES (?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
+  ON DUPLICATE KEY UPDATE address = ?, version = ?, deadline = ${NOW_US} + ?`;
+const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
+const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
+const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
+  WHERE state = 3 AND deadline <= ${NOW_US} ORDER BY deadline LIMIT ?`;
+const PURGE = `DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY)
+  WHERE (c.lock_id, c.ticket_number) IN (?) AND c.state = 3`;
+
+export async function heartbeat(
+  pool: MysqlPool,
+  replica: bigint,
+  keys: readonly ClaimKey[],
+  keepForUs: number,
+): Promise<void> {
+  if (keys.length === 0) return;
+  const trip = new Trip("heartbeat");
+  trip.add(HEARTBEAT, keepForUs, keepForUs, replica, keyValues(keys), replica);
+  await repeatedly(pool, (session) => session.run(trip));
+}
+
+export async function beat(pool: MysqlPool, replica: ReplicaRow, keepForUs: number): Promise<void> {
+  const { id } = replica;
+  const address = bytesOf(replica.address);
+  const version = bytesOf(replica.version);
+  const trip = new Trip("beat");
+  trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
+  trip.add(FORGET);
+  await repeatedly(pool, (session) => session.run(trip));
+}
+
+export async function retire(pool: MysqlPool, replica: bigint): Promise<void> {
+  const trip = new Trip("retire");
+  trip.add(RETIRE, replica);
+  await repeatedly(pool, (session) => session.run(trip));
+}
+
+/** Looks first and deletes by primary key, so that it locks nothing but what it deletes. */
+export async function purgeClaims(pool: MysqlPool, max: number): Promise<number> {
+  const look = new Trip("ended_claims");
+  look.add(ENDED, max);
+  const [ended] = await pool.use((session) => session.run(look));
+  const keys = rowsOf(ended).map(([lockId, ticketNumber]) => [bigintOf(lockId), bigintOf(ticketNumber)]);
+  if (keys.length === 0) return 0;
+  const purge = new Trip("purge_claims");
+  purge.add(PURGE, keys);
+  const [purged] = await repeatedly(pool, (session) => session.run(purge));
+  return writtenBy(purged);
+}
+
+export function keyValues(keys: readonly ClaimKey[]): SqlValue {
+  return keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+}

@@ -1,0 +1,163 @@
+// The store in MySQL or MariaDB, for any number of servers. Owns the pool and the cache of rules; each method's SQL is
+// in the file of its kind: deciding in mysql-transact.ts, names in mysql-names.ts, small writes in mysql-upkeep.ts,
+// reads in mysql-reads.ts, checks in mysql-checks.ts.
+
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { LimitRule } from "../core/limit.ts";
+import { parseDatabaseUrl } from "./database-url.ts";
+import { checkDurability, checkInvariants } from "./mysql-checks.ts";
+import { findNames, purgeLocks, resolveNames } from "./mysql-names.ts";
+import { MysqlPool } from "./mysql-pool.ts";
+import { busyLocks, claimsByKey, dueLocks, holders, list, queue, show, watch } from "./mysql-reads.ts";
+import { RuleCache, readRules } from "./mysql-rules.ts";
+import { transactOn } from "./mysql-transact.ts";
+import { Trip } from "./mysql-trip.ts";
+import { beat, heartbeat, purgeClaims, retire } from "./mysql-upkeep.ts";
+import type {
+  BusyLock,
+  DecideRows,
+  Finding,
+  LoadPlan,
+  LockView,
+  PoolState,
+  QueuePlace,
+  ReplicaRow,
+  Store,
+  StoreObserver,
+} from "./store.ts";
+
+export interface MysqlOptions {
+  /** `mysql://user:password@host:port/database`; its schema must be up to date. */
+  readonly url: string;
+  /** Connections at the most. */
+  readonly poolSize: number;
+  /** Transactions at once; chosen to fit the pool if not given. */
+  readonly lanes?: number;
+  readonly observer?: StoreObserver;
+}
+
+/** More transactions at once make smaller batches, and each costs the database about the same. */
+const LANES = 4;
+/** Heartbeats, polls and reads go on while all lanes are at work. */
+const CONNECTIONS_BESIDE_LANES = 2;
+
+const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
+
+/** Connects, and makes sure that the schema is there. Throws a StoreError that says what is missing. */
+export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
+  const address = parseDatabaseUrl(options.url);
+  if (address.dialect !== "mysql") throw new Error("This is not the URL of a MySQL or MariaDB database.");
+  const observer = options.observer ?? UNOBSERVED;
+  const pool = new MysqlPool(address, options.poolSize, observer);
+  const trip = new Trip("open");
+  trip.add("SELECT rules_revision FROM rowlock_meta WHERE id = 1");
+  try {
+    await pool.use((session) => session.run(trip));
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  const lanes = options.lanes ?? Math.max(1, Math.min(LANES, options.poolSize - CONNECTIONS_BESIDE_LANES));
+  return new MysqlStore(pool, lanes, observer);
+}
+
+class MysqlStore implements Store {
+  readonly dialect = "mysql";
+  readonly product: string;
+  readonly lanes: number;
+  readonly #pool: MysqlPool;
+  readonly #observer: StoreObserver;
+  readonly #rules = new RuleCache();
+
+  constructor(pool: MysqlPool, lanes: number, observer: StoreObserver) {
+    this.#pool = pool;
+    this.#observer = observer;
+    this.product = pool.server?.product ?? "MySQL";
+    this.lanes = lanes;
+  }
+
+  resolve(names: readonly string[]): Promise<Map<string, bigint>> {
+    return resolveNames(this.#pool, names);
+  }
+
+  find(names: readonly string[]): Promise<Map<string, bigint>> {
+    return findNames(this.#pool, names);
+  }
+
+  transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+    return this.#pool.use((session) => transactOn(session, plan, decide, this.#rules, this.#observer));
+  }
+
+  heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
+    return heartbeat(this.#pool, replica, keys, keepForUs);
+  }
+
+  beat(replica: ReplicaRow, keepForUs: number): Promise<void> {
+    return beat(this.#pool, replica, keepForUs);
+  }
+
+  retire(replica: bigint): Promise<void> {
+    return retire(this.#pool, replica);
+  }
+
+  watch(lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
+    return watch(this.#pool, lockIds);
+  }
+
+  claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }> {
+    return claimsByKey(this.#pool, keys);
+  }
+
+  dueLocks(max: number): Promise<bigint[]> {
+    return dueLocks(this.#pool, max);
+  }
+
+  purgeClaims(max: number): Promise<number> {
+    return purgeClaims(this.#pool, max);
+  }
+
+  purgeLocks(idleUs: number, max: number): Promise<number> {
+    return purgeLocks(this.#pool, idleUs, max);
+  }
+
+  queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }> {
+    return queue(this.#pool, lockId);
+  }
+
+  holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }> {
+    return holders(this.#pool, lockId, max);
+  }
+
+  list(query: Parameters<Store["list"]>[0]): Promise<LockView[]> {
+    return list(this.#pool, query);
+  }
+
+  show(name: string, shown: number): Promise<LockView | null> {
+    return show(this.#pool, name, shown);
+  }
+
+  async limitRules(): Promise<readonly LimitRule[]> {
+    const { limitRules } = await this.#pool.use(readRules);
+    return limitRules;
+  }
+
+  busyLocks(max: number): Promise<BusyLock[]> {
+    return busyLocks(this.#pool, max);
+  }
+
+  checkInvariants(max: number): Promise<Finding[]> {
+    return checkInvariants(this.#pool, max);
+  }
+
+  checkDurability(): Promise<Finding[]> {
+    return checkDurability(this.#pool);
+  }
+
+  pool(): PoolState {
+    return this.#pool.state;
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
