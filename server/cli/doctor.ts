@@ -1,0 +1,90 @@
+// `rowlock doctor`: looks at a database without changing it, and says what is wrong and what to do.
+
+import type { Command } from "commander";
+import { loadDatabaseConfig } from "../config.ts";
+import { migrationStatus } from "../storage/migrate.ts";
+import { openStore } from "../storage/open.ts";
+import type { Finding } from "../storage/store.ts";
+import { StoreError } from "../storage/store.ts";
+import type { CliContext, ExitCode } from "./context.ts";
+import { EXIT } from "./context.ts";
+import { verdict } from "./migrate.ts";
+import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+
+/** More of the same kind say nothing new. */
+const FINDINGS_MAX = 50;
+
+const HELP = `
+Looks at three things:
+  schema      whether it is the one that this version of Rowlock needs
+  durability  whether the database's settings could lose acknowledged commits
+  invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
+
+It changes nothing. Beside running servers it may be run on MySQL and MariaDB; an SQLite file is
+locked by its server, so stop that first.
+
+Exit code: 0 when nothing is wrong (warnings aside), 1 when something is, 2 when it could not be checked.
+
+Examples:
+  rowlock doctor
+  rowlock doctor --database-url sqlite:/var/lib/rowlock/rowlock.db
+  ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
+`;
+
+export function addDoctor(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
+  const command = program.command("doctor").description("check a database: schema, durability, invariants");
+  addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]).addHelpText("after", HELP);
+  command.action(async () => {
+    const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);
+    exit(config ? await doctor(config.databaseUrl, context) : EXIT.unchecked);
+  });
+}
+
+async function doctor(url: string, context: CliContext): Promise<ExitCode> {
+  try {
+    const { applied, pending, unknown } = await migrationStatus(url);
+    if (applied.length === 0) {
+      context.err(
+        "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` makes one.\n",
+      );
+      return EXIT.unchecked;
+    }
+    if (pending.length + unknown.length > 0) {
+      // The other checks rely on the schema.
+      return report(context, [{ severity: "error", check: "schema", message: verdict(pending, unknown) }]);
+    }
+    context.out(`ok       schema: ${applied.length} migrations, none pending\n`);
+    return report(context, await findings(url, context));
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    context.err(`This could not be checked. ${error.message}\n`);
+    return EXIT.unchecked;
+  }
+}
+
+async function findings(url: string, context: CliContext): Promise<Finding[]> {
+  const store = await openStore(url);
+  try {
+    const durability = await store.checkDurability();
+    if (durability.length === 0)
+      context.out(`ok       durability: ${store.product} keeps what it has acknowledged\n`);
+    const invariants = await store.checkInvariants(FINDINGS_MAX);
+    if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
+    return [...durability, ...invariants];
+  } finally {
+    await store.close();
+  }
+}
+
+function report(context: CliContext, found: readonly Finding[]): ExitCode {
+  for (const { severity, check, message } of found)
+    context.out(`${severity.padEnd(8)} ${check}: ${message}\n`);
+  const errors = found.filter((finding) => finding.severity === "error").length;
+  const warnings = found.length - errors;
+  context.out(`${counted(errors, "error")}, ${counted(warnings, "warning")}\n`);
+  return errors === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function counted(count: number, what: string): string {
+  return `${count === 0 ? "no" : count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,47 @@
+// The first thing that somebody sees who starts a server: where it listens, what it stands on, and a line to paste.
+
+import type { Config } from "../config.ts";
+import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
+
+export interface Running {
+  /** As bound, `127.0.0.1:50051`. */
+  readonly grpcAddress: string;
+  /** null: off. */
+  readonly metricsAddress: string | null;
+  readonly databaseProduct: string;
+}
+
+/** Lines for a terminal. */
+export function firstScreen(config: Config, running: Running, version: string): string {
+  const target = parseDatabaseUrl(config.databaseUrl);
+  const lines = [
+    `Rowlock ${version}`,
+    "",
+    `  gRPC      ${running.grpcAddress} (${transport(config)})`,
+    `  metrics   ${running.metricsAddress === null ? "off" : `http://${running.metricsAddress}/metrics`}`,
+    `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}`,
+  ];
+  if (target.dialect === "sqlite") {
+    lines.push(
+      "            for this server alone; for several, set ROWLOCK_DATABASE_URL=mysql://user:password@host/database",
+    );
+  }
+  return [...lines, "", "Take a lock:", "", `  ${takeALock(config, running)}`, "", ""].join("\n");
+}
+
+function transport(config: Config): string {
+  if (!config.tls) return "plain text";
+  return config.tls.clientCa === null ? "TLS" : "TLS, clients by certificate";
+}
+
+function takeALock(config: Config, running: Running): string {
+  // The address that it listens on may stand for all of them, and that is no place to go to.
+  const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+  const flags = ["--protocol grpc"];
+  if (!config.reflection) flags.push("--schema proto");
+  if (!config.tls) flags.push("--http2-prior-knowledge");
+  else flags.push("--cacert <the authority of the server>");
+  if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
+  const url = `${config.tls ? "https" : "http"}://${address}/rowlock.v1.LockService/Acquire`;
+  return `npx buf curl ${flags.join(" ")} -d '{"name":"demo","ttl":"60s"}' ${url}`;
+}

@@ -1,0 +1,112 @@
+// `rowlock migrate`: the schema of the database, apart from any server.
+
+import type { Command } from "commander";
+import { loadDatabaseConfig } from "../config.ts";
+import { migrateUp, migrationStatus, unlockMigrations } from "../storage/migrate.ts";
+import { StoreError } from "../storage/store.ts";
+import type { CliContext, ExitCode } from "./context.ts";
+import { EXIT } from "./context.ts";
+import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+
+const EXAMPLES = `
+Examples:
+  rowlock migrate status
+  rowlock migrate up --database-url sqlite:/var/lib/rowlock/rowlock.db
+  ROWLOCK_DATABASE_URL=mysql://admin:secret@db:3306/rowlock rowlock migrate up
+`;
+
+const UP_HELP = `
+Safe to repeat, and to run from several places at once: one of them does it, the others wait.
+Servers do it themselves at start unless they run with --migrate false; then their database user
+needs no right to change the schema.
+
+Exit code: 0 when up to date, 1 when that failed.
+`;
+
+const STATUS_HELP = `
+Changes nothing.
+
+Exit code: 0 when up to date, 1 when not, 2 when that could not be found out.
+`;
+
+const UNLOCK_HELP = `
+Whoever migrates MySQL or MariaDB takes a lock first, so that only one does. One that dies leaves the
+lock behind, and then \`rowlock migrate up\` says so. Be sure that none is running.
+`;
+
+export function addMigrate(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
+  const migrate = program
+    .command("migrate")
+    .description("bring the database's schema up to date, or show where it stands");
+  migrate.addHelpText("after", EXAMPLES);
+  const add = (
+    name: string,
+    description: string,
+    help: string,
+    run: (url: string, context: CliContext) => Promise<ExitCode>,
+  ) => {
+    const command = migrate.command(name).description(description);
+    addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]).addHelpText(
+      "after",
+      help + EXAMPLES,
+    );
+    command.action(async () => {
+      const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);
+      exit(config ? await run(config.databaseUrl, context) : EXIT.failed);
+    });
+  };
+  add("up", "run what is pending", UP_HELP, up);
+  add("status", "say what has been run and what is pending", STATUS_HELP, status);
+  add("unlock", "free the lock of a migrator that died", UNLOCK_HELP, unlock);
+}
+
+async function up(url: string, context: CliContext): Promise<ExitCode> {
+  return await reporting(context, EXIT.failed, async () => {
+    const ran = await migrateUp(url, { log: (message) => context.err(`${message}\n`) });
+    for (const name of ran) context.out(`ran ${name}\n`);
+    context.out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
+    return EXIT.ok;
+  });
+}
+
+async function status(url: string, context: CliContext): Promise<ExitCode> {
+  return await reporting(context, EXIT.unchecked, async () => {
+    const { applied, pending, unknown } = await migrationStatus(url);
+    for (const name of applied) context.out(`${unknown.includes(name) ? "unknown" : "applied"}  ${name}\n`);
+    for (const name of pending) context.out(`pending  ${name}\n`);
+    context.out(`${verdict(pending, unknown)}\n`);
+    return pending.length + unknown.length === 0 ? EXIT.ok : EXIT.failed;
+  });
+}
+
+/** What the state of a schema means and what to do about it. */
+export function verdict(pending: readonly string[], unknown: readonly string[]): string {
+  if (unknown.length > 0) {
+    return "The schema is of a newer Rowlock than this one: run the newer one.";
+  }
+  if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
+  return "The schema is up to date.";
+}
+
+async function unlock(url: string, context: CliContext): Promise<ExitCode> {
+  return await reporting(context, EXIT.failed, async () => {
+    await unlockMigrations(url);
+    context.out("The lock is free.\n");
+    return EXIT.ok;
+  });
+}
+
+/** What a store says of itself is meant for an operator; anything else is a bug and goes on. */
+async function reporting(
+  context: CliContext,
+  failed: ExitCode,
+  run: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    context.err(`${error.message}\n`);
+    return failed;
+  }
+}

@@ -1,0 +1,55 @@
+// `rowlock serve`: runs a server until a signal asks it to stop. Prints the first screen; the log goes elsewhere.
+
+import type { Command } from "commander";
+import { loadConfig } from "../config.ts";
+import { createLog } from "../log.ts";
+import type { CliContext, ExitCode } from "./context.ts";
+import { EXIT } from "./context.ts";
+import { firstScreen } from "./first-screen.ts";
+import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+
+const EXAMPLES = `
+Each setting can also be set in the environment, under the name of its flag: --queue-max is
+ROWLOCK_QUEUE_MAX. A file of such NAME=value lines is read with --config. A flag beats the
+environment, which beats the file. All settings are checked before the server starts.
+
+Examples:
+  rowlock serve
+  rowlock serve --database-url sqlite:/var/lib/rowlock/rowlock.db
+  ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock serve
+  rowlock serve --listen 0.0.0.0:50051 --tls-cert server.crt --tls-key server.key
+  rowlock serve --config /etc/rowlock.env --log-level debug
+
+Put the password of a database into the environment or the file: other users of a machine can see flags.
+`;
+
+export function addServe(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
+  const command = program.command("serve").description("run a server until it gets SIGTERM or SIGINT");
+  addSettingOptions(command).addHelpText("after", EXAMPLES);
+  command.action(async () => exit(await serve(command, context)));
+}
+
+async function serve(command: Command, context: CliContext): Promise<ExitCode> {
+  const config = loadedOrTold(loadConfig(configInput(command, context)), context);
+  if (!config) return EXIT.failed;
+  const log = createLog({ level: config.logLevel, write: context.err });
+  // Loaded only here, so that the other commands and a wrong setting are answered at once.
+  const { startApp, StartupError } = await import("../app.ts");
+  const starting = startApp(config, { log, version: context.version, nodeVersion: context.nodeVersion });
+  try {
+    // Nothing has been promised to anybody before the start is done: then there is nothing to finish either.
+    const early = await Promise.race([context.stopSignal, starting]);
+    if (typeof early === "string") return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    context.err(`rowlock cannot start: ${error.message}\n`);
+    return EXIT.failed;
+  }
+  const app = await starting;
+  context.out(firstScreen(config, app, context.version));
+  const signal = await context.stopSignal;
+  log.info({ signal }, "stopping");
+  await app.stop();
+  log.info("stopped");
+  return EXIT.ok;
+}

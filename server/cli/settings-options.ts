@@ -1,0 +1,43 @@
+// Turns the table of settings into options of commands, and what was given back into names of settings.
+
+import type { Command } from "commander";
+import { Option } from "commander";
+import type { ConfigInput, Loaded } from "../config.ts";
+import { describeSettings } from "../config.ts";
+import { parseDatabaseUrl } from "../storage/database-url.ts";
+import type { CliContext } from "./context.ts";
+
+/** Adds a flag for each setting, or for the named ones. */
+export function addSettingOptions(command: Command, names?: readonly string[]): Command {
+  for (const setting of describeSettings()) {
+    if (names && !names.includes(setting.name)) continue;
+    const notes = [setting.default === "" ? "" : `default ${setting.default}`, setting.bound].filter(Boolean);
+    const option = new Option(
+      `${setting.flag} ${setting.placeholder}`,
+      `${setting.about} (${notes.join("; ")})`,
+    );
+    // `--allow-plaintext` alone says true.
+    if (setting.placeholder.startsWith("[")) option.preset("true");
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** What loadConfig and its kin read. */
+export function configInput(command: Command, context: CliContext): ConfigInput {
+  const argvFlags: Record<string, string | undefined> = {};
+  const options: Record<string, string | undefined> = command.opts();
+  for (const setting of describeSettings()) {
+    argvFlags[setting.name] = options[new Option(setting.flag).attributeName()];
+  }
+  return { argvFlags, env: context.env, readFile: context.readFile, checkDatabaseUrl: parseDatabaseUrl };
+}
+
+/** The configuration, or null after its faults were told. */
+export function loadedOrTold<Value>(loaded: Loaded<Value>, context: CliContext): Value | null {
+  if (!("faults" in loaded)) return loaded.config;
+  const { faults } = loaded;
+  const count = faults.length === 1 ? "one of its settings is" : `${faults.length} of its settings are`;
+  context.err(`rowlock cannot start: ${count} wrong.\n${faults.map((fault) => `  - ${fault}\n`).join("")}`);
+  return null;
+}

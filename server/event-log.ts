@@ -1,0 +1,81 @@
+// What happens to locks, as lines of the log: what an operator would ask about at level info, the daily round of
+// grants and releases at debug. Says who and which lock, never an id that proves a right.
+
+import type { Claim } from "./core/claim.ts";
+import type { Event } from "./core/command.ts";
+import { patternOf } from "./core/limit.ts";
+import type { Logger } from "./log.ts";
+
+/** Implements EngineObserver. */
+export class EventLog {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  batch(): void {}
+
+  answered(): void {}
+
+  event(event: Event, lockName: string): void {
+    switch (event.kind) {
+      case "granted":
+        if (!this.#log.isLevelEnabled("debug")) return;
+        this.#log.debug({ ...who(event.claim, lockName), waitedMs: event.waitedUs / 1_000 }, "granted");
+        return;
+      case "enqueued":
+        if (!this.#log.isLevelEnabled("debug")) return;
+        this.#log.debug(who(event.claim, lockName), "queued");
+        return;
+      case "ended":
+        this.#ended(event.claim, event.was, lockName);
+        return;
+      case "limit_set": {
+        const { limit, limitVersion, limitReason } = event.lock;
+        const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
+        this.#log.info({ ...change, reason: limitReason }, "limit set");
+        return;
+      }
+    }
+  }
+
+  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string): void {
+    this.#log.info(
+      { pattern: patternOf({ prefix }), to: limit, version: String(version), reason },
+      "limit set",
+    );
+  }
+
+  retried(cause: string): void {
+    this.#log.debug({ cause }, "transaction repeated");
+  }
+
+  loopFailed(loop: string, error: unknown): void {
+    this.#log.warn({ loop, err: error }, "background work failed, and will be tried again");
+  }
+
+  /** A lease that ended by itself may mean that somebody works without it; one that an operator ended, too. */
+  #ended(claim: Claim, was: "waiting" | "held", lockName: string): void {
+    const reason = claim.endReason;
+    const notable = reason === "force_released" || (was === "held" && reason !== "released");
+    const level = notable ? "info" : "debug";
+    if (!this.#log.isLevelEnabled(level)) return;
+    const note = claim.endNote === "" ? {} : { note: claim.endNote };
+    this.#log[level](
+      { ...who(claim, lockName), reason, ...note },
+      was === "held" ? "lease ended" : "left the queue",
+    );
+  }
+}
+
+function who(claim: Claim, lockName: string) {
+  return {
+    lock: lockName,
+    ticket: String(claim.ticketNumber),
+    owner: claim.owner,
+    mode: claim.mode,
+    permits: claim.permits,
+    token: String(claim.fencingToken),
+  };
+}

@@ -1,0 +1,61 @@
+// The process: arguments, environment, signals, exit. The only file that touches it; everything else is handed what
+// it needs of it.
+
+import { existsSync, readFileSync } from "node:fs";
+import type { CliContext } from "./cli/context.ts";
+import { runCli } from "./cli/program.ts";
+import { createLog } from "./log.ts";
+
+/** Time for what has been written to reach a pipe; whatever still runs after that would keep the process for ever. */
+const EXIT_WITHIN_MS = 1_000;
+
+/** A bug: nothing that this process believes can be trusted any more, and the leases are safe in the database. */
+function crash(error: unknown): never {
+  createLog({ level: "fatal", write: (line) => process.stderr.write(line) }).fatal({ err: error }, "crashed");
+  process.exit(1);
+}
+
+/** Resolves with the first signal that asks to stop; the second one ends the process at once. */
+function stopSignal(): Promise<string> {
+  const first = Promise.withResolvers<string>();
+  let asked = false;
+  for (const [signal, number] of [
+    ["SIGINT", 2],
+    ["SIGTERM", 15],
+  ] as const) {
+    process.on(signal, () => {
+      if (asked) process.exit(128 + number);
+      asked = true;
+      first.resolve(signal);
+    });
+  }
+  return first.promise;
+}
+
+/** The version of the package; the built server lies one folder deeper than the source. */
+function packageVersion(): string {
+  const candidates = ["../package.json", "../../package.json"].map((path) => new URL(path, import.meta.url));
+  const manifest = candidates.find((candidate) => existsSync(candidate));
+  return manifest ? (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version : "unknown";
+}
+
+process.on("uncaughtException", crash);
+for (const stream of [process.stdout, process.stderr]) {
+  // Whoever read the output may be gone (`rowlock --help | head`): no reason to crash a server.
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") crash(error);
+  });
+}
+
+const context: CliContext = {
+  version: packageVersion(),
+  nodeVersion: process.versions.node,
+  env: process.env,
+  readFile: (path) => readFileSync(path, "utf8"),
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  stopSignal: stopSignal(),
+};
+
+process.exitCode = await runCli(process.argv.slice(2), context).catch(crash);
+setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();

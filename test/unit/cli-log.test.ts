@@ -1,0 +1,123 @@
+// The log: no secret gets into it, and what operators look for does.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import { formatClaimId } from "../../server/core/claim-id.ts";
+import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import { EventLog } from "../../server/event-log.ts";
+import { createLog } from "../../server/log.ts";
+
+const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
+
+const CLAIM: Claim = {
+  lockId: 7n,
+  ticketNumber: 9n,
+  secret: SECRET,
+  requestId: "hush-request",
+  mode: "permit",
+  permits: 1,
+  owner: "worker-1",
+  labels: {},
+  requestedAtUs: 0,
+  waitUntilUs: null,
+  state: "ended",
+  ttlUs: null,
+  deadlineUs: null,
+  replica: null,
+  provisional: false,
+  fencingToken: 4n,
+  grantedAtUs: 1,
+  endedAtUs: 2,
+  endReason: "expired",
+  endNote: "",
+};
+
+function recorded(level = "info") {
+  const lines: string[] = [];
+  return { lines, log: createLog({ level, write: (line) => lines.push(line) }) };
+}
+
+describe("a line", () => {
+  test("is JSON with a level, a time and what happened", () => {
+    const { lines, log } = recorded();
+    log.info({ lock: "etl/orders" }, "limit set");
+    expect(JSON.parse(lines[0] as string)).toEqual({
+      level: "info",
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      lock: "etl/orders",
+      msg: "limit set",
+    });
+  });
+
+  test("holds no secret, wherever it stood", () => {
+    const { lines, log } = recorded();
+    const id = formatClaimId(CLAIM);
+    const cause = new Error(`connect mysql://root:hu:s@h@db:3306/x failed for ${id}`);
+    log.error({ err: new Error("away", { cause }) }, "failed");
+    log.warn({ url: "mysql://root:hush@db/x", claim: CLAIM, deep: { lease_id: id, password: "hush" } }, id);
+    log.info({ requestId: 'hush "quoted" hush', ticketId: id, authorization: "Bearer hush" }, "x");
+    const text = lines.join("");
+    for (const hidden of [SECRET, "hush", "hu:s", "s@h"]) expect(text).not.toContain(hidden);
+    expect(text).toContain("mysql://root:***@db");
+    expect(text).toContain("7.9.***");
+    for (const line of lines) JSON.parse(line);
+  });
+
+  test("is left as it is where there is nothing to hide", () => {
+    const { lines, log } = recorded();
+    log.info(
+      { database: "sqlite:./a.b.db", address: "[::1]:50051", at: "http://127.0.0.1:9464/metrics" },
+      "ok",
+    );
+    expect(lines[0]).not.toContain("***");
+  });
+});
+
+describe("events", () => {
+  const report = (log: EngineObserver) => {
+    log.event({ kind: "enqueued", claim: CLAIM }, "l");
+    log.event({ kind: "granted", claim: CLAIM, waitedUs: 5, queued: true }, "l");
+    log.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
+    log.event({ kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" }, "l");
+    log.event({ kind: "ended", claim: CLAIM, was: "held" }, "l");
+    log.event(
+      { kind: "ended", claim: { ...CLAIM, endReason: "force_released", endNote: "stuck" }, was: "held" },
+      "l",
+    );
+    log.limitRuleSet("etl/", 3, 2n, "more");
+    log.loopFailed("sweep", new Error("away"));
+    log.retried("deadlock");
+    log.batch(1, 1);
+  };
+  const messages = (lines: readonly string[]) =>
+    lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+
+  test("at info are those that an operator asks about", () => {
+    const { lines, log } = recorded();
+    report(new EventLog(log));
+    expect(messages(lines)).toEqual([
+      "lease ended",
+      "lease ended",
+      "limit set",
+      "background work failed, and will be tried again",
+    ]);
+    expect(JSON.parse(lines[1] as string)).toMatchObject({
+      lock: "l",
+      ticket: "9",
+      owner: "worker-1",
+      token: "4",
+      reason: "force_released",
+      note: "stuck",
+    });
+    expect(lines[2]).toContain('"pattern":"etl/*"');
+  });
+
+  test("at debug are all", () => {
+    const { lines, log } = recorded("debug");
+    report(new EventLog(log));
+    expect(messages(lines)).toEqual(
+      expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
+    );
+    expect(lines.join("")).not.toContain(SECRET);
+  });
+});

@@ -1,0 +1,176 @@
+// The command line without a process: help, mistakes, and the commands that work on a database alone.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, describe, expect, test } from "vitest";
+import { runCli } from "../../server/cli/program.ts";
+import { describeSettings } from "../../server/config.ts";
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+async function rowlock(args: readonly string[], env: Record<string, string> = {}) {
+  let out = "";
+  let err = "";
+  const code = await runCli(args, {
+    version: "1.2.3",
+    nodeVersion: "26.0.0",
+    env,
+    readFile: () => {
+      throw new Error("no file is read here");
+    },
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    stopSignal: new Promise(() => {}),
+  });
+  return { code, out, err };
+}
+
+function newDatabase(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rowlock-cli-"));
+  folders.push(folder);
+  return join(folder, "test.db");
+}
+
+describe("help", () => {
+  test.each([[[]], [["--help"]], [["help"]]])("of everything, for %j", async (args) => {
+    const { code, out } = await rowlock(args);
+    expect(code).toBe(0);
+    for (const command of ["serve", "migrate", "doctor", "Examples:"]) expect(out).toContain(command);
+  });
+
+  test.each([
+    [["serve", "--help"], "rowlock serve --config"],
+    [["migrate", "--help"], "rowlock migrate status"],
+    [["migrate", "up", "--help"], "Exit code:"],
+    [["migrate", "status", "--help"], "Exit code:"],
+    [["migrate", "unlock", "--help"], "Be sure that none is running"],
+    [["doctor", "--help"], "Exit code:"],
+  ])("of %j has an example", async (args, example) => {
+    const { code, out, err } = await rowlock(args);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("Examples:");
+    expect(out).toContain(example);
+  });
+
+  test("of serve has a flag for each setting", async () => {
+    const { out } = await rowlock(["serve", "--help"]);
+    for (const { flag, placeholder } of describeSettings()) expect(out).toContain(`${flag} ${placeholder}`);
+  });
+
+  test("the version names the Node that runs it", async () => {
+    expect(await rowlock(["--version"])).toEqual({ code: 0, out: "rowlock 1.2.3 (Node 26.0.0)\n", err: "" });
+  });
+});
+
+describe("mistakes", () => {
+  test("an unknown command, flag or argument fails and says where help is", async () => {
+    for (const args of [["serv"], ["serve", "--listn", "x"], ["doctor", "now"], ["migrate", "upp"]]) {
+      const { code, out, err } = await rowlock(args);
+      expect([code, out]).toEqual([1, ""]);
+      expect(err).toContain("--help");
+    }
+    expect((await rowlock(["serve", "--listn", "x"])).err).toContain("Did you mean --listen?");
+  });
+
+  test("wrong settings are told all at once", async () => {
+    const { code, out, err } = await rowlock(["serve", "--grace", "10", "--allow-plaintext"], {
+      ROWLOCK_QEUE_MAX: "1",
+    });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^rowlock cannot start: 2 of its settings are wrong\.\n {2}- .*\n {2}- .*\n$/);
+    expect(err).toContain("flag --grace");
+    expect(err).toContain("did you mean ROWLOCK_QUEUE_MAX?");
+  });
+
+  test("a database that cannot be is told without its password", async () => {
+    const { code, err } = await rowlock(["doctor"], { ROWLOCK_DATABASE_URL: "mysql://root:hush@db" });
+    expect(code).toBe(2);
+    expect(err).toContain("ROWLOCK_DATABASE_URL");
+    expect(err).not.toContain("hush");
+  });
+});
+
+describe("migrate", () => {
+  test("goes from pending to applied, and can be repeated", async () => {
+    const env = { ROWLOCK_DATABASE_URL: `sqlite:${newDatabase()}` };
+    const before = await rowlock(["migrate", "status"], env);
+    expect(before.code).toBe(1);
+    expect(before.out).toMatch(/^pending {2}\S+\n/);
+    const up = await rowlock(["migrate", "up"], env);
+    expect(up.code).toBe(0);
+    expect(up.out).toMatch(/^ran \S+\n.*The schema is up to date\.\n$/s);
+    expect(await rowlock(["migrate", "up"], env)).toMatchObject({
+      code: 0,
+      out: "The schema is up to date already.\n",
+    });
+    const after = await rowlock(["migrate", "status"], env);
+    expect(after).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^applied {2}\S+\n.*is up to date\.\n$/s),
+    });
+    expect((await rowlock(["migrate", "unlock"], env)).code).toBe(0);
+  });
+
+  test("the flag beats the environment", async () => {
+    const env = { ROWLOCK_DATABASE_URL: "mysql://nobody@127.0.0.1:1/none" };
+    const { code } = await rowlock(["migrate", "up", "--database-url", `sqlite:${newDatabase()}`], env);
+    expect(code).toBe(0);
+  });
+});
+
+describe("doctor", () => {
+  test("has nothing to look at before there is a database", async () => {
+    const { code, err } = await rowlock(["doctor", "--database-url", `sqlite:${newDatabase()}`]);
+    expect(code).toBe(2);
+    expect(err).toContain("There is no Rowlock database here yet");
+  });
+
+  test("finds a new database sound", async () => {
+    const url = `sqlite:${newDatabase()}`;
+    await rowlock(["migrate", "up", "--database-url", url]);
+    const { code, out, err } = await rowlock(["doctor", "--database-url", url]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(/ok {7}schema.*ok {7}durability.*ok {7}invariants.*no errors, no warnings\n$/s);
+  });
+
+  test("finds counters that drifted", async () => {
+    const path = newDatabase();
+    const args = ["--database-url", `sqlite:${path}`];
+    await rowlock(["migrate", "up", ...args]);
+    plantDrift(path);
+    const { code, out } = await rowlock(["doctor", ...args]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^error {4}counters: .*drifted/m);
+    expect(out).toMatch(/\d+ errors?, no warnings\n$/);
+  });
+
+  test("says so when a server has the file", async () => {
+    const path = newDatabase();
+    const args = ["--database-url", `sqlite:${path}`];
+    await rowlock(["migrate", "up", ...args]);
+    const server = new DatabaseSync(path);
+    server.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    const { code, err } = await rowlock(["doctor", ...args]);
+    server.close();
+    expect(code).toBe(2);
+    expect(err).toContain("in use");
+  });
+});
+
+/** A guard row that counts a holder that has no row. */
+function plantDrift(path: string): void {
+  const database = new DatabaseSync(path);
+  database.exec("INSERT INTO rowlock_lock (name) VALUES (CAST('drifted' AS BLOB))");
+  database.exec("UPDATE rowlock_lock SET holders = 1, held_permits = 1");
+  database.close();
+}
