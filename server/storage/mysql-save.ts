@@ -79,9 +79,7 @@ export function addRulesCheck(trip: Trip, rulesRevision: string): void {
 function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void {
   const rows = claims.map((claim) => {
     const before = read.claimRows.get(`${claim.lockId}.${claim.ticketNumber}`);
-    if (!before)
-      throw new Error(`Claim ${claim.ticketNumber} of lock ${claim.lockId} was changed and never read.`);
-    return { before: before.slice(CLAIM_FIXED_COLUMNS.length), after: changingClaimValues(claim) };
+    return { before: before?.slice(CLAIM_FIXED_COLUMNS.length) ?? [], after: changingClaimValues(claim) };
   });
   const arm = (index: number): Arm => {
     const { lockId, ticketNumber } = claims[index] as Claim;
@@ -114,6 +112,7 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
 }
 
 interface RowChange {
+  /** Empty for a claim that was not read: then all its columns are written. */
   readonly before: Row;
   readonly after: readonly Value[];
 }
