@@ -4,7 +4,7 @@
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { LimitRule } from "../core/limit.ts";
-import { parseDatabaseUrl } from "./database-url.ts";
+import type { MysqlAddress } from "./database-url.ts";
 import { checkDurability, checkInvariants } from "./mysql-checks.ts";
 import { findNames, purgeLocks, resolveNames } from "./mysql-names.ts";
 import { MysqlPool } from "./mysql-pool.ts";
@@ -26,16 +26,15 @@ import type {
   StoreObserver,
 } from "./store.ts";
 
-export interface MysqlOptions {
-  /** `mysql://user:password@host:port/database`; its schema must be up to date. */
-  readonly url: string;
+export interface MysqlOptions extends MysqlAddress {
   /** Connections at the most. */
-  readonly poolSize: number;
+  readonly poolSize?: number;
   /** Transactions at once; chosen to fit the pool if not given. */
   readonly lanes?: number;
   readonly observer?: StoreObserver;
 }
 
+const POOL_SIZE = 10;
 /** More transactions at once make smaller batches, and each costs the database about the same. */
 const LANES = 4;
 /** Heartbeats, polls and reads go on while all lanes are at work. */
@@ -43,12 +42,10 @@ const CONNECTIONS_BESIDE_LANES = 2;
 
 const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
-/** Connects, and makes sure that the schema is there. Throws a StoreError that says what is missing. */
+/** Connects, and makes sure that the schema is there; it must be up to date. Throws a StoreError that says what is missing. */
 export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
-  const address = parseDatabaseUrl(options.url);
-  if (address.dialect !== "mysql") throw new Error("This is not the URL of a MySQL or MariaDB database.");
-  const observer = options.observer ?? UNOBSERVED;
-  const pool = new MysqlPool(address, options.poolSize, observer);
+  const { observer = UNOBSERVED, poolSize = POOL_SIZE } = options;
+  const pool = new MysqlPool(options, poolSize, observer);
   const trip = new Trip("open");
   trip.add("SELECT rules_revision FROM rowlock_meta WHERE id = 1");
   try {
@@ -57,7 +54,7 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
     await pool.close();
     throw error;
   }
-  const lanes = options.lanes ?? Math.max(1, Math.min(LANES, options.poolSize - CONNECTIONS_BESIDE_LANES));
+  const lanes = options.lanes ?? Math.max(1, Math.min(LANES, poolSize - CONNECTIONS_BESIDE_LANES));
   return new MysqlStore(pool, lanes, observer);
 }
 
