@@ -6,6 +6,7 @@ import knexOf, { type Knex } from "knex";
 import type { Migration } from "../../migrations/index.ts";
 import { migrations } from "../../migrations/index.ts";
 import type { MysqlAddress } from "./database-url.ts";
+import { classify } from "./mysql-errors.ts";
 import { StoreError } from "./store.ts";
 
 /** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
@@ -73,13 +74,11 @@ async function runWhenUnlocked(knex: Knex, patience: MigratePatience): Promise<s
       // The other one may have finished, and may have left its lock at the very end.
       if (pendingAfter(await applied(knex)).length === 0) return [];
       const waitedMs = performance.now() - startedMs;
-      if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
       if (performance.now() - loggedMs >= LOCK_LOG_EVERY_MS) {
         loggedMs = performance.now();
-        log(
-          `Waiting for another server to finish migrating the database (${Math.round(waitedMs / 1000)} s so far).`,
-        );
+        log(`Waiting for another server to migrate the database (${Math.round(waitedMs / 1000)} s so far).`);
       }
+      if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
       await sleep(LOCK_RETRY_MS);
     }
   }
@@ -125,7 +124,7 @@ async function withKnex<Answer>(
   try {
     return await use(knex);
   } catch (error) {
-    throw connectionError(error, address);
+    throw withServer(error, address);
   } finally {
     await knex.destroy();
   }
@@ -143,9 +142,11 @@ const SOURCE: Knex.MigrationSource<Migration> = {
   }),
 };
 
-function connectionError(error: unknown, { host, port }: MysqlAddress): unknown {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (!/^(ECONN|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|PROTOCOL_)/.test(code)) return error;
-  const message = `The database server at ${host}:${port} cannot be reached (${code}).`;
-  return new StoreError("unavailable", "connection_lost", message, { cause: error });
+/** In the store's words, with the server that it was, as far as a store has words for it. */
+function withServer(error: unknown, { host, port }: MysqlAddress): unknown {
+  if (error instanceof StoreError) return error;
+  const known = classify(error).error;
+  if (known.reason === "unexpected") return error;
+  const message = `Migrating the database at ${host}:${port} failed. ${known.message}`;
+  return new StoreError(known.kind, known.reason, message, { cause: error });
 }

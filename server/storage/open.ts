@@ -6,6 +6,9 @@ import type { Store, StoreObserver } from "./store.ts";
 
 export interface OpenOptions {
   readonly observer?: StoreObserver;
+  /** Connections to a database server at the most, and transactions there at once. SQLite has one of each. */
+  readonly poolSize?: number;
+  readonly lanes?: number;
 }
 
 /**
@@ -15,7 +18,10 @@ export interface OpenOptions {
  */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const target = parseDatabaseUrl(url);
-  if (target.dialect === "sqlite") return await openSqliteStore({ path: target.path, ...options });
+  if (target.dialect === "sqlite") {
+    const { observer } = options;
+    return await openSqliteStore({ path: target.path, ...(observer ? { observer } : {}) });
+  }
   // The driver takes a while to load, which a server on SQLite need not wait for.
   const { openMysqlStore } = await import("./mysql.ts");
   return await openMysqlStore({ ...target, ...options });

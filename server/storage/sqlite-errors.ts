@@ -25,7 +25,7 @@ export function sqliteError(error: unknown, file: string, committing = false): u
   if (code === null) return error;
   if (code === CONSTRAINT_UNIQUE) {
     const message = "Another claim with the same request id was committed first.";
-    return new StoreError("transient", "duplicate", message, { cause: error });
+    return new StoreError("transient", "duplicate_request", message, { cause: error });
   }
   const unavailable = (reason: string, message: string) =>
     new StoreError("unavailable", reason, message, { cause: error });
@@ -34,7 +34,7 @@ export function sqliteError(error: unknown, file: string, committing = false): u
       // The code of every mistake in SQL, of which only this one is not a bug.
       if (!/^no such table: rowlock_/.test((error as Error).message)) return error;
       return unavailable(
-        "no_schema",
+        "schema",
         `The database file ${file} has no rowlock tables yet, or not all: run \`rowlock migrate up\`.`,
       );
     case BUSY:

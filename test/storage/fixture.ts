@@ -47,7 +47,11 @@ export async function transact(store: Store, plan: Partial<LoadPlan>, decide: De
       await store.transact({ ...NO_PLAN, ...plan }, decide);
       return;
     } catch (error) {
-      if (!(error instanceof StoreError) || error.kind !== "transient" || error.reason === "duplicate")
+      if (
+        !(error instanceof StoreError) ||
+        error.kind !== "transient" ||
+        error.reason === "duplicate_request"
+      )
         throw error;
     }
   }

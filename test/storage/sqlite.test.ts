@@ -95,7 +95,7 @@ describe("a SQLite file", () => {
   test("that was never migrated is refused with what to run", async () => {
     await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
       kind: "unavailable",
-      reason: "no_schema",
+      reason: "schema",
     });
     await expect(openStore(`sqlite:${path}`)).rejects.toThrow("rowlock migrate up");
   });
