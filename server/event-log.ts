@@ -51,6 +51,10 @@ export class EventLog {
     this.#log.debug({ cause }, "transaction repeated");
   }
 
+  clockJumped(byUs: number): void {
+    this.#log.warn({ byMs: Math.round(byUs / 1_000) }, "the database's clock jumped");
+  }
+
   loopFailed(loop: string, error: unknown): void {
     this.#log.warn({ loop, err: error }, "background work failed, and will be tried again");
   }

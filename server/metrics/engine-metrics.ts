@@ -24,6 +24,7 @@ export class EngineMetrics {
   readonly #commands: Labelled<Histogram.Internal<"verb">>;
   readonly #limitChanges: Labelled<Counter.Internal>;
   readonly #retries: Labelled<Counter.Internal>;
+  readonly #clockJumps: Labelled<Counter.Internal>;
   readonly #loopFailures: Labelled<Counter.Internal>;
   readonly #batchCommands: Histogram;
   readonly #batchLocks: Histogram;
@@ -51,6 +52,12 @@ export class EngineMetrics {
       labelNames: ["cause"],
       registers,
     });
+    const clockJumps = new Counter({
+      name: "rowlock_clock_jumps_total",
+      help: "Jumps of the database's clock against this process's own, by direction: ahead or behind.",
+      labelNames: ["direction"],
+      registers,
+    });
     const loopFailures = new Counter({
       name: "rowlock_loop_failures_total",
       help: "Runs of background loops that failed; the loop goes on.",
@@ -60,6 +67,7 @@ export class EngineMetrics {
     this.#commands = new Labelled((verb) => commands.labels({ verb }));
     this.#limitChanges = new Labelled((target) => limitChanges.labels({ target }));
     this.#retries = new Labelled((cause) => retries.labels({ cause }));
+    this.#clockJumps = new Labelled((direction) => clockJumps.labels({ direction }));
     this.#loopFailures = new Labelled((loop) => loopFailures.labels({ loop }));
     this.#batchCommands = new Histogram({
       name: "rowlock_transaction_commands",
@@ -116,6 +124,10 @@ export class EngineMetrics {
 
   retried(cause: string): void {
     this.#retries.of(cause).inc();
+  }
+
+  clockJumped(byUs: number): void {
+    this.#clockJumps.of(byUs > 0 ? "ahead" : "behind").inc();
   }
 
   loopFailed(loop: string, _error: unknown): void {

@@ -86,6 +86,7 @@ describe("events", () => {
     );
     log.limitRuleSet("etl/", 3, 2n, "more");
     log.loopFailed("sweep", new Error("away"));
+    log.clockJumped(3_600_000_000);
     log.retried("deadlock");
     log.batch(1, 1);
   };
@@ -100,6 +101,7 @@ describe("events", () => {
       "lease ended",
       "limit set",
       "background work failed, and will be tried again",
+      "the database's clock jumped",
     ]);
     expect(JSON.parse(lines[1] as string)).toMatchObject({
       lock: "l",

@@ -98,6 +98,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine.limitRuleSet("etl/", 3, 1n, "");
   engine.batch(7, 3);
   engine.retried("deadlock");
+  engine.clockJumped(-2_000_000);
   engine.loopFailed("sweep", new Error("away"));
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
@@ -167,6 +168,7 @@ describe("what is counted", () => {
         'rowlock_transaction_retries_total{cause="deadlock"} 1',
         'rowlock_statement_duration_seconds_count{statement="lock.take"} 1',
         'rowlock_connection_events_total{event="opened"} 1',
+        'rowlock_clock_jumps_total{direction="behind"} 1',
         'rowlock_loop_failures_total{loop="sweep"} 1',
         'rowlock_grpc_call_duration_seconds_count{method="Acquire",code="OK"} 1',
         "rowlock_grpc_open_streams 1",
@@ -291,7 +293,7 @@ describe("conventions", () => {
       "loop",
       "statement",
     ];
-    const others = ["event", "method", "code", "state", "version", "node", "database"];
+    const others = ["direction", "event", "method", "code", "state", "version", "node", "database"];
     expect([...labels].sort()).toEqual([...known, ...others].sort());
   });
 
