@@ -81,6 +81,15 @@ const UNREACHABLE: Meaning = {
   openAtCommit: true,
 };
 
+const DUPLICATE_REQUEST: Meaning = {
+  reason: "duplicate_request",
+  kind: "transient",
+  message: "Another claim with the same request id was committed first.",
+};
+/** A second row with the same key; transient only where two callers may come with the same one. */
+const DUPLICATE_KEY = 1062;
+const REQUEST_KEY = "rowlock_claim_request";
+
 /** By the server's error number. */
 const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [1213, DEADLOCK],
@@ -90,14 +99,6 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   ],
   [1205, LOCK_WAIT],
   [3572, LOCK_WAIT],
-  [
-    1062,
-    {
-      reason: "duplicate_request",
-      kind: "transient",
-      message: "Another claim with the same request id was committed first.",
-    },
-  ],
   // Raised by RULES_UNCHANGED in mysql-save.ts; no other statement can put NULL where it does not belong.
   [
     1048,
@@ -182,6 +183,18 @@ export function deadlineError(): Error {
   return Object.assign(new Error("The database did not answer in time."), { code: "ROWLOCK_DEADLINE" });
 }
 
+/** Classes of SQLSTATE that only a bug can cause: wrong statements, and values or keys that do not belong. */
+const BUG_STATES = ["21", "22", "23", "42"];
+
+/** The error for what only a bug can cause, whose repetition is of no use; null for anything else. */
+export function bugOf(cause: unknown): Error | null {
+  if (!(cause instanceof Error) || meaningOf(cause) !== UNEXPECTED) return null;
+  if (!BUG_STATES.includes(textOf(cause, "sqlState").slice(0, 2))) return null;
+  return new Error(`The database refused a statement (error ${numberOf(cause)}).`, {
+    cause: withoutSql(cause),
+  });
+}
+
 /**
  * The StoreError for an error of the driver, and whether the connection must not be used again.
  *
@@ -203,6 +216,7 @@ export function classify(
 function meaningOf(cause: unknown): Meaning {
   if (!(cause instanceof Error)) return UNEXPECTED;
   const number = numberOf(cause);
+  if (number === DUPLICATE_KEY && cause.message.endsWith(`${REQUEST_KEY}'`)) return DUPLICATE_REQUEST;
   const known = (number !== null && BY_NUMBER.get(number)) || BY_CODE.get(textOf(cause, "code"));
   if (known) return known;
   if (textOf(cause, "sqlState") === "40001") return DEADLOCK;

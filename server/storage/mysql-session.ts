@@ -3,7 +3,7 @@
 
 import type { Socket } from "node:net";
 import type { Connection } from "mysql2";
-import { classify, deadlineError } from "./mysql-errors.ts";
+import { bugOf, classify, deadlineError } from "./mysql-errors.ts";
 import type { Trip } from "./mysql-trip.ts";
 import type { StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
@@ -119,6 +119,8 @@ export class Session {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
         this.#fail = null;
+        const bug = bugOf(cause);
+        if (bug) return reject(bug);
         const { error, reconnect } = classify(cause, this.#commitSent);
         if (reconnect) this.#lost ??= cause;
         reject(error);
