@@ -11,9 +11,9 @@ import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 /** `known`: the claim with this request id, at whatever lock it is. */
 export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outcome {
   if (known) {
-    const same =
-      known.lockId === draft.lock.id && known.mode === command.mode && known.permits === command.permits;
-    return same ? returning(draft, known, command.replica) : { kind: "request_id_reused" };
+    const claim = known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
+    const same = claim?.mode === command.mode && claim.permits === command.permits;
+    return claim && same ? returning(draft, claim, command.replica) : { kind: "request_id_reused" };
   }
   const { lock, limit } = draft;
   if (lock.waiting === 0 && fits(lock, limit.limit, command)) {

@@ -2,15 +2,14 @@
 // ticket numbers, so a heavy request at the head waits for its permits and nobody passes it.
 
 import type { Claim, EndReason } from "./claim.ts";
-import { isDue } from "./claim.ts";
 import type { Draft } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
-import { end, grant } from "./transitions.ts";
+import { end, grant, wholeEnd } from "./transitions.ts";
 
 /** Ends all known claims whose time has run out. Done once, before the first command, as time stands still after it. */
 export function endDue(draft: Draft): void {
   for (const claim of draft.claims.values()) {
-    if (claim.state !== "ended" && isDue(claim, draft.nowUs)) end(draft, claim, dueReason(claim));
+    if (claim.state !== "ended" && isDue(draft, claim)) end(draft, claim, dueReason(claim));
   }
 }
 
@@ -20,8 +19,7 @@ export function grantWaiters(draft: Draft): void {
   while (lock.waiting > 0) {
     const head = queue[0];
     if (!head) {
-      // Only a queue that was read in part can run out while somebody still waits.
-      draft.unfinished = draft.limit.limit > 0;
+      draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;
       return;
     }
     if (neverFits(draft.limit.limit, head)) {
@@ -33,8 +31,20 @@ export function grantWaiters(draft: Draft): void {
   }
 }
 
+/** Whether the claim's present state has run out. */
+function isDue({ nowUs, clock, rules }: Draft, claim: Claim): boolean {
+  if (claim.deadlineUs === null || claim.deadlineUs > nowUs) return false;
+  if (clock.jumpedAtUs === null) return true;
+  const givenForUs = claim.state === "held" ? (claim.ttlUs ?? rules.graceUs) : rules.attachedForUs;
+  return clock.jumpedAtUs + givenForUs <= nowUs;
+}
+
 function dueReason(claim: Claim): EndReason {
-  if (claim.state === "held") return claim.provisional ? "lapsed" : "expired";
-  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= (claim.deadlineUs as number);
-  return waitOver ? "timed_out" : "lapsed";
+  const deadlineUs = claim.deadlineUs as number;
+  if (claim.state === "held") {
+    const wholeEndUs = wholeEnd(claim, claim.grantedAtUs as number);
+    const cutShort = claim.provisional && (wholeEndUs === null || deadlineUs < wholeEndUs);
+    return cutShort ? "lapsed" : "expired";
+  }
+  return claim.waitUntilUs !== null && claim.waitUntilUs <= deadlineUs ? "timed_out" : "lapsed";
 }

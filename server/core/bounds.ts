@@ -33,7 +33,7 @@ export const PERMITS_MAX = 1_000_000;
 export const LIMIT_DEFAULT = 1;
 
 /** Waiters that a decision reads from the head of a queue, beyond one for each command, and at the most at a time. */
-export const QUEUE_HEAD_EXTRA = 3;
+export const QUEUE_HEAD_EXTRA = 1;
 export const QUEUE_HEAD_MAX = 256;
 /** Claims past their time that one decision reads for its locks; the rest is left to the next sweep. */
 export const DUE_MAX = 256;

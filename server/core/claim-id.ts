@@ -4,7 +4,8 @@
 import { CLAIM_ID_CHARS_MAX } from "./bounds.ts";
 import type { ClaimRef } from "./claim.ts";
 
-const FORM = /^([0-9a-z]{1,13})\.([0-9a-z]{1,13})\.([A-Za-z0-9_-]{22})$/;
+// Numbers start at 1 and without zeros before them, so that a claim has one spelling.
+const FORM = /^([1-9a-z][0-9a-z]{0,12})\.([1-9a-z][0-9a-z]{0,12})\.([A-Za-z0-9_-]{22})$/;
 const BIGINT_MAX = 2n ** 63n - 1n;
 
 /** `lock.ticket.secret`, the numbers in base 36. */

@@ -2,7 +2,7 @@
 //
 //                  fits, queue empty
 //   (request) ───────────────────────────────► HELD ──► ENDED   released, expired, force_released,
-//       │                                       ▲                lapsed (granted while nobody listened, never fetched)
+//       │                                       ▲                lapsed, cancelled (both: granted, but never fetched)
 //       │ does not fit, may wait                │ fits, first in the queue
 //       └────────────────────────► WAITING ─────┘
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released
@@ -57,9 +57,12 @@ export interface Claim {
   ttlUs: number | null;
   /** When the present state runs out; null only for a lease without end. */
   deadlineUs: number | null;
-  /** The replica whose stream or blocked call keeps the place alive; null: none. */
+  /** The replica whose stream or blocked call gave the last sign of life while it waited; null: none. */
   replica: bigint | null;
-  /** Granted while no stream of the granting replica was attached: ends with the grace period unless fetched. */
+  /**
+   * Granted after a wait, and nobody is known to have fetched it. If no stream of the granting replica was attached, or
+   * once that stream is lost, it ends with the grace period at the latest.
+   */
   provisional: boolean;
   /** 0 until granted. */
   fencingToken: bigint;
@@ -76,11 +79,6 @@ export const SERVER_MADE_PREFIX = "\0";
 /** The request id as the caller knows it; empty when it gave none. */
 export function callersRequestId(claim: Claim): string {
   return claim.requestId.startsWith(SERVER_MADE_PREFIX) ? "" : claim.requestId;
-}
-
-/** Whether the claim's present state has run out. */
-export function isDue(claim: Claim, nowUs: number): boolean {
-  return claim.deadlineUs !== null && claim.deadlineUs <= nowUs;
 }
 
 /** Compares secrets in a time that does not depend on where they differ. */

@@ -30,7 +30,10 @@ export interface Attach {
   readonly replica: bigint | null;
 }
 
-/** The last stream of a replica for this waiter is gone: the grace period begins, or, with no way back, it ends. */
+/**
+ * The last stream of a replica for this waiter is gone, and it has told the waiter nothing final: the grace period
+ * begins, or, with no way back, the claim ends. Of a lease, only if nobody is known to have fetched it.
+ */
 export interface Detach {
   readonly verb: "detach";
   readonly ref: ClaimRef;
@@ -86,6 +89,7 @@ export type Refused = "busy" | "paused" | "queue_full" | "never_fits";
 
 export type Outcome =
   | { readonly kind: "held"; readonly claim: Claim }
+  /** It waits. The same transaction may still grant it to what later commands of the batch have made room for. */
   | {
       readonly kind: "waiting";
       readonly claim: Claim;

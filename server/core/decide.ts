@@ -20,7 +20,8 @@ export function settle(draft: Draft): void {
 /**
  * Applies one command and grants what it has made room for.
  *
- * @param known for an acquire: the claim with its request id, at whatever lock, if there is one.
+ * @param known for an acquire: the claim with its request id, at whatever lock, if there is one. At this lock it is
+ * among the claims that the draft was opened with, or was added to it.
  */
 export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
   const outcome = apply(draft, command, known);
@@ -57,12 +58,12 @@ function attach(draft: Draft, command: Attach): Outcome {
 function detach(draft: Draft, command: Detach): Outcome {
   const claim = find(draft, command.ref);
   // Another replica may have the waiter by now: then this one's loss means nothing.
-  if (claim?.state === "waiting" && claim.replica === command.replica) {
+  if (claim?.replica !== command.replica) return { kind: "done" };
+  // A lease that was fetched is its holder's, whatever became of the stream that it waited on.
+  if (claim.state === "waiting" || (claim.state === "held" && claim.provisional)) {
     if (command.canReturn) startGrace(draft, claim);
     else end(draft, claim, "cancelled");
   }
-  // A lease that nobody can ever learn of would only keep others waiting.
-  if (claim?.state === "held" && !command.canReturn) end(draft, claim, "cancelled");
   return { kind: "done" };
 }
 

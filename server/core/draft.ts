@@ -30,9 +30,20 @@ export interface LoadedLock {
   readonly queue: { readonly head: readonly Claim[]; readonly complete: boolean };
 }
 
+/** The database's clock. */
+export interface Clock {
+  readonly nowUs: number;
+  /**
+   * When it was seen to jump ahead, by its own new reading; null: never. What was given before the jump is not due
+   * until its time has passed after it: to its holder, that much time has not gone by.
+   */
+  readonly jumpedAtUs: number | null;
+}
+
 export interface Draft {
   readonly rules: Rules;
   readonly limitRules: readonly LimitRule[];
+  readonly clock: Clock;
   readonly nowUs: number;
   readonly lock: Lock;
   limit: EffectiveLimit;
@@ -53,7 +64,7 @@ export function openDraft(
   loaded: LoadedLock,
   limitRules: readonly LimitRule[],
   rules: Rules,
-  nowUs: number,
+  clock: Clock,
 ): Draft {
   const claims = new Map<bigint, Claim>();
   for (const claim of loaded.claims) claims.set(claim.ticketNumber, claim);
@@ -67,7 +78,8 @@ export function openDraft(
   return {
     rules,
     limitRules,
-    nowUs,
+    clock,
+    nowUs: clock.nowUs,
     lock: loaded.lock,
     limit: effectiveLimit(loaded.lock, limitRules),
     claims,

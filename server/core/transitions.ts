@@ -6,12 +6,13 @@ import type { Draft } from "./draft.ts";
 import { snapshot, touch } from "./draft.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
 
-/** Gives the lease to a waiter. Whole if its stream is known to be there, otherwise provisional until it is fetched. */
+/** Gives the lease to a waiter: whole if its stream is known to be there, otherwise cut to the grace period. */
 export function grant(draft: Draft, claim: Claim): void {
   const attached = claim.replica === draft.rules.replica;
   uncountWaiter(draft.lock, claim);
-  hold(draft, claim, attached ? leaseEnd(claim, draft.nowUs) : provisionalEnd(draft, claim));
-  claim.provisional = !attached;
+  hold(draft, claim, wholeEnd(claim, draft.nowUs));
+  claim.provisional = true;
+  if (!attached) cutToGrace(draft, claim);
   touch(draft, claim);
   recordGrant(draft, claim, true);
 }
@@ -20,7 +21,7 @@ export function grant(draft: Draft, claim: Claim): void {
 export function grantAtOnce(draft: Draft, claim: Claim): void {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
-  hold(draft, claim, leaseEnd(claim, draft.nowUs));
+  hold(draft, claim, wholeEnd(claim, draft.nowUs));
   recordGrant(draft, claim, false);
 }
 
@@ -50,18 +51,19 @@ export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): v
   touch(draft, claim);
 }
 
-/** The stream is lost: from now on the grace period runs. */
+/** The stream is lost, of a waiter or of a lease that was not delivered: from now on the grace period runs. */
 export function startGrace(draft: Draft, claim: Claim): void {
   claim.replica = null;
-  keepUntil(claim, draft.nowUs + draft.rules.graceUs);
+  if (claim.state === "held") cutToGrace(draft, claim);
+  else keepUntil(claim, draft.nowUs + draft.rules.graceUs);
   touch(draft, claim);
 }
 
-/** The waiter came for a lease that was granted in its absence: it runs for its whole time to live, from the grant. */
+/** Somebody fetched the lease: it runs for its whole time to live, from the grant. */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;
   claim.provisional = false;
-  claim.deadlineUs = leaseEnd(claim, claim.grantedAtUs ?? draft.nowUs);
+  claim.deadlineUs = wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs);
   touch(draft, claim);
 }
 
@@ -69,7 +71,7 @@ export function confirm(draft: Draft, claim: Claim): void {
 export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void {
   claim.ttlUs = ttlUs;
   claim.provisional = false;
-  claim.deadlineUs = leaseEnd(claim, draft.nowUs);
+  claim.deadlineUs = wholeEnd(claim, draft.nowUs);
   touch(draft, claim);
 }
 
@@ -112,11 +114,12 @@ function keepUntil(claim: Claim, untilUs: number): void {
   claim.deadlineUs = claim.waitUntilUs === null ? untilUs : Math.min(untilUs, claim.waitUntilUs);
 }
 
-function leaseEnd(claim: Claim, fromUs: number): number | null {
+/** The end of a lease that runs for its whole time to live; null: without end. */
+export function wholeEnd(claim: Claim, fromUs: number): number | null {
   return claim.ttlUs === null ? null : fromUs + claim.ttlUs;
 }
 
-function provisionalEnd(draft: Draft, claim: Claim): number {
-  const { nowUs, rules } = draft;
-  return nowUs + Math.min(rules.graceUs, claim.ttlUs ?? rules.graceUs);
+function cutToGrace(draft: Draft, claim: Claim): void {
+  const graceEndUs = draft.nowUs + draft.rules.graceUs;
+  claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs ?? graceEndUs);
 }

@@ -10,6 +10,7 @@ import type { Draft, Rules } from "../core/draft.ts";
 import { openDraft } from "../core/draft.ts";
 import type { Lock } from "../core/lock.ts";
 import type { Changes, Loaded, LoadPlan } from "../storage/store.ts";
+import type { ClockGuard } from "./clock-guard.ts";
 import { AGAIN_ROUNDS_MAX } from "./engine-bounds.ts";
 
 /** The commands of a transaction, by lock, in order of arrival. */
@@ -22,11 +23,17 @@ export interface Decided {
   readonly outcomes: readonly Outcome[];
 }
 
+export interface BatchOptions {
+  readonly rules: Rules;
+  readonly clockGuard: ClockGuard;
+}
+
 export class Batch {
   readonly #commands: CommandsByLock;
   readonly #rules: Rules;
   /** An earlier attempt may have been committed: commands must recognise their own work. */
   readonly #repeated: boolean;
+  readonly #clockGuard: ClockGuard;
   readonly #byRequestId = new Map<string, Claim>();
   #round = 0;
 
@@ -39,9 +46,10 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   readonly leftOver: bigint[] = [];
 
-  constructor(commands: CommandsByLock, rules: Rules, repeated: boolean) {
+  constructor(commands: CommandsByLock, { rules, clockGuard }: BatchOptions, repeated: boolean) {
     this.#commands = commands;
     this.#rules = rules;
+    this.#clockGuard = clockGuard;
     this.#repeated = repeated;
   }
 
@@ -82,6 +90,14 @@ export class Batch {
     return this.#close(drafts);
   }
 
+  /** The outcome of a command, to be asked for after the commit. */
+  outcome(lockId: bigint, index: number): Outcome | undefined {
+    const outcome = this.decided.get(lockId)?.outcomes[index];
+    const written = this.locks.get(lockId);
+    // A limit is answered with the counts that this transaction has left behind, all of its grants included.
+    return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;
+  }
+
   #openDrafts(loaded: Loaded): Draft[] {
     const claimsOf = new Map<bigint, Claim[]>();
     for (const claim of loaded.claims) {
@@ -90,10 +106,11 @@ export class Batch {
       else claimsOf.set(claim.lockId, [claim]);
       if (this.#round === 1) this.#byRequestId.set(claim.requestId, claim);
     }
+    const clock = this.#clockGuard.read(loaded.nowUs);
     return [...loaded.locks.values()].map((lock) => {
       const queue = loaded.queues.get(lock.id) ?? { head: [], complete: true };
       const claims = claimsOf.get(lock.id) ?? [];
-      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, loaded.nowUs);
+      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, clock);
     });
   }
 

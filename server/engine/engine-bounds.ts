@@ -44,3 +44,10 @@ export const PURGE_INTERVAL_MS = 5_000;
 /** How often a replica says that it is there, and how long that counts. */
 export const BEAT_INTERVAL_MS = 5_000;
 export const BEAT_KEEP_US = 20_000_000;
+
+/** A step of the database's clock that is taken for a jump: half of the shortest time to live. */
+export const CLOCK_JUMP_US_MIN = 500_000;
+/** How much a clock may go wrong or be slewed without having jumped. */
+export const CLOCK_DRIFT_MAX = 0.001;
+/** For how long the clock must look too slow before it is believed to have been set back. */
+export const CLOCK_STEP_BACK_LASTS_US = 5_000_000;

@@ -12,6 +12,7 @@ import { StoreError } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { unavailable, withAttempts } from "./attempts.ts";
 import type { Batch } from "./batch.ts";
+import { ClockGuard } from "./clock-guard.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
 import { type JobsByLock, Lanes } from "./lanes.ts";
@@ -47,6 +48,7 @@ export interface EngineOptions {
 
 export class Engine implements LockEngine {
   readonly #options: EngineOptions;
+  readonly #clockGuard: ClockGuard;
   readonly #waiters = new Waiters();
   readonly #lanes: Lanes;
   readonly #lockIds: LockIds;
@@ -61,12 +63,14 @@ export class Engine implements LockEngine {
     this.#options = options;
     const { store, rules, observer } = options;
     const waiters = this.#waiters;
+    this.#clockGuard = new ClockGuard(observer.clockJumped.bind(observer));
     const onRetry = observer.retried.bind(observer);
     const onFailure = observer.loopFailed.bind(observer);
     const advance = this.#advance.bind(this);
     this.#lanes = new Lanes({
       store,
       rules,
+      clockGuard: this.#clockGuard,
       lanes: options.lanes,
       queuedMax: options.commandsQueuedMax,
       likelyQueue: (lockId) => waiters.follows(lockId),
@@ -173,6 +177,7 @@ export class Engine implements LockEngine {
       {
         store,
         rules,
+        clockGuard: this.#clockGuard,
         onCommitted: (batch) => this.#wake(batch),
         onRetry: (cause) => observer.retried(cause),
       },
@@ -288,7 +293,7 @@ export class Engine implements LockEngine {
       commands += list.length;
       if (!decided || revision === undefined) continue;
       list.forEach((job, index) => {
-        const outcome = decided.outcomes[index] as Outcome;
+        const outcome = batch.outcome(lockId, index) as Outcome;
         if (outcome.kind === "waiting" && job.waiter) this.#waiters.add(outcome.claim, job.waiter, revision);
         observer.answered(
           job.command,

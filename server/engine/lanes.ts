@@ -3,10 +3,9 @@
 // time, so that they do not wait for each other's row locks.
 
 import type { Command } from "../core/command.ts";
-import type { Rules } from "../core/draft.ts";
 import type { Store } from "../storage/store.ts";
 import { withAttempts } from "./attempts.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type BatchOptions } from "./batch.ts";
 import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, OVERLOADED_RETRY_AFTER_MS } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
 import type { Answer, Waiter } from "./lock-engine.ts";
@@ -25,9 +24,8 @@ export interface Job {
 
 export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 
-export interface LanesOptions {
+export interface LanesOptions extends BatchOptions {
   readonly store: Store;
-  readonly rules: Rules;
   readonly lanes: number;
   /** Commands queued at the most. */
   readonly queuedMax: number;
@@ -130,10 +128,10 @@ export class Lanes {
   }
 
   #commit(jobs: JobsByLock): Promise<Batch> {
-    const { store, rules, likelyQueue, onRetry } = this.#options;
+    const { store, likelyQueue, onRetry } = this.#options;
     const commands = new Map([...jobs].map(([lockId, list]) => [lockId, list.map((job) => job.command)]));
     return withAttempts(async (repeated) => {
-      const attempt = new Batch(commands, rules, repeated);
+      const attempt = new Batch(commands, this.#options, repeated);
       await store.transact(attempt.plan(likelyQueue), (loaded) => attempt.decide(loaded));
       return attempt;
     }, onRetry);
@@ -144,7 +142,7 @@ function answer(jobs: JobsByLock, batch: Batch): void {
   for (const [lockId, list] of jobs) {
     const decided = batch.decided.get(lockId);
     list.forEach((job, index) => {
-      const outcome = decided?.outcomes[index];
+      const outcome = batch.outcome(lockId, index);
       job.resolve(
         decided && outcome ? { outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName } : null,
       );

@@ -2,12 +2,11 @@
 // one transaction for the first some hundred locks with waiters, and in further ones for the rest.
 
 import { PAGE_SIZE_MAX } from "../core/bounds.ts";
-import type { Rules } from "../core/draft.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
 import { isDraining, totalHeld } from "../core/lock.ts";
 import { LOCKS_PER_RULE_MAX, type Store } from "../storage/store.ts";
 import { withAttempts } from "./attempts.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type BatchOptions } from "./batch.ts";
 import type { LimitRuleAnswer } from "./lock-engine.ts";
 
 export interface RuleChange {
@@ -17,9 +16,8 @@ export interface RuleChange {
   readonly reason: string;
 }
 
-export interface LimitRulesOptions {
+export interface LimitRulesOptions extends BatchOptions {
   readonly store: Store;
-  readonly rules: Rules;
   /** Wakes, and goes on with what one transaction should not do. */
   readonly onCommitted: (batch: Batch) => void;
   readonly onRetry: (cause: string) => void;
@@ -62,12 +60,13 @@ function changed(now: LimitRule | undefined, change: RuleChange, repeated: boole
 function grantUnder(
   prefix: string,
   afterLockId: bigint,
-  { store, rules, onCommitted, onRetry }: LimitRulesOptions,
+  options: LimitRulesOptions,
   change: (limitRules: readonly LimitRule[], repeated: boolean) => LimitRule | undefined,
 ): Promise<bigint | null> {
   const plan = { locks: [], claims: [], requestIds: [], holdersOf: [], rule: { prefix, afterLockId } };
+  const { store, onCommitted, onRetry } = options;
   return withAttempts(async (repeated) => {
-    const batch = new Batch(new Map(), rules, repeated);
+    const batch = new Batch(new Map(), options, repeated);
     let reached: bigint | null | undefined;
     await store.transact(plan, (loaded) => {
       if (reached !== undefined) return batch.decide(loaded);

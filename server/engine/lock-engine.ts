@@ -122,6 +122,8 @@ export interface EngineObserver {
   limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string): void;
   /** A transaction was repeated; the cause is StoreError.reason. */
   retried(cause: string): void;
+  /** The database's clock went ahead of (positive) or behind this process's own by so much between two readings. */
+  clockJumped(byUs: number): void;
   /** A background loop failed once; it goes on. */
   loopFailed(loop: string, error: unknown): void;
 }

@@ -141,9 +141,9 @@ export interface Store {
   transact(plan: LoadPlan, decide: DecideRows): Promise<void>;
 
   /**
-   * Prolongs the places of waiters that this replica holds streams for: deadline = min(now + keepForUs, wait_until),
-   * where the claim waits, is not due, and belongs to this replica or to none (which it then takes over). Takes no
-   * guard row: it changes no state, and a claim that a decision has just ended stays ended.
+   * A sign of life for the places of waiters that this replica holds streams for: deadline = min(now + keepForUs,
+   * wait_until), replica = this one, where the claim still waits. Takes no guard row: it changes no state, and a claim
+   * that a decision has just ended stays ended.
    */
   heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void>;
   /** Registers the replica, or says that it is still there. Proves that the database can be written. */

@@ -66,6 +66,7 @@ async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Re
     event: (event) => void events.push(event),
     limitRuleSet() {},
     retried() {},
+    clockJumped: (byUs) => void failures.push({ loop: "clock", error: byUs }),
     loopFailed: (loop, error) => void failures.push({ loop, error }),
   };
   const engine = new Engine({
