@@ -1,7 +1,7 @@
 // The metrics: what they count, that their names keep the conventions, and that no lock's name becomes a label.
 
 import { Registry } from "prom-client";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
@@ -220,7 +220,11 @@ describe("the gauges of locks", () => {
   });
 
   test("do not hold up a scrape for a database that hangs", async () => {
-    const { lines } = await scrape(reported({ busyLocks: () => new Promise(() => {}) }));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const scraped = scrape(reported({ busyLocks: () => new Promise(() => {}) }));
+    await vi.advanceTimersByTimeAsync(2_000);
+    vi.useRealTimers();
+    const { lines } = await scraped;
     expect(lines).toContain("rowlock_lock_gauges_complete 0");
   });
 

@@ -1,0 +1,65 @@
+// `rowlock migrate` and `rowlock doctor` as processes, beside a server and on what it has left behind.
+
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, test } from "vitest";
+import { freshSqlite } from "../database.ts";
+import { LockClient } from "./lock-client.ts";
+import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+
+const cleanups: (() => void | Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function rowlock(args: readonly string[], env: Record<string, string> = {}): RowlockProcess {
+  const process = new RowlockProcess(args, env);
+  cleanups.push(() => process.destroy());
+  return process;
+}
+
+async function sqliteUrl(): Promise<string> {
+  const database = await freshSqlite();
+  cleanups.push(() => database.drop());
+  return database.url;
+}
+
+test("help and version need no settings", async () => {
+  expect(await rowlock([]).exited).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("Usage: rowlock"),
+    err: "",
+  });
+  expect(await rowlock(["--version"]).exited).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^rowlock \d/),
+  });
+});
+
+test("migrate says where the schema stands and brings it up to date", async () => {
+  const env = { ROWLOCK_DATABASE_URL: await sqliteUrl() };
+  expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
+  expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
+  expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
+});
+
+test("doctor waits for the server to stop, then finds what it left sound, and what was planted", async () => {
+  const url = await sqliteUrl();
+  const server = await screenOf(rowlock(serveArgs(url)));
+  const client = new LockClient(server.grpcAddress);
+  cleanups.push(() => client.close());
+  await client.call("acquire", { name: "held" });
+  const beside = await rowlock(["doctor", "--database-url", url]).exited;
+  expect(beside).toMatchObject({ code: 2, err: expect.stringContaining("is in use by another process") });
+
+  server.process.kill("SIGTERM");
+  await server.process.exited;
+  const sound = await rowlock(["doctor", "--database-url", url]).exited;
+  expect(sound).toMatchObject({ code: 0, out: expect.stringContaining("no errors, no warnings"), err: "" });
+
+  const file = new DatabaseSync(url.slice("sqlite:".length));
+  file.exec("UPDATE rowlock_lock SET held_permits = held_permits + 1");
+  file.close();
+  const drifted = await rowlock(["doctor", "--database-url", url]).exited;
+  expect(drifted).toMatchObject({ code: 1, out: expect.stringMatching(/^error {4}counters: .*held/m) });
+});

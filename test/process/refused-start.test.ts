@@ -1,0 +1,106 @@
+// Servers that must not start, and what they say: one sentence that says what to do, no stack, exit code 1.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { freshSqlite } from "../database.ts";
+import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+
+const cleanups: (() => void | Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function start(args: readonly string[], env: Record<string, string> = {}): RowlockProcess {
+  const server = new RowlockProcess(args, env);
+  cleanups.push(() => server.destroy());
+  return server;
+}
+
+async function sqliteUrl(): Promise<string> {
+  const database = await freshSqlite();
+  cleanups.push(() => database.drop());
+  return database.url;
+}
+
+/** What it says on the standard error output when it gives up. */
+async function refusal(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const { code, out, err } = await start(args, env).exited;
+  expect([code, out]).toEqual([1, ""]);
+  const spoken = err.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
+  expect(err).not.toMatch(/^\s+at /m);
+  return spoken.join("\n");
+}
+
+describe("a server does not start", () => {
+  test("on wrong settings, and tells them all", async () => {
+    const said = await refusal(["serve", "--grace", "10", "--listen", "50051"], {
+      ROWLOCK_QUEU_MAX: "1",
+      ROWLOCK_DATABASE_URL: "postgres://root:hush@db/x",
+    });
+    expect(said.split("\n")).toHaveLength(5);
+    for (const part of ["--grace", "--listen", "ROWLOCK_QUEUE_MAX", "ROWLOCK_DATABASE_URL"])
+      expect(said).toContain(part);
+    expect(said).not.toContain("hush");
+  });
+
+  test("beyond loopback without TLS", async () => {
+    const said = await refusal(["serve", "--listen", "0.0.0.0:0"]);
+    expect(said).toContain("ROWLOCK_TLS_CERT");
+    expect(said).toContain("ROWLOCK_ALLOW_PLAINTEXT=true");
+  });
+
+  test("on an SQLite file that another server has", async () => {
+    const url = await sqliteUrl();
+    const first = await screenOf(start(serveArgs(url)));
+    const said = await refusal(serveArgs(url));
+    expect(said).toMatch(/^rowlock cannot start: .* is in use by another process/);
+    expect((await fetch(`${first.metricsUrl}/readyz`)).status).toBe(200);
+  });
+
+  test("on a file that is no database", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rowlock-refused-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "letter.txt");
+    writeFileSync(path, "Dear database, ".repeat(100));
+    expect(await refusal(serveArgs(`sqlite:${path}`))).toContain("is not a SQLite database");
+    expect(await refusal(serveArgs(`sqlite:${folder}/no/such/folder/x.db`))).toContain("cannot be opened");
+  });
+
+  test("on a schema that is not there when it may not make it", async () => {
+    const said = await refusal(serveArgs(await sqliteUrl(), "--migrate", "false"));
+    expect(said).toContain("rowlock migrate up");
+  });
+
+  test("on a port that is taken, of either listener", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    cleanups.push(() => new Promise<void>((resolve) => other.close(() => resolve())));
+    const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    expect(await refusal([...serveArgs(await sqliteUrl()), "--listen", address])).toContain(address);
+    expect(await refusal([...serveArgs(await sqliteUrl()), "--metrics-listen", address])).toContain(address);
+  });
+
+  test("on a MySQL that stays away, after it has tried for as long as it was told to", async () => {
+    const url = "mysql://root:hush@127.0.0.1:1/rowlock";
+    const server = start(serveArgs(url, "--startup-timeout", "1s"));
+    const { code, out, err } = await server.exited;
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain("rowlock cannot start: ");
+    expect(err).not.toContain("hush");
+  });
+});
+
+describe("a server that is still starting", () => {
+  test("ends at once when it is told to", async () => {
+    const server = start(serveArgs("mysql://root:hush@127.0.0.1:1/rowlock", "--startup-timeout", "1h"));
+    // The first line of the log says that it tries.
+    while (server.err === "") await new Promise((resolve) => setTimeout(resolve, 10));
+    server.kill("SIGTERM");
+    expect(await server.exited).toMatchObject({ code: 0 });
+  });
+});

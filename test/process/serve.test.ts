@@ -1,0 +1,119 @@
+// `rowlock serve` as a process: the first screen, a call, the pages for operators, the end by a signal.
+
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import type { FreshDatabase } from "../database.ts";
+import { testDatabases } from "../database.ts";
+import { LockClient } from "./lock-client.ts";
+import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+
+const STOPS_WITHIN_MS = 10_000;
+
+const cleanups: (() => void | Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function start(args: readonly string[], env: Record<string, string> = {}): RowlockProcess {
+  const server = new RowlockProcess(args, env);
+  cleanups.push(() => server.destroy());
+  return server;
+}
+
+function connect(address: string): LockClient {
+  const client = new LockClient(address);
+  cleanups.push(() => client.close());
+  return client;
+}
+
+describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
+  async function database(): Promise<FreshDatabase> {
+    const made = await fresh();
+    cleanups.push(() => made.drop());
+    return made;
+  }
+
+  test("a server says where it is, takes a lock, and shows itself to operators", async () => {
+    const { url } = await database();
+    const server = await screenOf(start(serveArgs(url)));
+    expect(server.screen).toMatch(/^Rowlock \d+\.\d+\.\d+\n/);
+    expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
+    expect(server.screen).toContain("npx buf curl");
+
+    const client = connect(server.grpcAddress);
+    const { outcome } = await client.call("acquire", { name: "demo" });
+    expect(outcome.case).toBe("lease");
+    if (outcome.case !== "lease") return;
+    expect(await client.call("release", { leaseId: outcome.value.leaseId })).toMatchObject({
+      released: true,
+    });
+
+    const get = async (path: string) => {
+      const response = await fetch(`${server.metricsUrl}${path}`);
+      return { status: response.status, text: await response.text() };
+    };
+    expect(await get("/healthz")).toEqual({ status: 200, text: "ok\n" });
+    expect(await get("/readyz")).toEqual({ status: 200, text: "ready\n" });
+    const { text } = await get("/metrics");
+    expect(text).toMatch(/^rowlock_acquires_total\{class="other",mode="permit",outcome="granted"\} 1$/m);
+    expect(text).toMatch(/^rowlock_grpc_call_duration_seconds_count\{method="Acquire",code="OK"\} 1$/m);
+    expect(text).toMatch(
+      /^rowlock_build_info\{version="[\d.]+",node="[\d.]+",database="(SQLite|MySQL|MariaDB) .*"\} 1$/m,
+    );
+    expect(text).toMatch(/^rowlock_transaction_duration_seconds_count\{outcome="committed"\} \d+$/m);
+    expect(text).not.toContain("demo");
+
+    server.process.kill("SIGTERM");
+    const { code, err } = await server.process.exited;
+    expect(code).toBe(0);
+    expect(err).not.toContain(outcome.value.leaseId);
+  });
+
+  test("SIGTERM ends streams as UNAVAILABLE, and the next server still knows the lease and the place", async () => {
+    const { url } = await database();
+    const first = await screenOf(start(serveArgs(url)));
+    const client = connect(first.grpcAddress);
+    const { outcome } = await client.call("acquire", { name: "kept" });
+    const stream = client.wait({ target: { case: "acquire", value: { name: "kept" } } });
+    const [position] = await once(stream, "data");
+    expect(position.update.case).toBe("position");
+
+    const ended = once(stream, "error");
+    stream.resume();
+    const signalledAt = performance.now();
+    first.process.kill("SIGTERM");
+    const [error] = await ended;
+    expect(error.code).toBe(14);
+    const { code, err } = await first.process.exited;
+    expect(code).toBe(0);
+    expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
+    expect(messages(err)).toEqual(expect.arrayContaining(["stopping", "stopped"]));
+
+    const second = await screenOf(start(serveArgs(url)));
+    const again = connect(second.grpcAddress);
+    if (outcome.case !== "lease") throw new Error(`expected a lease, got ${outcome.case}`);
+    const came = again.wait({ target: { case: "ticketId", value: position.update.value.ticketId } });
+    expect((await once(came, "data"))[0].update.case).toBe("position");
+    await again.call("release", { leaseId: outcome.value.leaseId });
+    const [granted] = await once(came, "data");
+    expect(granted.update.case).toBe("granted");
+    came.cancel();
+    came.on("error", () => {});
+  });
+
+  test("SIGINT stops it, too", async () => {
+    const { url } = await database();
+    const server = await screenOf(start(serveArgs(url)));
+    server.process.kill("SIGINT");
+    expect(await server.process.exited).toMatchObject({ code: 0 });
+  });
+});
+
+/** The messages of a log; every line of it has to be JSON. */
+function messages(log: string): string[] {
+  return log
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+}

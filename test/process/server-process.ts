@@ -1,0 +1,119 @@
+// Runs `node server/main.ts ...` as a process of its own, with an environment of its own, and waits for what it says.
+// Ends only processes that it has started.
+
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+const HOUSE = join(import.meta.dirname, "../..");
+const PAINFULLY_LONG_MS = 25_000;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export class RowlockProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<Exit>;
+  #out = "";
+  #err = "";
+  /** Called whenever something was written, or the process has ended. */
+  #onChange: () => void = () => {};
+  #ended = false;
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#child = spawn(process.execPath, ["server/main.ts", ...args], {
+      cwd: HOUSE,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout?.on("data", (chunk) => {
+      this.#out += chunk;
+      this.#onChange();
+    });
+    this.#child.stderr?.on("data", (chunk) => {
+      this.#err += chunk;
+      this.#onChange();
+    });
+    const exited = Promise.withResolvers<Exit>();
+    this.#exited = exited.promise;
+    this.#child.on("error", exited.reject);
+    this.#child.on("close", (code, signal) => {
+      this.#ended = true;
+      exited.resolve({ code, signal, out: this.#out, err: this.#err });
+      this.#onChange();
+    });
+  }
+
+  get out(): string {
+    return this.#out;
+  }
+
+  get err(): string {
+    return this.#err;
+  }
+
+  get exited(): Promise<Exit> {
+    return this.#exited;
+  }
+
+  /** Waits until the standard output holds what is looked for. Fails if the process ends before. */
+  async said(what: RegExp): Promise<RegExpExecArray> {
+    const found = Promise.withResolvers<RegExpExecArray>();
+    const failed = (why: string) =>
+      found.reject(new Error(`${why}\n--- out\n${this.#out}--- err\n${this.#err}`));
+    const timer = setTimeout(() => failed(`waited too long for ${what}`), PAINFULLY_LONG_MS);
+    this.#onChange = () => {
+      const match = what.exec(this.#out);
+      if (match) found.resolve(match);
+      else if (this.#ended) failed(`ended without saying ${what}`);
+    };
+    this.#onChange();
+    try {
+      return await found.promise;
+    } finally {
+      clearTimeout(timer);
+      this.#onChange = () => {};
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** For the end of a test: whatever its state, it is gone afterwards. */
+  async destroy(): Promise<void> {
+    if (!this.#ended) this.#child.kill("SIGKILL");
+    await this.#exited;
+  }
+}
+
+/** A server that has printed its first screen. */
+export interface RunningServer {
+  readonly process: RowlockProcess;
+  readonly screen: string;
+  readonly grpcAddress: string;
+  readonly metricsUrl: string;
+}
+
+/** The arguments of a server on free ports. */
+export function serveArgs(databaseUrl: string, ...more: string[]): string[] {
+  const ports = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
+  return ["serve", ...ports, "--database-url", databaseUrl, ...more];
+}
+
+/** Waits for the first screen and reads the addresses off it, as a person would. */
+export async function screenOf(process: RowlockProcess): Promise<RunningServer> {
+  await process.said(/LockService\/Acquire\n\n/);
+  const grpc = await process.said(/gRPC +(\S+)/);
+  const metrics = await process.said(/metrics +http:\/\/(\S+)\/metrics/);
+  return {
+    process,
+    screen: process.out,
+    grpcAddress: grpc[1] as string,
+    metricsUrl: `http://${metrics[1]}`,
+  };
+}

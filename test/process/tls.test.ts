@@ -1,0 +1,62 @@
+// A server with a certificate: clients that trust it get through, others do not.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { credentials } from "@grpc/grpc-js";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { selfSignedCertificate } from "./certificate.ts";
+import { LockClient } from "./lock-client.ts";
+import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "./server-process.ts";
+
+const server = selfSignedCertificate();
+const trusted = selfSignedCertificate("client");
+const stranger = selfSignedCertificate("stranger");
+const folder = mkdtempSync(join(tmpdir(), "rowlock-tls-"));
+let process: RowlockProcess;
+let running: RunningServer;
+
+beforeAll(async () => {
+  const files = { "server.crt": server.cert, "server.key": server.key, "clients.crt": trusted.cert };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  process = new RowlockProcess(serveArgs(`sqlite:${folder}/test.db`), {
+    ROWLOCK_TLS_CERT: join(folder, "server.crt"),
+    ROWLOCK_TLS_KEY: join(folder, "server.key"),
+    ROWLOCK_TLS_CLIENT_CA: join(folder, "clients.crt"),
+  });
+  running = await screenOf(process);
+});
+
+afterAll(async () => {
+  await process?.destroy();
+  rmSync(folder, { recursive: true });
+});
+
+async function acquire(channel: ReturnType<typeof credentials.createSsl>): Promise<string | undefined> {
+  const client = new LockClient(running.grpcAddress, channel);
+  try {
+    return (await client.call("acquire", { name: "demo", whenBusy: 1 })).outcome.case;
+  } finally {
+    client.close();
+  }
+}
+
+const bytes = (text: string) => Buffer.from(text);
+
+test("the first screen says that it is TLS, and how to call it", () => {
+  expect(running.screen).toContain("TLS, clients by certificate");
+  expect(running.screen).toContain("--cacert");
+});
+
+test("a client that it knows gets a lock", async () => {
+  expect(
+    await acquire(credentials.createSsl(bytes(server.cert), bytes(trusted.key), bytes(trusted.cert))),
+  ).toBe("lease");
+});
+
+test("a client without a certificate, with another one, or without TLS does not", async () => {
+  await expect(acquire(credentials.createSsl(bytes(server.cert)))).rejects.toThrow("UNAVAILABLE");
+  const other = credentials.createSsl(bytes(server.cert), bytes(stranger.key), bytes(stranger.cert));
+  await expect(acquire(other)).rejects.toThrow("UNAVAILABLE");
+  await expect(acquire(credentials.createInsecure())).rejects.toThrow("UNAVAILABLE");
+});
