@@ -1,0 +1,55 @@
+// Answers of the engine about a claim that was asked for, as the messages that Acquire and WaitInQueue share. Reads what
+// the engine's answer leaves out: the place of a ticket that was there before, and the holders for a refusal.
+
+import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import type { Claim } from "../core/claim.ts";
+import type { Answer, LockEngine } from "../engine/lock-engine.ts";
+import type { AnyCall } from "./handler.ts";
+import type { OpenWaits } from "./open-waits.ts";
+import { endedRefusal, type Holders, refusedRefusal, showsHolders } from "./refusal.ts";
+
+/** What the verbs work with. */
+export interface Verbs {
+  readonly engine: LockEngine;
+  readonly openWaits: OpenWaits;
+  /** How long a place is kept without a sign of life. */
+  readonly graceUs: number;
+}
+
+/** Why there is no lease for a request that asked for `permits`. */
+export async function refusalOf(
+  engine: LockEngine,
+  answer: Answer<"refused">,
+  permits: number,
+): Promise<Refusal> {
+  const { reason, limit } = answer.outcome;
+  const holders = await holdersFor(engine, answer.lockId, reason);
+  return refusedRefusal(answer.lockName, reason, limit, permits, holders);
+}
+
+/** How a claim ended. */
+export async function endOf(engine: LockEngine, claim: Claim, lockName: string): Promise<Refusal> {
+  const holders = claim.endReason && (await holdersFor(engine, claim.lockId, claim.endReason));
+  return endedRefusal(lockName, claim, holders || null);
+}
+
+async function holdersFor(
+  engine: LockEngine,
+  lockId: bigint,
+  reason: Parameters<typeof showsHolders>[0],
+): Promise<Holders | null> {
+  return showsHolders(reason) ? await engine.holders(lockId) : null;
+}
+
+/**
+ * Ends a claim whose client went away before it could learn the id: it would only keep others waiting. `canReturn`:
+ * whether the client has seen the id, or chose a request id of its own.
+ */
+export async function giveBackUnheard(
+  engine: LockEngine,
+  claim: Claim,
+  call: AnyCall,
+  canReturn: boolean,
+): Promise<void> {
+  if (call.cancelled && !canReturn) await engine.release(claim);
+}

@@ -1,0 +1,27 @@
+// The bounds of the gRPC layer's own work, each with its reason. What clients can rely on is in core/bounds.ts.
+
+/**
+ * A connection without traffic is pinged this often, and given up when no answer comes within the time-out: the place
+ * of a waiter that froze must not be kept by a connection that nobody reads from.
+ */
+export const KEEPALIVE_MS = 10_000;
+export const KEEPALIVE_TIMEOUT_MS = 5_000;
+
+/** Most bytes of locks on one page of ListLocks: well below the 4 MiB that clients accept unless told otherwise. */
+export const PAGE_BYTES_MAX = 1_048_576;
+
+/**
+ * Labels that are looked at one by one, and characters of a key that are quoted: all violations together must fit into
+ * the trailer, for which clients allow as little as 8 KiB.
+ */
+export const LABELS_CHECKED_MAX = 16;
+export const QUOTED_CHARS_MAX = 24;
+
+/** When a client may try elsewhere after this server began to stop: at once, but not in a tight loop. */
+export const SHUTTING_DOWN_RETRY_AFTER_MS = 100;
+
+/** Faults of one reason are logged once in this time, with the number of those in between: an outage must not fill the disk. */
+export const FAULT_LOG_INTERVAL_MS = 1_000;
+
+/** Reads of a place that moved on between the decision and the read, before the place is taken to be the first. */
+export const PLACE_TRIES_MAX = 3;

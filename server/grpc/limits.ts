@@ -1,0 +1,60 @@
+// SetLimit, for one name and for a pattern.
+
+import { create } from "@bufbuild/protobuf";
+import type { SetLimitResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SetLimitRequestSchema, SetLimitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { LIMIT_DEFAULT } from "../core/bounds.ts";
+import { isDraining, totalHeld } from "../core/lock.ts";
+import type { LockEngine } from "../engine/lock-engine.ts";
+import type { Verbs } from "./answers.ts";
+import { versionMismatch } from "./call-error.ts";
+import type { UnaryVerb } from "./handler.ts";
+import { type CheckedSetLimit, checkSetLimit } from "./validate-set-limit.ts";
+
+export function setLimitVerb({
+  engine,
+}: Verbs): UnaryVerb<typeof SetLimitRequestSchema, typeof SetLimitResponseSchema, CheckedSetLimit> {
+  return {
+    name: "SetLimit",
+    input: SetLimitRequestSchema,
+    output: SetLimitResponseSchema,
+    check: checkSetLimit,
+    run: (request) =>
+      request.target.kind === "name"
+        ? setForName(engine, request.target.name, request)
+        : setForPattern(engine, request.target.prefix, request),
+  };
+}
+
+async function setForName(
+  engine: LockEngine,
+  name: string,
+  { limit, expectedVersion, reason }: CheckedSetLimit,
+): Promise<SetLimitResponse> {
+  const { outcome } = await engine.setLimit(name, limit, expectedVersion, reason);
+  if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
+  const { lock } = outcome;
+  return create(SetLimitResponseSchema, {
+    limit: outcome.limit.limit,
+    version: outcome.version,
+    heldPermits: BigInt(totalHeld(lock)),
+    waiting: BigInt(lock.waiting),
+    draining: isDraining(lock, outcome.limit.limit),
+  });
+}
+
+async function setForPattern(
+  engine: LockEngine,
+  prefix: string,
+  { limit, expectedVersion, reason }: CheckedSetLimit,
+): Promise<SetLimitResponse> {
+  const answer = await engine.setLimitRule(prefix, limit, expectedVersion, reason);
+  if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
+  return create(SetLimitResponseSchema, {
+    limit: answer.limit ?? LIMIT_DEFAULT,
+    version: answer.version,
+    heldPermits: BigInt(answer.heldPermits),
+    waiting: BigInt(answer.waiting),
+    draining: answer.draining,
+  });
+}

@@ -1,0 +1,36 @@
+// Microseconds, as the core counts, to the well-known protobuf types, exactly. Pure.
+
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+
+const SECOND_US = 1_000_000;
+
+/** A span of time; one that has run out already is 0. */
+export function durationOf(spanUs: number): Duration {
+  const us = Math.max(0, spanUs);
+  const seconds = Math.floor(us / SECOND_US);
+  return {
+    $typeName: "google.protobuf.Duration",
+    seconds: BigInt(seconds),
+    nanos: Math.round(us - seconds * SECOND_US) * 1_000,
+  };
+}
+
+/** An instant, in microseconds since 1970. */
+export function timestampOf(us: number): Timestamp {
+  const seconds = Math.floor(us / SECOND_US);
+  return {
+    $typeName: "google.protobuf.Timestamp",
+    seconds: BigInt(seconds),
+    nanos: (us - seconds * SECOND_US) * 1_000,
+  };
+}
+
+/** For a person: `450 ms`, `12 s`, `3 min`, `5 h`, `24 days`. */
+export function spanText(spanUs: number): string {
+  const seconds = Math.max(0, spanUs) / SECOND_US;
+  if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}
