@@ -17,6 +17,7 @@ import {
   raised,
   readClaim,
   SECOND_US,
+  TRIES_MAX,
   transact,
 } from "./fixture.ts";
 
@@ -174,6 +175,14 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       await addClaims(store, a, { requestId: gone[0]?.requestId ?? "" });
     });
 
+    test("counts the idle time of a guard row from the last decision about it", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      await load(store, { locks: planned(id) });
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
+    });
+
     test("takes guard rows that are long idle, without claims and never limited, and no others", async () => {
       const { store, tamper } = fresh();
       const names = ["idle", "idle too", "held", "remembered", "limited", "limited once", "new", "recent"];
@@ -187,7 +196,8 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       );
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       await store.resolve(["new"]);
-      await load(store, { locks: planned(id("recent")) });
+      const { nowUs } = await load(store, {});
+      await tamper("UPDATE rowlock_lock SET decided_at = ? WHERE id = ?", nowUs - HOUR_US / 2, id("recent"));
       expect(await store.purgeLocks(HOUR_US, 1)).toBe(1);
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
@@ -248,7 +258,7 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
 
 /** Gives out the next token of a name, whatever it takes. */
 async function grant(store: Store, name: string): Promise<bigint> {
-  for (;;) {
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
     const id = await lockId(store, name);
     let token: bigint | undefined;
     await transact(store, { locks: planned(id) }, (loaded) => {
@@ -260,4 +270,5 @@ async function grant(store: Store, name: string): Promise<bigint> {
     });
     if (token !== undefined) return token;
   }
+  throw new Error(`${name} was cleaned away ${TRIES_MAX} times while it was in use.`);
 }

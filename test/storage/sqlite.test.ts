@@ -50,6 +50,13 @@ describe("a SQLite file", () => {
     await again.close();
   });
 
+  test("is written through to the disk on every commit, so that no power cut takes back what was answered", () => {
+    const database = openSqliteFile(path);
+    expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
+    expect(database.prepare("PRAGMA synchronous").get()).toMatchObject({ synchronous: 2n });
+    database.close();
+  });
+
   test("serves one server at a time, and tells the second one which file and what to do", async () => {
     await migrateUp(`sqlite:${path}`);
     const first = await openStore(`sqlite:${path}`);
