@@ -1,29 +1,30 @@
 // What clients see: calls by method and code, with their latency, and the streams that are open. Never throws.
 
 import type { Registry } from "prom-client";
-import { Gauge, Histogram } from "prom-client";
+import { Gauge } from "prom-client";
 import { CALL_SECONDS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
+import type { TallyHistogram } from "./tally.ts";
+import { tallyHistogram } from "./tally.ts";
 
 /** Implements CallObserver. */
 export class CallMetrics {
-  readonly #calls: Labelled<Labelled<Histogram.Internal<"method" | "code">>>;
+  readonly #calls: Labelled<Labelled<TallyHistogram>>;
   readonly #streams: Gauge;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const calls = new Histogram({
+    const calls = tallyHistogram({
       name: "rowlock_grpc_call_duration_seconds",
       help: "One gRPC call, by method and status code. An Acquire that waits and WaitInQueue last as long as the wait.",
       labelNames: ["method", "code"],
       buckets: CALL_SECONDS,
-      registers,
+      registry,
     });
-    this.#calls = new Labelled((method) => new Labelled((code) => calls.labels({ method, code })));
+    this.#calls = new Labelled((method) => new Labelled((code) => calls({ method, code })));
     this.#streams = new Gauge({
       name: "rowlock_grpc_open_streams",
       help: "Streams of WaitInQueue that are open at this server.",
-      registers,
+      registers: [registry],
     });
   }
 

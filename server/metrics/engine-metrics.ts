@@ -2,12 +2,13 @@
 // label objects are made once and kept. Never throws, and never lets a lock's name become a label.
 
 import type { Registry } from "prom-client";
-import { Counter, Histogram } from "prom-client";
 import type { Claim, EndReason } from "../core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import { BATCH_SIZE, CALL_SECONDS, LOCK_SECONDS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
 import type { LockClasses } from "./lock-classes.ts";
+import type { TallyCounter, TallyHistogram } from "./tally.ts";
+import { tallyCounter, tallyHistogram } from "./tally.ts";
 
 const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   held: "renewed",
@@ -21,66 +22,67 @@ export class EngineMetrics {
   readonly #classes: LockClasses;
   /** The children of each class, in the order of the classes' labels. */
   readonly #byClass: readonly ClassMetrics[];
-  readonly #commands: Labelled<Histogram.Internal<"verb">>;
-  readonly #limitChanges: Labelled<Counter.Internal>;
-  readonly #retries: Labelled<Counter.Internal>;
-  readonly #clockJumps: Labelled<Counter.Internal>;
-  readonly #loopFailures: Labelled<Counter.Internal>;
-  readonly #batchCommands: Histogram;
-  readonly #batchLocks: Histogram;
+  readonly #commands: Labelled<TallyHistogram>;
+  readonly #limitChanges: Labelled<TallyCounter>;
+  readonly #retries: Labelled<TallyCounter>;
+  readonly #clockJumps: Labelled<TallyCounter>;
+  readonly #loopFailures: Labelled<TallyCounter>;
+  readonly #batchCommands: TallyHistogram;
+  readonly #batchLocks: TallyHistogram;
 
   constructor(registry: Registry, classes: LockClasses) {
-    const registers = [registry];
     this.#classes = classes;
-    this.#byClass = classMetrics(registers, classes);
-    const commands = new Histogram({
+    this.#byClass = classMetrics(registry, classes);
+    const commands = tallyHistogram({
       name: "rowlock_command_duration_seconds",
       help: "From the submission of a command to its committed answer, without waiting for the lock.",
       labelNames: ["verb"],
       buckets: CALL_SECONDS,
-      registers,
+      registry,
     });
-    const limitChanges = new Counter({
+    const limitChanges = tallyCounter({
       name: "rowlock_limit_changes_total",
       help: "Limits that were set or taken away, of single names and of patterns.",
       labelNames: ["target"],
-      registers,
+      registry,
     });
-    const retries = new Counter({
+    const retries = tallyCounter({
       name: "rowlock_transaction_retries_total",
       help: "Transactions that were repeated, by the cause.",
       labelNames: ["cause"],
-      registers,
+      registry,
     });
-    const clockJumps = new Counter({
+    const clockJumps = tallyCounter({
       name: "rowlock_clock_jumps_total",
       help: "Jumps of the database's clock against this process's own, by direction: ahead or behind.",
       labelNames: ["direction"],
-      registers,
+      registry,
     });
-    const loopFailures = new Counter({
+    const loopFailures = tallyCounter({
       name: "rowlock_loop_failures_total",
       help: "Runs of background loops that failed; the loop goes on.",
       labelNames: ["loop"],
-      registers,
+      registry,
     });
-    this.#commands = new Labelled((verb) => commands.labels({ verb }));
-    this.#limitChanges = new Labelled((target) => limitChanges.labels({ target }));
-    this.#retries = new Labelled((cause) => retries.labels({ cause }));
-    this.#clockJumps = new Labelled((direction) => clockJumps.labels({ direction }));
-    this.#loopFailures = new Labelled((loop) => loopFailures.labels({ loop }));
-    this.#batchCommands = new Histogram({
+    this.#commands = new Labelled((verb) => commands({ verb }));
+    this.#limitChanges = new Labelled((target) => limitChanges({ target }));
+    this.#retries = new Labelled((cause) => retries({ cause }));
+    this.#clockJumps = new Labelled((direction) => clockJumps({ direction }));
+    this.#loopFailures = new Labelled((loop) => loopFailures({ loop }));
+    this.#batchCommands = tallyHistogram({
       name: "rowlock_transaction_commands",
       help: "Commands that were decided in one transaction.",
+      labelNames: [],
       buckets: BATCH_SIZE,
-      registers,
-    });
-    this.#batchLocks = new Histogram({
+      registry,
+    })({});
+    this.#batchLocks = tallyHistogram({
       name: "rowlock_transaction_locks",
       help: "Locks that were decided about in one transaction.",
+      labelNames: [],
       buckets: BATCH_SIZE,
-      registers,
-    });
+      registry,
+    })({});
   }
 
   batch(commands: number, locks: number): void {
@@ -155,70 +157,70 @@ function acquireOutcome(command: Acquire, outcome: Outcome): string {
 
 /** The metrics of one class, as children. */
 interface ClassMetrics {
-  readonly acquires: Labelled<Labelled<Counter.Internal>>;
-  readonly renewals: Labelled<Counter.Internal>;
-  readonly waits: Labelled<Histogram.Internal<"class" | "queued">>;
-  readonly enqueued: Counter.Internal;
+  readonly acquires: Labelled<Labelled<TallyCounter>>;
+  readonly renewals: Labelled<TallyCounter>;
+  readonly waits: Labelled<TallyHistogram>;
+  readonly enqueued: TallyCounter;
   ended(claim: Claim, was: "waiting" | "held"): void;
 }
 
-function classMetrics(registers: Registry[], classes: LockClasses): ClassMetrics[] {
-  const acquires = new Counter({
+function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] {
+  const acquires = tallyCounter({
     name: "rowlock_acquires_total",
     help:
       "Requests for a lock, by their first answer: granted, queued, a refusal, or, for a request id that was known, " +
       "what had become of its claim.",
     labelNames: ["class", "mode", "outcome"],
-    registers,
+    registry,
   });
-  const renewals = new Counter({
+  const renewals = tallyCounter({
     name: "rowlock_renewals_total",
     help: "Renewals, by outcome: renewed, lost (the lease had ended), not_held (it still waits), unknown.",
     labelNames: ["class", "outcome"],
-    registers,
+    registry,
   });
-  const waits = new Histogram({
+  const waits = tallyHistogram({
     name: "rowlock_wait_duration_seconds",
     help: "From the request to the grant, for those who were granted, whether they stood in the queue or not.",
     labelNames: ["class", "queued"],
     buckets: LOCK_SECONDS,
-    registers,
+    registry,
   });
-  const holds = new Histogram({
+  const holds = tallyHistogram({
     name: "rowlock_hold_duration_seconds",
     help: "From the grant to the end of a lease, whatever ended it.",
     labelNames: ["class"],
     buckets: LOCK_SECONDS,
-    registers,
+    registry,
   });
-  const enqueued = new Counter({
+  const enqueued = tallyCounter({
     name: "rowlock_enqueued_total",
     help: "Requests that took a place in a queue.",
     labelNames: ["class"],
-    registers,
+    registry,
   });
-  const leasesEnded = new Counter({
+  const leasesEnded = tallyCounter({
     name: "rowlock_leases_ended_total",
     help: "Leases that ended, by reason: released, expired, lapsed (never fetched), force_released.",
     labelNames: ["class", "reason"],
-    registers,
+    registry,
   });
-  const ticketsEnded = new Counter({
+  const ticketsEnded = tallyCounter({
     name: "rowlock_tickets_ended_total",
     help: "Waiters that left a queue without the lock, by reason: cancelled, timed_out, lapsed, never_fits, force_released.",
     labelNames: ["class", "reason"],
-    registers,
+    registry,
   });
   return classes.labels.map((label) => {
     const of = { class: label };
-    const held = holds.labels(of);
-    const leaseEnds = new Labelled((reason) => leasesEnded.labels({ ...of, reason }));
-    const ticketEnds = new Labelled((reason) => ticketsEnded.labels({ ...of, reason }));
+    const held = holds(of);
+    const leaseEnds = new Labelled((reason) => leasesEnded({ ...of, reason }));
+    const ticketEnds = new Labelled((reason) => ticketsEnded({ ...of, reason }));
     return {
-      acquires: new Labelled((mode) => new Labelled((outcome) => acquires.labels({ ...of, mode, outcome }))),
-      renewals: new Labelled((outcome) => renewals.labels({ ...of, outcome })),
-      waits: new Labelled((queued) => waits.labels({ ...of, queued })),
-      enqueued: enqueued.labels(of),
+      acquires: new Labelled((mode) => new Labelled((outcome) => acquires({ ...of, mode, outcome }))),
+      renewals: new Labelled((outcome) => renewals({ ...of, outcome })),
+      waits: new Labelled((queued) => waits({ ...of, queued })),
+      enqueued: enqueued(of),
       ended(claim, was) {
         const reason: EndReason = claim.endReason ?? "released";
         if (was === "waiting") ticketEnds.of(reason).inc();

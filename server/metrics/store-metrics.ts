@@ -2,48 +2,49 @@
 // path; never throws.
 
 import type { Registry } from "prom-client";
-import { Counter, Histogram } from "prom-client";
 import { DATABASE_SECONDS, ROUND_TRIPS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
+import type { TallyCounter, TallyHistogram } from "./tally.ts";
+import { tallyCounter, tallyHistogram } from "./tally.ts";
 
 /** Implements StoreObserver. */
 export class StoreMetrics {
-  readonly #statements: Labelled<Histogram.Internal<"statement">>;
-  readonly #transactions: Labelled<Histogram.Internal<"outcome">>;
-  readonly #roundTrips: Histogram;
-  readonly #connections: Labelled<Counter.Internal>;
+  readonly #statements: Labelled<TallyHistogram>;
+  readonly #transactions: Labelled<TallyHistogram>;
+  readonly #roundTrips: TallyHistogram;
+  readonly #connections: Labelled<TallyCounter>;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const statements = new Histogram({
+    const statements = tallyHistogram({
       name: "rowlock_statement_duration_seconds",
       help: "One statement at the database, by its name in the source.",
       labelNames: ["statement"],
       buckets: DATABASE_SECONDS,
-      registers,
+      registry,
     });
-    const transactions = new Histogram({
+    const transactions = tallyHistogram({
       name: "rowlock_transaction_duration_seconds",
       help: "One transaction that changes state, from taking a connection to its commit or rollback.",
       labelNames: ["outcome"],
       buckets: DATABASE_SECONDS,
-      registers,
+      registry,
     });
-    const connections = new Counter({
+    const connections = tallyCounter({
       name: "rowlock_connection_events_total",
       help: "Connections to the database that were opened, closed, or destroyed because their state was in doubt.",
       labelNames: ["event"],
-      registers,
+      registry,
     });
-    this.#statements = new Labelled((statement) => statements.labels({ statement }));
-    this.#transactions = new Labelled((outcome) => transactions.labels({ outcome }));
-    this.#connections = new Labelled((event) => connections.labels({ event }));
-    this.#roundTrips = new Histogram({
+    this.#statements = new Labelled((statement) => statements({ statement }));
+    this.#transactions = new Labelled((outcome) => transactions({ outcome }));
+    this.#connections = new Labelled((event) => connections({ event }));
+    this.#roundTrips = tallyHistogram({
       name: "rowlock_transaction_round_trips",
       help: "Round trips to the database of one transaction; an embedded database has none.",
+      labelNames: [],
       buckets: ROUND_TRIPS,
-      registers,
-    });
+      registry,
+    })({});
   }
 
   statement(name: string, seconds: number): void {
