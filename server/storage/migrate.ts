@@ -32,7 +32,7 @@ export async function migrateUp(
   return await migrateMysql(target, options);
 }
 
-/** Where the schema stands. Changes nothing. */
+/** Where the schema stands; one in memory is up to date by nature. Changes nothing. */
 export async function migrationStatus(url: string): Promise<MigrationStatus> {
   const applied = await appliedTo(url);
   const ours = migrations.map(({ name }) => name);
@@ -54,8 +54,9 @@ export async function unlockMigrations(url: string): Promise<void> {
 async function appliedTo(url: string): Promise<string[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") {
+    if (target.path === IN_MEMORY) return migrations.map(({ name }) => name);
     // Opening it would make the file.
-    if (target.path === IN_MEMORY || !existsSync(target.path)) return [];
+    if (!existsSync(target.path)) return [];
     return await withSqlite(target.path, async (database) => appliedToSqlite(database));
   }
   const { appliedToMysql } = await import("./migrate-mysql.ts");

@@ -162,7 +162,7 @@ describe("a SQLite database", () => {
     await lockId(store, "a");
     expect(await store.checkDurability()).toMatchObject([{ severity: "warning", check: "durability" }]);
     await store.close();
-    expect(await migrationStatus("sqlite::memory:")).toMatchObject({ applied: [], unknown: [] });
+    expect(await migrationStatus("sqlite::memory:")).toMatchObject({ pending: [], unknown: [] });
     expect(await migrateUp("sqlite::memory:")).toEqual([]);
   });
 
