@@ -25,3 +25,6 @@ export const FAULT_LOG_INTERVAL_MS = 1_000;
 
 /** Reads of a place that moved on between the decision and the read, before the place is taken to be the first. */
 export const PLACE_TRIES_MAX = 3;
+
+/** A call that is cancelled so shortly before its deadline is counted as one whose deadline has passed. */
+export const DEADLINE_SLACK_MS = 100;

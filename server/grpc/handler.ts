@@ -14,6 +14,7 @@ import { badRequest, CallError } from "./call-error.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { FaultLog } from "./fault-log.ts";
 import { type Failure, failureOf } from "./status.ts";
+import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
 import type { Checked } from "./violations.ts";
 
 /** What a handler may know of the call that it serves. */
@@ -151,6 +152,7 @@ function observe(
   context.observer.call(method, status[seen], (performance.now() - startedMs) / 1e3);
 }
 
+/** The client's own clock runs ahead by the way of the call, so it is the first to hang up. */
 function deadlinePassed(call: AnyCall): boolean {
-  return Number(call.getDeadline()) <= Date.now();
+  return Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
 }

@@ -1,0 +1,207 @@
+// Servers in this process: the engine, a store of one's choice and the gRPC server, put together as the app does it, but
+// with every part at hand. Several of them may share one database.
+
+import { randomBytes } from "node:crypto";
+import type { Event } from "../../server/core/command.ts";
+import type { Rules } from "../../server/core/draft.ts";
+import { Engine } from "../../server/engine/engine.ts";
+import type { EngineObserver, LockEngine } from "../../server/engine/lock-engine.ts";
+import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
+import { createGrpcServer } from "../../server/grpc/server.ts";
+import { migrateUp } from "../../server/storage/migrate.ts";
+import { openStore } from "../../server/storage/open.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { pollWakeup } from "../../server/wakeup/poll.ts";
+import { LockClient } from "./lock-client.ts";
+
+const POLL_MS = 20;
+const DRAIN_MS = 5_000;
+
+export interface StartOptions {
+  /** A database of one's own in memory unless told otherwise. */
+  readonly url?: string;
+  readonly rules?: Partial<Rules>;
+  /** Between the gRPC server and the engine: to inject faults and to watch. */
+  readonly wrapEngine?: (engine: LockEngine) => LockEngine;
+  readonly grpc?: Partial<GrpcServerOptions>;
+}
+
+/** A call that ended, as metrics see it. */
+export interface SeenCall {
+  readonly method: string;
+  readonly code: string;
+  readonly seconds: number;
+}
+
+export interface LogLine {
+  readonly level: "info" | "warn" | "error";
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+export interface TestServer {
+  /** host:port */
+  readonly address: string;
+  readonly client: LockClient;
+  readonly grpc: GrpcServer;
+  readonly engine: Engine;
+  readonly store: Store;
+  /** What happened to claims and limits, in order. */
+  readonly events: readonly Event[];
+  readonly calls: readonly SeenCall[];
+  readonly openStreams: () => number;
+  readonly logLines: readonly LogLine[];
+  /** Failures of background loops; a test that expects none looks here. */
+  readonly loopFailures: readonly unknown[];
+  /** Resolves with the next event that fits, or with one that has happened already. */
+  event(fits: (event: Event) => boolean): Promise<Event>;
+  stop(): Promise<void>;
+}
+
+export async function startServer(options: StartOptions = {}): Promise<TestServer> {
+  const url = options.url ?? "sqlite::memory:";
+  await migrateUp(url);
+  const store = await openStore(url);
+  const seen = new Seen();
+  const rules: Rules = {
+    replica: randomBytes(8).readBigUInt64BE() >> 1n,
+    graceUs: 10_000_000,
+    attachedForUs: 12_500_000,
+    retentionUs: 3_600_000_000,
+    queueMax: 10_000,
+    ...options.rules,
+  };
+  const engine = startableEngine(store, rules, seen);
+  await engine.start();
+  const grpc = createGrpcServer({
+    engine: options.wrapEngine?.(engine) ?? engine,
+    observer: seen,
+    logger: seen.logger,
+    tls: null,
+    graceMs: rules.graceUs / 1_000,
+    streamsMax: 1_000,
+    receiveBytesMax: 65_536,
+    reflection: true,
+    ...options.grpc,
+  });
+  const { host, port } = await grpc.start({ host: "127.0.0.1", port: 0 });
+  const address = `${host}:${port}`;
+  const client = new LockClient(address);
+  return {
+    address,
+    client,
+    grpc,
+    engine,
+    store,
+    events: seen.events,
+    calls: seen.calls,
+    openStreams: () => seen.openStreams,
+    logLines: seen.logLines,
+    loopFailures: seen.loopFailures,
+    event: (fits) => seen.event(fits),
+    async stop() {
+      client.close();
+      await grpc.drain(DRAIN_MS);
+      await engine.stop();
+      await store.close();
+    },
+  };
+}
+
+function startableEngine(store: Store, rules: Rules, seen: Seen): Engine {
+  return new Engine({
+    store,
+    wakeup: pollWakeup(POLL_MS, seen.loopFailed),
+    observer: seen.engineObserver,
+    rules,
+    replica: { id: rules.replica, address: "test", version: "test" },
+    lanes: store.lanes,
+    commandsQueuedMax: 10_000,
+    idleLockUs: 3_600_000_000,
+    newSecret: () => randomBytes(16).toString("base64url"),
+  });
+}
+
+/** Keeps all that a server tells about itself. */
+class Seen {
+  readonly events: Event[] = [];
+  readonly calls: SeenCall[] = [];
+  readonly logLines: LogLine[] = [];
+  readonly loopFailures: unknown[] = [];
+  openStreams = 0;
+  readonly #listeners = new Set<(event: Event) => void>();
+
+  readonly logger = {
+    info: this.#log("info"),
+    warn: this.#log("warn"),
+    error: this.#log("error"),
+  };
+
+  readonly loopFailed = (loop: string, error: unknown) => void this.loopFailures.push({ loop, error });
+
+  readonly engineObserver: EngineObserver = {
+    batch() {},
+    answered() {},
+    event: (event) => {
+      this.events.push(event);
+      for (const listener of this.#listeners) listener(event);
+    },
+    limitRuleSet() {},
+    retried() {},
+    clockJumped: (byUs) => void this.loopFailures.push({ loop: "clock", error: byUs }),
+    loopFailed: this.loopFailed,
+  };
+
+  call(method: string, code: string, seconds: number): void {
+    this.calls.push({ method, code, seconds });
+  }
+
+  streamOpened(): void {
+    this.openStreams += 1;
+  }
+
+  streamClosed(): void {
+    this.openStreams -= 1;
+  }
+
+  event(fits: (event: Event) => boolean): Promise<Event> {
+    const before = this.events.find(fits);
+    if (before) return Promise.resolve(before);
+    return new Promise((resolve) => {
+      const listener = (event: Event) => {
+        if (!fits(event)) return;
+        this.#listeners.delete(listener);
+        resolve(event);
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
+  #log(level: LogLine["level"]) {
+    return (fields: object, message: string) => {
+      this.logLines.push({ level, fields: fields as LogLine["fields"], message });
+    };
+  }
+}
+
+/** The engine with some verbs replaced. */
+export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockEngine {
+  return new Proxy(engine, {
+    get(target, name) {
+      const own = verbs[name as keyof LockEngine];
+      if (own) return own;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** For what no event tells. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** The number of the lock in a ticket or lease id. */
+export function lockIdOf(claimId: string): bigint {
+  return BigInt(Number.parseInt(claimId.split(".")[0] as string, 36));
+}
