@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { loadConfig } from "../config.ts";
 import { createLog } from "../log.ts";
+import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
 import { firstScreen } from "./first-screen.ts";
@@ -47,6 +48,9 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   }
   const app = await starting;
   context.out(firstScreen(config, app, context.version));
+  const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
+  const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
+  log.info({ version: context.version, grpc, metrics, database, product }, "serving");
   const signal = await context.stopSignal;
   log.info({ signal }, "stopping");
   await app.stop();

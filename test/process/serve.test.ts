@@ -1,9 +1,10 @@
 // `rowlock serve` as a process: the first screen, a call, the pages for operators, the end by a signal.
 
 import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { afterEach, describe, expect, test } from "vitest";
 import type { FreshDatabase } from "../database.ts";
-import { testDatabases } from "../database.ts";
+import { freshSqlite, testDatabases } from "../database.ts";
 import { LockClient } from "./lock-client.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 
@@ -107,6 +108,43 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     const server = await screenOf(start(serveArgs(url)));
     server.process.kill("SIGINT");
     expect(await server.process.exited).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a call that never ends", () => {
+  /** A client that opens a call and never sends its message. */
+  async function hang(address: string): Promise<void> {
+    const session = connectHttp2(`http://${address}`);
+    cleanups.push(() => session.destroy());
+    session.on("error", () => {});
+    const headers = { ":method": "POST", ":path": "/rowlock.v1.LockService/Acquire", te: "trailers" };
+    session.request({ ...headers, "content-type": "application/grpc" }).on("error", () => {});
+    const settled = once(session, "remoteSettings");
+    await settled;
+    // The answer to a ping says that the call before it has arrived.
+    await new Promise((resolve) => session.ping(resolve));
+  }
+
+  async function serving(...more: string[]) {
+    const { url, drop } = await freshSqlite();
+    cleanups.push(drop);
+    const server = await screenOf(start(serveArgs(url, ...more)));
+    await hang(server.grpcAddress);
+    return server.process;
+  }
+
+  test("is cut off when the time to drain is over", async () => {
+    const server = await serving("--drain-timeout", "500ms");
+    server.kill("SIGTERM");
+    expect(await server.exited).toMatchObject({ code: 0 });
+  });
+
+  test("does not outlive a second signal", async () => {
+    const server = await serving("--drain-timeout", "10m");
+    server.kill("SIGTERM");
+    await server.logged(/"stopping"/);
+    server.kill("SIGTERM");
+    expect(await server.exited).toMatchObject({ code: 143 });
   });
 });
 

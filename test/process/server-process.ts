@@ -61,13 +61,22 @@ export class RowlockProcess {
   }
 
   /** Waits until the standard output holds what is looked for. Fails if the process ends before. */
-  async said(what: RegExp): Promise<RegExpExecArray> {
+  said(what: RegExp): Promise<RegExpExecArray> {
+    return this.#wait(what, () => this.#out);
+  }
+
+  /** The same for the standard error output, where the log goes. */
+  logged(what: RegExp): Promise<RegExpExecArray> {
+    return this.#wait(what, () => this.#err);
+  }
+
+  async #wait(what: RegExp, text: () => string): Promise<RegExpExecArray> {
     const found = Promise.withResolvers<RegExpExecArray>();
     const failed = (why: string) =>
       found.reject(new Error(`${why}\n--- out\n${this.#out}--- err\n${this.#err}`));
     const timer = setTimeout(() => failed(`waited too long for ${what}`), PAINFULLY_LONG_MS);
     this.#onChange = () => {
-      const match = what.exec(this.#out);
+      const match = what.exec(text());
       if (match) found.resolve(match);
       else if (this.#ended) failed(`ended without saying ${what}`);
     };

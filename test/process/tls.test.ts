@@ -33,7 +33,8 @@ afterAll(async () => {
 });
 
 async function acquire(channel: ReturnType<typeof credentials.createSsl>): Promise<string | undefined> {
-  const client = new LockClient(running.grpcAddress, channel);
+  // By name: the server name of TLS cannot be an address.
+  const client = new LockClient(running.grpcAddress.replace("127.0.0.1", "localhost"), channel);
   try {
     return (await client.call("acquire", { name: "demo", whenBusy: 1 })).outcome.case;
   } finally {
