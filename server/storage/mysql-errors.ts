@@ -134,6 +134,7 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [1114, FULL],
   [1049, SCHEMA],
   [1054, SCHEMA],
+  [1109, SCHEMA],
   [1146, SCHEMA],
   [1044, ACCESS],
   [1045, ACCESS],

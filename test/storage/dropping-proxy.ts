@@ -1,0 +1,63 @@
+// A TCP proxy that can lose an answer: the request reaches the server, which acts on it, and the client's connection
+// is cut when the answer comes.
+
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { connect, createServer } from "node:net";
+
+export interface DroppingProxy {
+  readonly port: number;
+  /** Loses the answer to the next request that ends with `text`. Resolves when it has done so. */
+  dropAnswerTo(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startDroppingProxy(host: string, port: number): Promise<DroppingProxy> {
+  let armed: { text: Buffer; done: () => void } | null = null;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connect(port, host);
+    let dropping: (() => void) | null = null;
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      // The end of one side is the end of the other; errors are that too.
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        server.destroy();
+      });
+    }
+    client.on("data", (chunk: Buffer) => {
+      if (armed && chunk.subarray(-armed.text.length).equals(armed.text)) {
+        dropping = armed.done;
+        armed = null;
+      }
+      server.write(chunk);
+    });
+    server.on("data", (chunk) => {
+      if (!dropping) {
+        client.write(chunk);
+        return;
+      }
+      client.destroy();
+      dropping();
+      dropping = null;
+    });
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    dropAnswerTo: (text) =>
+      new Promise((done) => {
+        armed = { text: Buffer.from(text), done };
+      }),
+    async close() {
+      const closed = once(proxy, "close");
+      proxy.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

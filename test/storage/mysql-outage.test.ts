@@ -1,0 +1,145 @@
+// What happens while a whole server is frozen, is switched to read-only, or gives its user the fewest rights. Each
+// test has a server of its own, started from a binary on this machine, because nobody else could use it meanwhile.
+
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
+import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
+import type { Flavour } from "../mysql-family/found-server.ts";
+import { localBinaries } from "../mysql-family/local-binaries.ts";
+import type { RunningServer } from "../mysql-family/private-server.ts";
+import { flavourOf, startPrivateServer } from "../mysql-family/private-server.ts";
+import { addClaims, changeLock, load, lockId, NO_PLAN, planned } from "./fixture.ts";
+import type { PlainSession, Stage } from "./mysql-stage.ts";
+import { connectionsOf, openStage, refusal, until } from "./mysql-stage.ts";
+
+const named = (process.env.ROWLOCK_TEST_MYSQLD ?? "").split(",").flatMap((path) => path.trim() || []);
+const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
+const binaries = new Map<Flavour, string>();
+for (const binary of [...named, ...localBinaries()]) {
+  const flavour = await flavourOf(binary);
+  if (flavour && flavours.has(flavour) && !binaries.has(flavour)) binaries.set(flavour, binary);
+}
+
+describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
+  let running: RunningServer;
+  let stage: Stage;
+  let plain: PlainSession;
+
+  beforeAll(async () => {
+    running = await startPrivateServer(binary, flavour);
+    stage = await openStage(running.server);
+    plain = await stage.session();
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await running?.stop();
+  });
+
+  async function variable(name: string): Promise<string> {
+    const [row] = await plain.run(`SELECT @@${name} AS value`);
+    return String(row?.value);
+  }
+
+  test("a frozen server fails calls in bounded time, and is used again when it goes on", async () => {
+    const store = await stage.store({ poolSize: 3 });
+    const id = await lockId(store, "frozen");
+    await Promise.all([1, 2, 3].map(() => store.find(["frozen"])));
+    const pid = Number(await readFile(await variable("pid_file"), "utf8"));
+    const reasons = new Set<string>();
+    process.kill(pid, "SIGSTOP");
+    try {
+      const startedMs = performance.now();
+      const calls = Array.from({ length: 30 }, () =>
+        refusal(store.transact({ ...NO_PLAN, locks: planned(id) }, neverDecide)),
+      );
+      for (const { kind, reason } of await Promise.all(calls)) {
+        expect(kind).toBe("unavailable");
+        reasons.add(reason);
+      }
+      // A lease and the wait for it, and not one for each of the thirty.
+      expect(performance.now() - startedMs).toBeLessThan(9_000);
+      expect(reasons).toEqual(new Set(["timeout", "pool_exhausted"]));
+      // The pool holds none of the connections that did not answer, and new ones are not answered either.
+      expect(store.pool().open).toBe(0);
+      expect(await refusal(store.find(["frozen"]))).toMatchObject({ kind: "unavailable", reason: "timeout" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await works(store, id);
+    expect(store.pool().waiting).toBe(0);
+  });
+
+  test("a server that has become read-only is refused, and used again when it is not", async () => {
+    const store = await stage.store({ poolSize: 2 });
+    const id = await lockId(store, "read-only");
+    await plain.run("SET GLOBAL read_only = 1");
+    try {
+      for (const other of await connectionsOf(plain, stage.address.database))
+        await plain.run(`KILL ${other}`);
+      await until(() => store.pool().open === 0);
+      expect(await refusal(store.find(["a"]))).toMatchObject({ kind: "unavailable", reason: "read_only" });
+      expect(await refusal(stage.store())).toMatchObject({ kind: "unavailable", reason: "read_only" });
+    } finally {
+      await plain.run("SET GLOBAL read_only = 0");
+    }
+    await works(store, id);
+  });
+
+  test("a user who may only read and write rows is enough, and read-only stops it in the middle", async () => {
+    const { database } = stage.address;
+    await plain.run(`CREATE USER 'small'@'%' IDENTIFIED BY 'small';
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO 'small'@'%'`);
+    const store = await stage.store({ user: "small", password: "small", poolSize: 2 });
+    const id = await lockId(store, "small");
+    await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
+    await store.beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+    await store.heartbeat(1n, [{ lockId: id, ticketNumber: 1n }], 1_000_000);
+    await store.watch([id]);
+    expect(await store.purgeClaims(10)).toBe(1);
+    await lockId(store, "idle");
+    await until(async () => (await store.purgeLocks(0, 10)) > 0);
+    expect((await store.show("small", 10))?.holders.length).toBe(1);
+    expect(await store.checkInvariants(10)).toEqual([]);
+    expect(await store.checkDurability()).toEqual([]);
+
+    await plain.run("SET GLOBAL read_only = 1");
+    try {
+      const error = await refusal(changeLock(store, id, () => {}));
+      expect(error).toMatchObject({ kind: "unavailable", reason: "read_only" });
+      // The connection is not used again: its server may have become a replica for good.
+      await until(() => store.pool().open === 0);
+    } finally {
+      await plain.run("SET GLOBAL read_only = 0");
+    }
+    await works(store, id);
+  });
+
+  test("settings that lose acknowledged commits are found", async () => {
+    const store = await stage.store();
+    expect(await store.checkDurability()).toEqual([]);
+    const flush = await variable("global.innodb_flush_log_at_trx_commit");
+    await plain.run("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    try {
+      expect(await store.checkDurability()).toMatchObject([{ severity: "error", check: "durability" }]);
+    } finally {
+      await plain.run(`SET GLOBAL innodb_flush_log_at_trx_commit = ${flush}`);
+    }
+  });
+
+  /** The first calls may still meet a connection that was being opened while nobody answered. */
+  async function works(store: Store, id: bigint): Promise<void> {
+    await until(async () => {
+      const answer = await load(store, { locks: planned(id) }).catch((error: unknown) => error);
+      return !(answer instanceof Error);
+    });
+  }
+});
+
+test("servers of their own are started wherever there is a binary", () => {
+  expect(binaries.size).toBeGreaterThanOrEqual(named.length > 0 && flavours.size > 0 ? 1 : 0);
+});
+
+function neverDecide(): never {
+  throw new Error("A frozen server has answered.");
+}
