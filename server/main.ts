@@ -6,8 +6,8 @@ import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
 import { createLog } from "./log.ts";
 
-/** Time for what has been written to reach a pipe; whatever still runs after that would keep the process for ever. */
-const EXIT_WITHIN_MS = 1_000;
+/** Time for what was written to reach a pipe. What is left after that, such as sockets cut off, must not keep it. */
+const EXIT_WITHIN_MS = 500;
 
 /** A bug: nothing that this process believes can be trusted any more, and the leases are safe in the database. */
 function crash(error: unknown): never {

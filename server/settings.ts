@@ -102,7 +102,8 @@ export const SETTINGS = {
   },
   drainTimeoutMs: {
     name: "ROWLOCK_DRAIN_TIMEOUT",
-    default: "10s",
+    // Docker kills what has not stopped after 10 s, and the connections to the database close last.
+    default: "8s",
     kind: duration("100ms", "10m"),
     about: "How long calls under way may take to finish when the server is told to stop.",
   },

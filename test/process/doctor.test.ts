@@ -1,8 +1,8 @@
 // `rowlock migrate` and `rowlock doctor` as processes, beside a server and on what it has left behind.
 
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
-import { freshSqlite } from "../database.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { freshSqlite, testDatabases } from "../database.ts";
 import { LockClient } from "./lock-client.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 
@@ -17,6 +17,23 @@ function rowlock(args: readonly string[], env: Record<string, string> = {}): Row
   cleanups.push(() => process.destroy());
   return process;
 }
+
+describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
+  test("migrate says where the schema stands and brings it up to date, and doctor finds it sound", async () => {
+    const database = await fresh();
+    cleanups.push(() => database.drop());
+    const env = { ROWLOCK_DATABASE_URL: database.url };
+    expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 2 });
+    expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
+    expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
+    expect(await rowlock(["migrate", "unlock"], env).exited).toMatchObject({ code: 0 });
+    expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
+    await screenOf(rowlock(serveArgs(database.url, "--migrate", "false")));
+    // An embedded file belongs to its server alone.
+    const expected = kind === "sqlite" ? 2 : 0;
+    expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: expected });
+  });
+});
 
 async function sqliteUrl(): Promise<string> {
   const database = await freshSqlite();
@@ -34,13 +51,6 @@ test("help and version need no settings", async () => {
     code: 0,
     out: expect.stringMatching(/^rowlock \d/),
   });
-});
-
-test("migrate says where the schema stands and brings it up to date", async () => {
-  const env = { ROWLOCK_DATABASE_URL: await sqliteUrl() };
-  expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
-  expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
-  expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
 });
 
 test("doctor waits for the server to stop, then finds what it left sound, and what was planted", async () => {

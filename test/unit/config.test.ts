@@ -49,7 +49,7 @@ describe("without any setting", () => {
       migrate: true,
       weakDurability: false,
       startupTimeoutMs: 30_000,
-      drainTimeoutMs: 10_000,
+      drainTimeoutMs: 8_000,
       graceMs: 10_000,
       pollIntervalMs: 100,
       retentionMs: 3_600_000,
