@@ -172,6 +172,20 @@ describe("the same request id", () => {
     expect(second).toEqual(first);
   });
 
+  test("is answered by what the same transaction has made of the claim", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ requestId: "brief" });
+    const ticket = lock.ticket({ requestId: "next" });
+    const [, ended, held] = lock.transact(
+      { verb: "release", ref: lease, repeated: false },
+      lock.asks({ requestId: "brief" }),
+      lock.asks({ requestId: "next" }),
+    );
+    expect(ended).toMatchObject({ kind: "ended", claim: { endReason: "released" } });
+    expect(held).toMatchObject({ kind: "held", claim: { fencingToken: 2n, provisional: false } });
+    expect(lock.now(ticket).provisional).toBe(false);
+  });
+
   test("means the same place, and is a sign of life", () => {
     const lock = new OneLock();
     lock.lease({ ttlUs: null });
@@ -210,7 +224,7 @@ describe("the same request id", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "mine" });
     lock.engine.addLock("etl/other");
-    const look = { nowUs: lock.nowUs, replica: THERE, heads: 1 };
+    const look = { clock: lock.clock, replica: THERE, heads: 1 };
     const { outcomes } = lock.engine.transact("etl/other", [lock.asks({ requestId: "mine" })], look);
     expect(outcomes).toEqual([{ kind: "request_id_reused" }]);
   });

@@ -1,6 +1,7 @@
-// Waiters are alive or gone: signs of life, lost streams, and leases that are granted while nobody listens.
+// Waiters are alive or gone: signs of life, lost streams, and leases that nobody is known to have fetched.
 
 import { describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
 import { ATTACHED_FOR_US, claimOf, GRACE_US, HERE, OneLock, SECOND_US, THERE } from "./one-lock.ts";
 
 /** A lock that is held without end, and a ticket that waits for it. */
@@ -52,22 +53,23 @@ describe("attach", () => {
     expect(lock.attach({ ...ticket, ticketNumber: 99n })).toEqual({ kind: "unknown_claim" });
   });
 
-  test("finds the lease when it was granted meanwhile, without prolonging it", () => {
+  test("fetches the lease when it was granted meanwhile, without prolonging it", () => {
     const { lock, holder, ticket } = waitingBehind();
     lock.release(holder);
     const granted = lock.now(ticket);
     lock.pass(5 * SECOND_US);
-    expect(claimOf(lock.attach(ticket), "held")).toEqual(granted);
+    expect(claimOf(lock.attach(ticket), "held")).toEqual({ ...granted, provisional: false });
+    expect(lock.now(ticket).provisional).toBe(false);
   });
 });
 
 describe("a grant to a waiter", () => {
-  test("is whole when the replica that decides holds its stream", () => {
+  test("is whole when the replica that decides holds its stream, although nobody has fetched it yet", () => {
     const { lock, holder, ticket } = waitingBehind();
     lock.pass(SECOND_US).release(holder);
     expect(lock.now(ticket)).toMatchObject({
       state: "held",
-      provisional: false,
+      provisional: true,
       fencingToken: 2n,
       deadlineUs: lock.nowUs + 30 * SECOND_US,
     });
@@ -87,10 +89,27 @@ describe("a grant to a waiter", () => {
     expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
   });
 
-  test("that is not fetched ends with its time to live where that is shorter", () => {
-    const { lock, holder, ticket } = waitingBehind({ replica: null, ttlUs: 2 * SECOND_US });
+  test("to a stream that stays is not cut short, and without expiry not even when nobody fetches it", () => {
+    const { lock, holder, ticket } = waitingBehind({ ttlUs: null });
     lock.release(holder);
-    expect(lock.now(ticket).deadlineUs).toBe(lock.nowUs + 2 * SECOND_US);
+    expect(lock.now(ticket)).toMatchObject({ provisional: true, deadlineUs: null });
+    lock.pass(1e15).advance();
+    expect(lock.states(ticket)).toEqual(["held"]);
+  });
+
+  test.each([
+    { ttlUs: 2 * SECOND_US, replica: null, after: 2 * SECOND_US, end: "expired" },
+    { ttlUs: GRACE_US, replica: null, after: GRACE_US, end: "expired" },
+    { ttlUs: GRACE_US + 1, replica: null, after: GRACE_US, end: "lapsed" },
+    { ttlUs: null, replica: THERE, after: GRACE_US, end: "lapsed" },
+    { ttlUs: GRACE_US + 1, replica: HERE, after: GRACE_US + 1, end: "expired" },
+  ])("that is never fetched has lapsed only if it was cut short: %o", ({ ttlUs, replica, after, end }) => {
+    const { lock, holder, ticket } = waitingBehind({ replica, ttlUs });
+    lock.release(holder);
+    lock.pass(after - 1).advance();
+    expect(lock.states(ticket)).toEqual(["held"]);
+    lock.pass(1).advance();
+    expect(lock.states(ticket)).toEqual([end]);
   });
 
   test("runs from the grant once it is fetched by an attach, and from now once it is renewed", () => {
@@ -130,16 +149,6 @@ describe("detach", () => {
     expect(lock.lock.waiting).toBe(0);
   });
 
-  test("ends a lease that nobody can ever learn of", () => {
-    const { lock, holder, ticket } = waitingBehind();
-    const next = lock.ticket();
-    lock.transact(
-      { verb: "release", ref: holder, repeated: false },
-      { verb: "detach", ref: ticket, replica: HERE, canReturn: false },
-    );
-    expect(lock.states(ticket, next)).toEqual(["cancelled", "held"]);
-  });
-
   test.each([true, false])(
     "means nothing when another replica has the waiter by now (can return: %s)",
     (canReturn) => {
@@ -151,6 +160,14 @@ describe("detach", () => {
     },
   );
 
+  test("that is said twice does not begin the grace period anew", () => {
+    const { lock, ticket } = waitingBehind();
+    lock.detach(ticket);
+    const detached = lock.now(ticket);
+    lock.pass(SECOND_US).detach(ticket);
+    expect(lock.now(ticket)).toEqual(detached);
+  });
+
   test("of an unknown or ended claim does nothing", () => {
     const { lock, ticket } = waitingBehind();
     lock.release(ticket);
@@ -159,4 +176,107 @@ describe("detach", () => {
     expect(lock.detach({ ...ticket, ticketNumber: 99n })).toEqual({ kind: "done" });
     expect(lock.now(ticket)).toEqual(ended);
   });
+});
+
+describe("detach of a lease that was granted after a wait", () => {
+  /** The stream is lost in the very transaction that grants what it waited for. */
+  function lostAsGranted(options: Parameters<OneLock["ticket"]>[0], canReturn: boolean) {
+    const { lock, holder, ticket } = waitingBehind(options);
+    const next = lock.ticket();
+    lock.transact(
+      { verb: "release", ref: holder, repeated: false },
+      { verb: "detach", ref: ticket, replica: HERE, canReturn },
+    );
+    return { lock, ticket, next };
+  }
+
+  test.each([
+    { ttlUs: null, keptUs: GRACE_US, end: "lapsed" },
+    { ttlUs: 30 * SECOND_US, keptUs: GRACE_US, end: "lapsed" },
+    { ttlUs: 2 * SECOND_US, keptUs: 2 * SECOND_US, end: "expired" },
+  ])("cuts it to the grace period if nobody has fetched it: %o", ({ ttlUs, keptUs, end }) => {
+    const { lock, ticket, next } = lostAsGranted({ ttlUs }, true);
+    const deadlineUs = lock.nowUs + keptUs;
+    expect(lock.now(ticket)).toMatchObject({ state: "held", provisional: true, replica: null, deadlineUs });
+    lock.pass(keptUs - 1).advance();
+    expect(lock.states(ticket, next)).toEqual(["held", "waiting"]);
+    lock.pass(1).advance();
+    expect(lock.states(ticket, next)).toEqual([end, "held"]);
+  });
+
+  test("counts the grace period from when the stream was lost, and never beyond the time to live", () => {
+    const { lock, holder, ticket } = waitingBehind();
+    lock.release(holder);
+    const wholeEndUs = lock.nowUs + 30 * SECOND_US;
+    lock.pass(25 * SECOND_US).detach(ticket);
+    expect(lock.now(ticket)).toMatchObject({ replica: null, deadlineUs: wholeEndUs });
+  });
+
+  test("gives it back for its whole time to live, from the grant, to a client that returns", () => {
+    const { lock, ticket } = lostAsGranted({}, true);
+    const grantedAtUs = lock.nowUs;
+    lock.pass(GRACE_US - 1);
+    expect(claimOf(lock.attach(ticket, THERE), "held")).toMatchObject({
+      provisional: false,
+      deadlineUs: grantedAtUs + 30 * SECOND_US,
+    });
+  });
+
+  test("that is said twice does not begin the grace period anew", () => {
+    const { lock, ticket } = lostAsGranted({ ttlUs: null }, true);
+    const detached = lock.now(ticket);
+    lock.pass(SECOND_US).detach(ticket);
+    lock.detach(ticket, { canReturn: false });
+    expect(lock.now(ticket)).toEqual(detached);
+  });
+
+  test("ends it when nobody can ever learn of it", () => {
+    const { lock, ticket, next } = lostAsGranted({}, false);
+    expect(lock.states(ticket, next)).toEqual(["cancelled", "held"]);
+  });
+
+  test("by the replica that has the stream counts also when another one has granted it", () => {
+    const { lock, holder, ticket } = waitingBehind({ replica: THERE });
+    lock.release(holder);
+    const { deadlineUs } = lock.now(ticket);
+    lock.pass(SECOND_US).detach(ticket, { replica: THERE });
+    expect(lock.now(ticket)).toMatchObject({ state: "held", replica: null, deadlineUs });
+  });
+
+  const FETCHED: [string, (lock: OneLock, ticket: Claim) => void][] = [
+    ["an attach", (lock, ticket) => lock.attach(ticket)],
+    ["a repeated Acquire", (lock, ticket) => lock.acquire({ requestId: ticket.requestId })],
+    ["a Renew", (lock, ticket) => lock.renew(ticket)],
+  ];
+  test.each(FETCHED)("does nothing once it was fetched by %s", (_by, fetch) => {
+    const { lock, holder, ticket } = waitingBehind();
+    lock.release(holder);
+    fetch(lock, ticket);
+    const fetched = lock.now(ticket);
+    expect(fetched.provisional).toBe(false);
+    lock.detach(ticket);
+    lock.detach(ticket, { canReturn: false });
+    expect(lock.now(ticket)).toEqual(fetched);
+  });
+
+  test.each([true, false])(
+    "does nothing when it comes from another replica (can return: %s)",
+    (canReturn) => {
+      const { lock, holder, ticket } = waitingBehind();
+      lock.release(holder);
+      const granted = lock.now(ticket);
+      lock.detach(ticket, { replica: THERE, canReturn });
+      expect(lock.now(ticket)).toEqual(granted);
+    },
+  );
+
+  test.each([true, false])(
+    "does nothing to a lease that was granted at once (can return: %s)",
+    (canReturn) => {
+      const lock = new OneLock();
+      const lease = lock.lease();
+      lock.detach(lease, { canReturn });
+      expect(lock.now(lease)).toEqual(lease);
+    },
+  );
 });

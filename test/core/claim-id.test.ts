@@ -10,7 +10,7 @@ const SECRET = "AAAAAAAAAAAAAAAAAAAA_-";
 
 describe("a claim id", () => {
   test("is read as it was written, for every lock, ticket number and secret", () => {
-    const number = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+    const number = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });
     const secret = fc.stringMatching(/^[A-Za-z0-9_-]{22}$/);
     const property = fc.property(number, number, secret, (lockId, ticketNumber, drawn) => {
       const ref = { lockId, ticketNumber, secret: drawn };
@@ -35,6 +35,10 @@ describe("a claim id", () => {
     ["a number in upper case", `A.1.${SECRET}`],
     ["a negative number", `-1.1.${SECRET}`],
     ["a missing number", `.1.${SECRET}`],
+    ["lock 0", `0.1.${SECRET}`],
+    ["ticket number 0", `1.0.${SECRET}`],
+    ["a lock with a zero before it", `01.1.${SECRET}`],
+    ["a ticket number with zeros before it", `1.00z.${SECRET}`],
     ["a lock beyond 63 bits", `1y2p0ij32e8e8.1.${SECRET}`],
     ["a ticket number beyond 63 bits", `1.zzzzzzzzzzzzz.${SECRET}`],
     ["a further part", `1.1.${SECRET}.1`],

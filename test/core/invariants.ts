@@ -3,13 +3,18 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
+import type { Clock, Rules } from "../../server/core/draft.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
+/** Ends that only time brings about. */
+const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"]);
+
 /** One lock before and after one transaction. */
 export interface Transition {
-  readonly nowUs: number;
+  readonly clock: Clock;
+  readonly settings: Pick<Rules, "graceUs" | "attachedForUs">;
   readonly before: { readonly lock: Lock; readonly claims: readonly Claim[] };
   readonly after: { readonly lock: Lock; readonly claims: readonly Claim[] };
   readonly limitRules: readonly LimitRule[];
@@ -27,10 +32,11 @@ export function checkInvariants(transition: Transition): void {
 }
 
 /** Replays what happened, event by event, against sets of holders and waiters. */
-function eventsTellWhatHappened({ nowUs, before, after, limitRules, events, allDueRead }: Transition): void {
+function eventsTellWhatHappened(transition: Transition): void {
+  const { before, after, limitRules, events } = transition;
   const holders = new Map(before.claims.filter(isHeld).map((claim) => [claim.ticketNumber, claim]));
   const waiters = new Map(before.claims.filter(isWaiting).map((claim) => [claim.ticketNumber, claim]));
-  const due = new Set(before.claims.filter((claim) => isLiveAndDue(claim, nowUs)).map((c) => c.ticketNumber));
+  const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
   let { limit } = limitInForce(before.lock.name, before.lock.limit, limitRules);
   let lastToken = before.lock.lastToken;
   for (const event of events) {
@@ -46,6 +52,8 @@ function eventsTellWhatHappened({ nowUs, before, after, limitRules, events, allD
     } else if (event.kind === "ended") {
       const from = event.was === "held" ? holders : waiters;
       demand(from.delete(number), `claim ${number} ends but was not ${event.was}`);
+      const byTime = BY_TIME.has(claim.endReason ?? "");
+      demand(!byTime || due.has(number), `claim ${number} ends as ${claim.endReason} before its time`);
     } else {
       demand(!due.has(number), `claim ${number} is granted although its time had run out`);
       demand(compatible([...holders.values()], claim, limit), `claim ${number} is granted but does not fit`);
@@ -62,8 +70,8 @@ function eventsTellWhatHappened({ nowUs, before, after, limitRules, events, allD
   demand(lastToken === after.lock.lastToken, "the guard row does not know the last token");
   demand(same(holders, after.claims.filter(isHeld)), "the rows hold other claims than the events say");
   demand(same(waiters, after.claims.filter(isWaiting)), "the rows wait for other claims than the events say");
-  if (allDueRead) {
-    const missed = after.claims.find((claim) => isLiveAndDue(claim, nowUs));
+  if (transition.allDueRead) {
+    const [missed] = dueAmong(after.claims, transition);
     demand(!missed, `claim ${missed?.ticketNumber} is past its time and did not end`);
   }
 }
@@ -117,8 +125,15 @@ function isWaiting(claim: Claim): boolean {
   return claim.state === "waiting";
 }
 
-function isLiveAndDue(claim: Claim, nowUs: number): boolean {
-  return claim.state !== "ended" && claim.deadlineUs !== null && claim.deadlineUs <= nowUs;
+/** Live claims past their time. A clock that has jumped takes nothing from anybody until that time has passed anew. */
+function dueAmong(claims: readonly Claim[], { clock, settings }: Transition): Claim[] {
+  return claims.filter((claim) => {
+    if (claim.state === "ended" || claim.deadlineUs === null) return false;
+    const heldForUs = claim.ttlUs ?? settings.graceUs;
+    const givenForUs = isHeld(claim) ? heldForUs : settings.attachedForUs;
+    const notBeforeUs = clock.jumpedAtUs === null ? 0 : clock.jumpedAtUs + givenForUs;
+    return Math.max(claim.deadlineUs, notBeforeUs) <= clock.nowUs;
+  });
 }
 
 function same(expected: ReadonlyMap<bigint, Claim>, claims: readonly Claim[]): boolean {

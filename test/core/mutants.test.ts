@@ -61,20 +61,44 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "stops at the last waiter that it has read",
     file: "advance.ts",
-    from: "draft.unfinished = draft.limit.limit > 0;",
+    from: "draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;",
     to: "draft.unfinished = false;",
   },
   {
     fault: "takes a lease to be valid in the microsecond in which it ends",
-    file: "claim.ts",
-    from: "claim.deadlineUs <= nowUs",
-    to: "claim.deadlineUs < nowUs",
+    file: "advance.ts",
+    from: "claim.deadlineUs > nowUs",
+    to: "claim.deadlineUs >= nowUs",
+  },
+  {
+    fault: "takes a jump of the clock for time that has passed",
+    file: "advance.ts",
+    from: "if (clock.jumpedAtUs === null) return true;",
+    to: "if (clock.nowUs > 0) return true;",
+  },
+  {
+    fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
+    file: "advance.ts",
+    from: "(claim.ttlUs ?? rules.graceUs) : rules.attachedForUs",
+    to: "(claim.ttlUs ?? rules.graceUs) : (claim.ttlUs ?? rules.attachedForUs)",
+  },
+  {
+    fault: "says that a lease has lapsed which ran for its whole time",
+    file: "advance.ts",
+    from: "claim.provisional && (wholeEndUs === null || deadlineUs < wholeEndUs)",
+    to: "claim.provisional",
   },
   {
     fault: "takes any secret for the right one",
     file: "claim.ts",
     from: "return difference === 0;",
     to: "return true;",
+  },
+  {
+    fault: "answers a known request id by what was true before the transaction",
+    file: "acquire.ts",
+    from: "known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined",
+    to: "known.lockId === draft.lock.id ? known : undefined",
   },
   {
     fault: "lets one permit too many be held",
@@ -115,8 +139,26 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "counts the time to live from when the lease is fetched",
     file: "transitions.ts",
-    from: "leaseEnd(claim, claim.grantedAtUs ?? draft.nowUs)",
-    to: "leaseEnd(claim, draft.nowUs)",
+    from: "wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs)",
+    to: "wholeEnd(claim, draft.nowUs)",
+  },
+  {
+    fault: "takes every grant to have been fetched",
+    file: "transitions.ts",
+    from: "claim.provisional = true;",
+    to: "claim.provisional = false;",
+  },
+  {
+    fault: "cuts no lease without end to the grace period",
+    file: "transitions.ts",
+    from: "claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs ?? graceEndUs);",
+    to: "if (claim.deadlineUs !== null) claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs);",
+  },
+  {
+    fault: "prolongs a lease that runs out within the grace period when its stream is lost",
+    file: "transitions.ts",
+    from: "claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs ?? graceEndUs);",
+    to: "claim.deadlineUs = graceEndUs;",
   },
   {
     fault: "lets signs of life prolong the longest wait",
@@ -151,8 +193,20 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets a replica end the wait of a client that another one has by now",
     file: "decide.ts",
-    from: " && claim.replica === command.replica",
-    to: "",
+    from: "if (claim?.replica !== command.replica)",
+    to: "if (!claim)",
+  },
+  {
+    fault: "ignores that the stream is lost which a lease was to be delivered by",
+    file: "decide.ts",
+    from: 'claim.state === "waiting" || (claim.state === "held" && claim.provisional)',
+    to: 'claim.state === "waiting"',
+  },
+  {
+    fault: "takes a lease from a holder that has fetched it, because its stream is lost",
+    file: "decide.ts",
+    from: '(claim.state === "held" && claim.provisional)',
+    to: 'claim.state === "held"',
   },
   {
     fault: "sets a limit without looking at the expected version",

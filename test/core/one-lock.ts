@@ -4,7 +4,7 @@
 import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/draft.ts";
+import type { Clock, Rules } from "../../server/core/draft.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { TinyEngine } from "./tiny-engine.ts";
 
@@ -21,6 +21,7 @@ export const NAME = "etl/load";
 export class OneLock {
   readonly engine: TinyEngine;
   nowUs = 1_000_000 * SECOND_US;
+  #jumpedAtUs: number | null = null;
   /** What the last transaction said has happened. */
   events: readonly Event[] = [];
   #made = 0;
@@ -43,9 +44,20 @@ export class OneLock {
     return this;
   }
 
+  /** The database's clock jumps ahead, and somebody looks at the lock at once. */
+  jump(us: number): this {
+    this.nowUs += us;
+    this.#jumpedAtUs = this.nowUs;
+    return this.advance();
+  }
+
+  get clock(): Clock {
+    return { nowUs: this.nowUs, jumpedAtUs: this.#jumpedAtUs };
+  }
+
   /** One transaction with these commands. */
   transact(...commands: Command[]): Outcome[] {
-    const look = { nowUs: this.nowUs, replica: HERE, heads: 256 };
+    const look = { clock: this.clock, replica: HERE, heads: 256 };
     const { outcomes, events } = this.engine.transact(NAME, commands, look);
     this.events = events;
     return [...outcomes];

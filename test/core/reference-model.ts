@@ -4,6 +4,7 @@
 
 import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
 import type { Acquire, Command } from "../../server/core/command.ts";
+import type { Clock } from "../../server/core/draft.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;
@@ -57,9 +58,11 @@ interface ModelClaim {
   listener: bigint | null;
   aliveUntil: number;
   granted: { readonly at: number; readonly token: bigint } | null;
-  /** Whether the holder is known to have its lease, and from when the time to live counts. */
+  /** Whether somebody is known to have the lease, and from when the time to live counts. */
   fetched: boolean;
   countsFrom: number;
+  /** Until when it is kept for somebody to fetch it, from when there was no stream to deliver it by; null: there is one. */
+  keptUntil: number | null;
   ended: { readonly at: number; readonly reason: EndReason; readonly note: string } | null;
   forgotten: boolean;
 }
@@ -103,6 +106,7 @@ export class ReferenceModel {
   readonly #claims: ModelClaim[] = [];
   readonly #changes: Setting[] = [];
   #now = 0;
+  #jumpedAt: number | null = null;
   #decider = 0n;
 
   /** `tokenFloors`: for each lock the token below which none may be given. */
@@ -118,13 +122,13 @@ export class ReferenceModel {
   transact(
     lock: string,
     commands: readonly Command[],
-    context: { readonly nowUs: number; readonly replica: bigint; readonly seenUpTo: bigint | null },
+    context: { readonly clock: Clock; readonly replica: bigint; readonly seenUpTo: bigint | null },
   ): ModelOutcome[] {
-    this.#now = context.nowUs;
+    this.#now = context.clock.nowUs;
+    this.#jumpedAt = context.clock.jumpedAtUs;
     this.#decider = context.replica;
     for (const claim of this.#live(lock)) {
-      const deadline = this.#deadline(claim);
-      if (deadline !== null && deadline <= this.#now) this.#end(claim, this.#reasonOfDue(claim));
+      if (this.#isDue(claim)) this.#end(claim, this.#reasonOfDue(claim));
     }
     this.#grantInOrder(lock, context.seenUpTo);
     const outcomes = commands.map((command) => {
@@ -261,14 +265,13 @@ export class ReferenceModel {
   }
 
   #detach(claim: ModelClaim | undefined, replica: bigint, canReturn: boolean): ModelOutcome {
-    if (!claim || claim.ended) return { kind: "done" };
-    if (claim.granted) {
-      if (!canReturn) this.#end(claim, "cancelled");
-    } else if (claim.listener === replica) {
-      if (canReturn) {
-        claim.listener = null;
-        claim.aliveUntil = this.#now + this.#settings.graceUs;
-      } else this.#end(claim, "cancelled");
+    const graceEnd = this.#now + this.#settings.graceUs;
+    if (!claim || claim.ended || claim.fetched || claim.listener !== replica) return { kind: "done" };
+    if (!canReturn) this.#end(claim, "cancelled");
+    else {
+      claim.listener = null;
+      if (claim.granted) claim.keptUntil ??= graceEnd;
+      else claim.aliveUntil = graceEnd;
     }
     return { kind: "done" };
   }
@@ -295,6 +298,7 @@ export class ReferenceModel {
       granted: null,
       fetched: false,
       countsFrom: 0,
+      keptUntil: null,
       ended: null,
       forgotten: false,
     };
@@ -317,7 +321,9 @@ export class ReferenceModel {
       if (seenUpTo !== null && waiter.number > seenUpTo) return;
       if (neverFits(waiter.asked, limit)) this.#end(waiter, "never_fits");
       else if (compatible(this.#holders(lock), waiter.asked, limit)) {
-        this.#grant(waiter, waiter.listener === this.#decider);
+        this.#grant(waiter, false);
+        const delivered = waiter.listener === this.#decider;
+        waiter.keptUntil = delivered ? null : this.#now + this.#settings.graceUs;
       } else return;
     }
   }
@@ -334,15 +340,22 @@ export class ReferenceModel {
 
   /** When the present state runs out. */
   #deadline(claim: ModelClaim): number | null {
-    const { graceUs, retentionUs } = this.#settings;
-    if (claim.ended) return claim.ended.at + retentionUs;
+    if (claim.ended) return claim.ended.at + this.#settings.retentionUs;
     if (!claim.granted) return Math.min(claim.aliveUntil, waitUntil(claim) ?? Number.POSITIVE_INFINITY);
-    if (!claim.fetched) return claim.granted.at + Math.min(graceUs, claim.ttl ?? graceUs);
-    return claim.ttl === null ? null : claim.countsFrom + claim.ttl;
+    return isCutShort(claim) ? claim.keptUntil : wholeEnd(claim);
+  }
+
+  /** After a jump of the clock, what was given counts from the jump at the earliest. */
+  #isDue(claim: ModelClaim): boolean {
+    const deadline = this.#deadline(claim);
+    if (deadline === null || deadline > this.#now) return false;
+    const { graceUs, attachedForUs } = this.#settings;
+    const given = claim.granted ? (claim.ttl ?? graceUs) : attachedForUs;
+    return this.#jumpedAt === null || this.#now >= this.#jumpedAt + given;
   }
 
   #reasonOfDue(claim: ModelClaim): EndReason {
-    if (claim.granted) return claim.fetched ? "expired" : "lapsed";
+    if (claim.granted) return isCutShort(claim) ? "lapsed" : "expired";
     const until = waitUntil(claim);
     return until !== null && until <= claim.aliveUntil ? "timed_out" : "lapsed";
   }
@@ -396,6 +409,16 @@ export class ReferenceModel {
 
 function waitUntil(claim: ModelClaim): number | null {
   return claim.asked.maxWaitUs === null ? null : claim.arrivedAt + claim.asked.maxWaitUs;
+}
+
+function wholeEnd(claim: ModelClaim): number | null {
+  return claim.ttl === null ? null : claim.countsFrom + claim.ttl;
+}
+
+/** Whether the lease is not kept as long as its time to live, because there is nobody to be seen who could fetch it. */
+function isCutShort(claim: ModelClaim): boolean {
+  if (claim.fetched || claim.keptUntil === null) return false;
+  return claim.keptUntil < (wholeEnd(claim) ?? Number.POSITIVE_INFINITY);
 }
 
 function neverFits(asked: { readonly mode: Mode; readonly permits: number }, limit: number): boolean {

@@ -4,12 +4,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
+import type { Clock } from "../../server/core/draft.ts";
 import { checkInvariants } from "./invariants.ts";
 import type { ModelOutcome, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
 import type { Ask, Pause, Step } from "./steps.ts";
-import { LOCKS, SETTINGS, TOKEN_FLOORS } from "./steps.ts";
-import type { Core, Decided } from "./tiny-engine.ts";
+import { LOCKS, REPLICAS, SETTINGS, TOKEN_FLOORS } from "./steps.ts";
+import type { Core, Decided, Look } from "./tiny-engine.ts";
 import { TinyEngine } from "./tiny-engine.ts";
 
 type Picked = Extract<Ask, { ask: "attach" }>["pick"];
@@ -36,6 +37,9 @@ class Simulation {
   readonly #model = new ReferenceModel(SETTINGS, TOKEN_FLOORS);
   readonly #tokensGiven = new Set<string>();
   #nowUs = 1_000_000_000;
+  /** Each replica sees a jump of the clock by its own next transaction. */
+  readonly #jumpUnseenBy = new Set<bigint>();
+  readonly #jumpedAtUs = new Map<bigint, number>();
   #made = 0;
 
   constructor(options: SimulationOptions) {
@@ -71,7 +75,7 @@ class Simulation {
     const before = this.#state(name);
     const look = this.#look(step);
     const decided = this.#engine.transact(name, commands, look);
-    this.#check(name, before, decided);
+    this.#check(name, { before, decided, look });
     if (this.#options.dueMax !== undefined) return;
     const { seenUpTo } = decided;
     const expected = this.#model.transact(name, commands, { ...look, seenUpTo });
@@ -86,35 +90,62 @@ class Simulation {
     const before = new Map(LOCKS.map((name) => [name as string, this.#state(name)]));
     const look = this.#look(step);
     const decided = this.#engine.setPattern(step.prefix, step.limit, look);
-    for (const [name, one] of decided) this.#check(name, before.get(name) as State, one);
+    for (const [name, one] of decided) {
+      this.#check(name, { before: before.get(name) as State, decided: one, look });
+    }
     if (this.#options.dueMax !== undefined) return;
     this.#model.setPattern(step.prefix, step.limit);
     for (const [name, { seenUpTo }] of decided) this.#model.transact(name, [], { ...look, seenUpTo });
   }
 
-  #look(step: { replica: bigint; heads: number }) {
+  #look({ replica, heads }: { replica: bigint; heads: number }): Look {
     const { dueMax } = this.#options;
-    const look = { nowUs: this.#nowUs, replica: step.replica, heads: step.heads };
+    const look = { clock: this.#readClock(replica), replica, heads };
     return dueMax === undefined ? look : { ...look, dueMax };
   }
 
-  #check(name: string, before: State, decided: Decided): void {
-    const { reached, dueMax } = this.#options;
-    const { limitRules } = this.#engine;
+  #readClock(replica: bigint): Clock {
+    if (this.#jumpUnseenBy.delete(replica)) this.#jumpedAtUs.set(replica, this.#nowUs);
+    return { nowUs: this.#nowUs, jumpedAtUs: this.#jumpedAtUs.get(replica) ?? null };
+  }
+
+  #check(name: string, { before, decided, look }: { before: State; decided: Decided; look: Look }): void {
+    const { dueMax } = this.#options;
+    const { limitRules, settings } = this.#engine;
     const { events } = decided;
     const after = this.#state(name);
     const allDueRead = dueMax === undefined;
-    checkInvariants({ nowUs: this.#nowUs, before, after, limitRules, events, allDueRead });
-    if (decided.passes > 1) reached?.("read further heads");
+    checkInvariants({ clock: look.clock, settings, before, after, limitRules, events, allDueRead });
     for (const event of events) {
-      if (event.kind === "ended") reached?.(`${event.was} claim ended: ${event.claim.endReason}`);
       if (event.kind !== "granted") continue;
       const token = `${name} ${event.claim.fencingToken}`;
       if (this.#tokensGiven.has(token)) throw new Error(`token ${token} is given twice`);
       this.#tokensGiven.add(token);
-      reached?.(
-        event.queued ? `granted from the queue, provisional: ${event.claim.provisional}` : "granted at once",
-      );
+    }
+    this.#tell(decided, before, after);
+  }
+
+  /** What the transaction shows of what is worth reaching. */
+  #tell({ passes, events }: Decided, before: State, after: State): void {
+    const { reached, dueMax } = this.#options;
+    if (!reached) return;
+    if (passes > 1) reached("read further heads");
+    for (const event of events) {
+      if (event.kind === "ended") {
+        const unfetched = event.claim.provisional ? ", never fetched" : "";
+        reached(`${event.was} claim ended: ${event.claim.endReason}${unfetched}`);
+      } else if (event.kind === "granted") {
+        reached(event.queued ? `granted from the queue, ${extent(event.claim)}` : "granted at once");
+      }
+    }
+    for (const now of after.claims) {
+      const past = now.deadlineUs !== null && now.deadlineUs <= this.#nowUs;
+      if (now.state !== "ended" && past && dueMax === undefined)
+        reached(`${now.state} claim kept after a jump`);
+      const old = before.claims.find((claim) => claim.ticketNumber === now.ticketNumber);
+      if (old?.state !== "held" || now.state !== "held") continue;
+      if (old.replica !== null && now.replica === null) reached("undelivered lease lost its stream");
+      if (old.provisional && !now.provisional) reached("undelivered lease fetched");
     }
   }
 
@@ -131,8 +162,9 @@ class Simulation {
   }
 
   #pass(pause: Pause): void {
-    if (pause.to === "later") {
+    if (pause.to !== "deadline") {
       this.#nowUs += pause.us;
+      if (pause.to === "jump") for (const replica of REPLICAS) this.#jumpUnseenBy.add(replica);
       return;
     }
     const ahead = this.#engine.claims
@@ -233,6 +265,12 @@ class Simulation {
 }
 
 type State = ReturnType<typeof structuredClone<{ lock: ReturnType<TinyEngine["lock"]>; claims: Claim[] }>>;
+
+/** Whether a grant is for the whole time to live. */
+function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {
+  const wholeEndUs = ttlUs === null ? null : (grantedAtUs as number) + ttlUs;
+  return deadlineUs === wholeEndUs ? "whole" : "cut short";
+}
 
 /** What the model knows of a row. */
 function seenRow(claim: Claim): ModelRow {

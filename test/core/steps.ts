@@ -19,9 +19,9 @@ export const TOKEN_FLOORS = new Map<string, bigint>([
   ["etl/b", 2n ** 53n],
 ]);
 
-/** How time moves before a step: on its own, or right up to a deadline of somebody. */
+/** How time moves before a step: on its own, right up to a deadline of somebody, or only on the database's clock. */
 export type Pause =
-  | { readonly to: "later"; readonly us: number }
+  | { readonly to: "later" | "jump"; readonly us: number }
   | { readonly to: "deadline"; readonly nth: number; readonly offsetUs: number };
 
 interface Pick {
@@ -87,15 +87,24 @@ export type Step =
   | { readonly step: "heartbeat"; readonly pause: Pause; readonly replica: bigint }
   | { readonly step: "purge"; readonly pause: Pause };
 
+export const REPLICAS = [1n, 2n] as const;
+
 const later = (max: number) =>
   fc.record({ to: fc.constant("later" as const), us: fc.integer({ min: 0, max }) });
 
 const pause: fc.Arbitrary<Pause> = fc.oneof(
-  { weight: 8, arbitrary: later(500_000) },
-  { weight: 2, arbitrary: later(3_000_000) },
-  { weight: 1, arbitrary: later(40_000_000) },
+  { weight: 16, arbitrary: later(500_000) },
+  { weight: 4, arbitrary: later(3_000_000) },
+  { weight: 2, arbitrary: later(40_000_000) },
   {
-    weight: 2,
+    weight: 1,
+    arbitrary: fc.record({
+      to: fc.constant("jump" as const),
+      us: fc.constantFrom(1_000_000, 20_000_000, 3_600_000_000),
+    }),
+  },
+  {
+    weight: 4,
     arbitrary: fc.record({
       to: fc.constant("deadline" as const),
       nth: fc.nat(9),
@@ -109,7 +118,7 @@ const pick: fc.Arbitrary<Pick> = fc.record({
   among: fc.constantFrom("live", "live", "live", "all"),
   wrongSecret: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
-const replica = fc.constantFrom(1n, 2n);
+const replica = fc.constantFrom(...REPLICAS);
 const listener = fc.constantFrom(null, 1n, 1n, 2n);
 const ttl = fc.constantFrom(1_000_000, 5_000_000, 12_000_000, 30_000_000);
 const limit = fc.constantFrom(null, 0, 1, 2, 3, 4, 5, 6);

@@ -5,7 +5,7 @@
 import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import * as decideModule from "../../server/core/decide.ts";
-import type { Draft, Rules } from "../../server/core/draft.ts";
+import type { Clock, Draft, Rules } from "../../server/core/draft.ts";
 import * as draftModule from "../../server/core/draft.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
@@ -25,7 +25,7 @@ export const realCore: Core = {
 
 /** How much a transaction reads, and who runs it. */
 export interface Look {
-  readonly nowUs: number;
+  readonly clock: Clock;
   readonly replica: bigint;
   /** Waiters read from the head of the queue, at each pass. */
   readonly heads: number;
@@ -106,7 +106,7 @@ export class TinyEngine {
       this.core.settle(draft);
       if (pass === 1) {
         for (const command of commands) {
-          const known = command.verb === "acquire" ? this.#known(draft, command.requestId) : undefined;
+          const known = command.verb === "acquire" ? this.#known(command.requestId, draft) : undefined;
           outcomes.push(this.core.decide(draft, command, known));
         }
       }
@@ -147,7 +147,7 @@ export class TinyEngine {
     const named = new Set<Claim>();
     for (const command of commands) for (const claim of all) if (names(command, claim)) named.add(claim);
     const due = all.filter(
-      (claim) => claim.state !== "ended" && claim.deadlineUs !== null && claim.deadlineUs <= look.nowUs,
+      (claim) => claim.state !== "ended" && claim.deadlineUs !== null && claim.deadlineUs <= look.clock.nowUs,
     );
     for (const claim of due.slice(0, look.dueMax ?? due.length)) named.add(claim);
     const waiting = all.filter((claim) => claim.state === "waiting");
@@ -159,13 +159,13 @@ export class TinyEngine {
       queue: { head: structuredClone(head), complete: head.length === waiting.length },
     };
     const rules = { ...this.settings, replica: look.replica };
-    return this.core.openDraft(loaded, structuredClone(this.limitRules), rules, look.nowUs);
+    return this.core.openDraft(loaded, structuredClone(this.limitRules), rules, look.clock);
   }
 
-  #known(draft: Draft, requestId: string): Claim | undefined {
-    for (const claim of draft.claims.values()) if (claim.requestId === requestId) return claim;
-    const elsewhere = this.claims.find((row) => row.requestId === requestId && row.lockId !== draft.lock.id);
-    return elsewhere && structuredClone(elsewhere);
+  /** As stored before the transaction, or added by it: a copy, so that the core has to look at its own. */
+  #known(requestId: string, draft: Draft): Claim | undefined {
+    const known = [...this.claims, ...draft.added].find((claim) => claim.requestId === requestId);
+    return known && structuredClone(known);
   }
 
   #write(draft: Draft): void {
