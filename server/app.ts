@@ -1,0 +1,170 @@
+// The composition root: builds the parts of one server, starts them in order, and stops them in the reverse one. The
+// only place that sees all of them.
+
+import { randomBytes } from "node:crypto";
+import type { Config } from "./config.ts";
+import { formatListenAddress } from "./config.ts";
+import { bothObservers } from "./engine/both-observers.ts";
+import { Engine } from "./engine/engine.ts";
+import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
+import { EventLog } from "./event-log.ts";
+import { createGrpcServer } from "./grpc/server.ts";
+import type { Logger } from "./log.ts";
+import { MetricsHttp } from "./metrics/http.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { Readiness } from "./metrics/readiness.ts";
+import { openReadyStore } from "./storage/open-ready.ts";
+import type { Store } from "./storage/store.ts";
+import { StoreError } from "./storage/store.ts";
+import { Loop } from "./wakeup/loop.ts";
+import { pollWakeup } from "./wakeup/poll.ts";
+
+/** Why a server does not start; the message says what to do, to whoever started it. */
+export class StartupError extends Error {
+  constructor(message: string, options: { cause: unknown }) {
+    super(message, options);
+    this.name = "StartupError";
+  }
+}
+
+export interface AppOptions {
+  readonly log: Logger;
+  readonly version: string;
+  readonly nodeVersion: string;
+}
+
+export interface App {
+  /** As bound, `127.0.0.1:50051`. */
+  readonly grpcAddress: string;
+  /** null: off. */
+  readonly metricsAddress: string | null;
+  readonly databaseProduct: string;
+  /** Drains and stops everything. Can be called twice. */
+  stop(): Promise<void>;
+}
+
+/** How often health asks whether the database can be written. */
+const HEALTH_INTERVAL_MS = 2_000;
+
+/** Starts a server. Throws a StartupError, with everything stopped again, for what an operator can mend. */
+export async function startApp(config: Config, options: AppOptions): Promise<App> {
+  const { log, version, nodeVersion } = options;
+  const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
+  const store = await openReadyStore(config, metrics.store, log).catch((error: unknown) => {
+    throw error instanceof StoreError ? new StartupError(error.message, { cause: error }) : error;
+  });
+  metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
+  const parts = new Parts();
+  parts.add(() => store.close());
+  try {
+    const engine = buildEngine(config, store, metrics, options);
+    await engine.start();
+    parts.add(() => engine.stop());
+
+    const grpc = createGrpcServer({ ...config, engine, observer: metrics.calls, logger: log });
+    const readiness = new Readiness({
+      probe: () => engine.probe(),
+      onChange: (ready, cause) => {
+        grpc.setServing(ready.ready);
+        if (ready.ready) log.info("ready again");
+        else log.warn({ err: cause }, `not ready: ${ready.reason}`);
+      },
+    });
+    const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
+    const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
+    parts.add(() => grpc.drain(config.drainTimeoutMs));
+    const health = new Loop({
+      name: "health",
+      intervalMs: HEALTH_INTERVAL_MS,
+      jitter: 0.1,
+      run: async () => void (await readiness.check()),
+      onFailure: (loop, error) => log.error({ loop, err: error }, "background work failed"),
+    });
+    health.start();
+    parts.add(() => health.stop());
+    parts.add(async () => readiness.drain());
+    return {
+      grpcAddress: formatListenAddress(grpcAddress),
+      metricsAddress,
+      databaseProduct: store.product,
+      stop: () => parts.stop(),
+    };
+  } catch (error) {
+    await parts.stop();
+    throw error;
+  }
+}
+
+/** What has been started, to be stopped in the reverse order. */
+class Parts {
+  readonly #stops: (() => Promise<void>)[] = [];
+  #stopping: Promise<void> | undefined;
+
+  add(stop: () => Promise<void>): void {
+    this.#stops.push(stop);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const stop of this.#stops.reverse()) await stop();
+  }
+}
+
+function buildEngine(config: Config, store: Store, metrics: Metrics, options: AppOptions): Engine {
+  const { log, version } = options;
+  const graceUs = config.graceMs * 1_000;
+  // 63 bits: what every database's BIGINT holds.
+  const replica = randomBytes(8).readBigUInt64BE() >> 1n;
+  const observer = bothObservers(metrics.engine, new EventLog(log));
+  return new Engine({
+    store,
+    observer,
+    wakeup: pollWakeup(config.pollIntervalMs, (loop, error) => observer.loopFailed(loop, error)),
+    rules: {
+      replica,
+      graceUs,
+      attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,
+      retentionUs: config.retentionMs * 1_000,
+      queueMax: config.queueMax,
+    },
+    replica: { id: replica, address: formatListenAddress(config.listen), version },
+    lanes: store.lanes,
+    commandsQueuedMax: config.commandsMax,
+    idleLockUs: config.idleLockRetentionMs * 1_000,
+    newSecret: () => randomBytes(16).toString("base64url"),
+  });
+}
+
+async function startMetrics(
+  config: Config,
+  metrics: Metrics,
+  readiness: Readiness,
+  parts: Parts,
+  log: Logger,
+): Promise<string | null> {
+  if (!config.metricsListen) return null;
+  const http = new MetricsHttp({
+    metrics,
+    readiness,
+    onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
+  });
+  const bound = await http
+    .start(config.metricsListen)
+    .catch(cannotListen("ROWLOCK_METRICS_LISTEN", config.metricsListen));
+  parts.add(() => http.stop());
+  return formatListenAddress(bound);
+}
+
+function cannotListen(setting: string, address: Config["listen"]): (error: unknown) => never {
+  return (error) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartupError(
+      `It cannot listen on ${formatListenAddress(address)} (${why}). Stop whatever uses that address, or set ${setting}.`,
+      { cause: error },
+    );
+  };
+}

@@ -1,0 +1,36 @@
+// Lets two observers of the engine see the same: the metrics and the log.
+
+import type { EngineObserver } from "./lock-engine.ts";
+
+export function bothObservers(first: EngineObserver, second: EngineObserver): EngineObserver {
+  return {
+    batch(commands, locks) {
+      first.batch(commands, locks);
+      second.batch(commands, locks);
+    },
+    answered(command, outcome, lockName, seconds) {
+      first.answered(command, outcome, lockName, seconds);
+      second.answered(command, outcome, lockName, seconds);
+    },
+    event(event, lockName) {
+      first.event(event, lockName);
+      second.event(event, lockName);
+    },
+    limitRuleSet(prefix, limit, version, reason) {
+      first.limitRuleSet(prefix, limit, version, reason);
+      second.limitRuleSet(prefix, limit, version, reason);
+    },
+    retried(cause) {
+      first.retried(cause);
+      second.retried(cause);
+    },
+    clockJumped(byUs) {
+      first.clockJumped(byUs);
+      second.clockJumped(byUs);
+    },
+    loopFailed(loop, error) {
+      first.loopFailed(loop, error);
+      second.loopFailed(loop, error);
+    },
+  };
+}

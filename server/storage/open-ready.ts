@@ -1,0 +1,124 @@
+// Opens a store that a server can stand on: reached, with the right schema, and durable. Tries again, within a bound,
+// for a database that is away. Whatever it cannot mend itself becomes a StoreError whose message says what to do.
+
+import { migrateUp, migrationStatus } from "./migrate.ts";
+import { openStore } from "./open.ts";
+import type { Store, StoreObserver } from "./store.ts";
+import { StoreError } from "./store.ts";
+
+export interface ReadyOptions {
+  readonly databaseUrl: string;
+  /** How long to try again for a database that is away. */
+  readonly startupTimeoutMs: number;
+  /** Bring the schema up to date; otherwise one that is not is an error. */
+  readonly migrate: boolean;
+  /** Put up with settings of the database that may lose acknowledged commits. */
+  readonly weakDurability: boolean;
+  readonly poolSize: number;
+  /** null: as the store sees fit. */
+  readonly lanes: number | null;
+}
+
+/** The part of a pino logger that is used here. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Waiting does not help against these. */
+const FINAL_REASONS = new Set([
+  "access_denied",
+  "in_use",
+  "schema",
+  "newer_schema",
+  "corrupt",
+  "no_database",
+]);
+const PAUSE_MS = 250;
+const PAUSE_MS_MAX = 5_000;
+
+export async function openReadyStore(
+  options: ReadyOptions,
+  observer: StoreObserver,
+  log: Log,
+): Promise<Store> {
+  const { databaseUrl, poolSize, lanes } = options;
+  const store = await persistently(options, log, async () => {
+    await settleSchema(options, log);
+    return openStore(databaseUrl, { observer, poolSize, ...(lanes === null ? {} : { lanes }) });
+  });
+  try {
+    await refuseWeakDurability(store, options, log);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Log): Promise<void> {
+  const { unknown, pending } = await migrationStatus(databaseUrl);
+  if (unknown.length > 0) {
+    throw new StoreError(
+      "unavailable",
+      "newer_schema",
+      `The database's schema is newer than this server: it has had ${unknown.join(", ")}. ` +
+        "Start a server of the version that made it, or of a later one.",
+    );
+  }
+  if (pending.length === 0) return;
+  if (!migrate) {
+    throw new StoreError(
+      "unavailable",
+      "schema",
+      `The database's schema lacks ${pending.join(", ")}, and ROWLOCK_MIGRATE is false. Run \`rowlock migrate up\`.`,
+    );
+  }
+  const done = await migrateUp(databaseUrl, { log: (message) => log.info({}, message) });
+  if (done.length > 0) log.info({ migrations: done }, "schema brought up to date");
+}
+
+async function refuseWeakDurability(store: Store, { weakDurability }: ReadyOptions, log: Log): Promise<void> {
+  const findings = await store.checkDurability();
+  for (const { check, message } of findings) log.warn({ check }, message);
+  const errors = findings.filter(({ severity }) => severity === "error");
+  if (errors.length === 0 || weakDurability) return;
+  throw new StoreError(
+    "unavailable",
+    "weak_durability",
+    [
+      "The database may lose commits that it has acknowledged, and with them leases:",
+      ...errors.map(({ message }) => `  ${message}`),
+      "Change that, or, where two holders of a lock do less harm than a slower database, set " +
+        "ROWLOCK_WEAK_DURABILITY=true.",
+    ].join("\n"),
+  );
+}
+
+/** Repeats what fails because the database is away, until the time is over. */
+async function persistently<Value>(
+  { startupTimeoutMs }: ReadyOptions,
+  log: Log,
+  attempt: () => Promise<Value>,
+): Promise<Value> {
+  const startedMs = performance.now();
+  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof StoreError) || FINAL_REASONS.has(error.reason)) throw error;
+      const leftMs = startupTimeoutMs - (performance.now() - startedMs);
+      if (leftMs <= 0) {
+        throw new StoreError(
+          "unavailable",
+          error.reason,
+          `${error.message} Tried for ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
+            "Check that the database of ROWLOCK_DATABASE_URL runs and can be reached.",
+          { cause: error },
+        );
+      }
+      log.warn({ reason: error.reason, err: error.cause }, `${error.message} Trying again.`);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, leftMs)));
+    }
+  }
+}
