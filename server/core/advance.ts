@@ -35,16 +35,19 @@ export function grantWaiters(draft: Draft): void {
 function isDue({ nowUs, clock, rules }: Draft, claim: Claim): boolean {
   if (claim.deadlineUs === null || claim.deadlineUs > nowUs) return false;
   if (clock.jumpedAtUs === null) return true;
-  const givenForUs = claim.state === "held" ? (claim.ttlUs ?? rules.graceUs) : rules.attachedForUs;
-  return clock.jumpedAtUs + givenForUs <= nowUs;
+  const heldForUs = isCutShort(claim) ? rules.graceUs : (claim.ttlUs ?? rules.graceUs);
+  return clock.jumpedAtUs + (claim.state === "held" ? heldForUs : rules.attachedForUs) <= nowUs;
 }
 
 function dueReason(claim: Claim): EndReason {
-  const deadlineUs = claim.deadlineUs as number;
-  if (claim.state === "held") {
-    const wholeEndUs = wholeEnd(claim, claim.grantedAtUs as number);
-    const cutShort = claim.provisional && (wholeEndUs === null || deadlineUs < wholeEndUs);
-    return cutShort ? "lapsed" : "expired";
-  }
-  return claim.waitUntilUs !== null && claim.waitUntilUs <= deadlineUs ? "timed_out" : "lapsed";
+  if (claim.state === "held") return isCutShort(claim) ? "lapsed" : "expired";
+  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= (claim.deadlineUs as number);
+  return waitOver ? "timed_out" : "lapsed";
+}
+
+/** Whether a lease ends before its time to live, because nobody is known to have fetched it. */
+function isCutShort(claim: Claim): boolean {
+  if (!claim.provisional || claim.deadlineUs === null) return false;
+  const wholeEndUs = wholeEnd(claim, claim.grantedAtUs as number);
+  return wholeEndUs === null || claim.deadlineUs < wholeEndUs;
 }

@@ -2,18 +2,18 @@
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
 import type { ClaimKey } from "../core/claim.ts";
+import { hasKey } from "./mysql-keys.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
 import { bigintOf, NOW_US } from "./mysql-rows.ts";
 import { rowsOf, writtenBy } from "./mysql-transaction.ts";
-import { bytesOf, type SqlValue, Trip } from "./mysql-trip.ts";
+import { bytesOf, Trip } from "./mysql-trip.ts";
 import type { ReplicaRow } from "./store.ts";
 
-// `deadline` is compared with the time at the start of the statement. If it then waits for a row, a place that runs out
-// meanwhile is prolonged, which is no harm as nobody has ended it.
+// Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
 const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   SET deadline = LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?)), replica = ?
-  WHERE (lock_id, ticket_number) IN (?) AND state = 1 AND deadline > ${NOW_US} AND (replica = ? OR replica IS NULL)`;
+  WHERE state = 1 AND`;
 const BEAT = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
   VALUES (?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
   ON DUPLICATE KEY UPDATE address = ?, version = ?, deadline = ${NOW_US} + ?`;
@@ -21,8 +21,7 @@ const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 10
 const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
 const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state = 3 AND deadline <= ${NOW_US} ORDER BY deadline LIMIT ?`;
-const PURGE = `DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY)
-  WHERE (c.lock_id, c.ticket_number) IN (?) AND c.state = 3`;
+const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
 
 export async function heartbeat(
   pool: MysqlPool,
@@ -32,7 +31,8 @@ export async function heartbeat(
 ): Promise<void> {
   if (keys.length === 0) return;
   const trip = new Trip("heartbeat");
-  trip.add(HEARTBEAT, keepForUs, keepForUs, replica, keyValues(keys), replica);
+  const key = hasKey(keys);
+  trip.add(`${HEARTBEAT} ${key.sql}`, keepForUs, keepForUs, replica, ...key.values);
   await repeatedly(pool, (session) => session.run(trip));
 }
 
@@ -57,14 +57,14 @@ export async function purgeClaims(pool: MysqlPool, max: number): Promise<number>
   const look = new Trip("ended_claims");
   look.add(ENDED, max);
   const [ended] = await pool.use((session) => session.run(look));
-  const keys = rowsOf(ended).map(([lockId, ticketNumber]) => [bigintOf(lockId), bigintOf(ticketNumber)]);
+  const keys = rowsOf(ended).map(([lockId, ticketNumber]) => ({
+    lockId: bigintOf(lockId),
+    ticketNumber: bigintOf(ticketNumber),
+  }));
   if (keys.length === 0) return 0;
   const purge = new Trip("purge_claims");
-  purge.add(PURGE, keys);
+  const key = hasKey(keys);
+  purge.add(`${PURGE} ${key.sql}`, ...key.values);
   const [purged] = await repeatedly(pool, (session) => session.run(purge));
   return writtenBy(purged);
-}
-
-export function keyValues(keys: readonly ClaimKey[]): SqlValue {
-  return keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
 }

@@ -54,9 +54,8 @@ const SQL = {
   write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
     WHERE lock_id = ? AND ticket_number = ?`,
 
-  heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?3, coalesce(wait_until, ?3))
-    WHERE lock_id = ?4 AND ticket_number = ?5 AND state = 1 AND deadline > ?2
-      AND (replica = ?1 OR replica IS NULL)`,
+  heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
+    WHERE lock_id = ?3 AND ticket_number = ?4 AND state = 1`,
   beat: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE
     SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,

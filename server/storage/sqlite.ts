@@ -115,7 +115,7 @@ export class SqliteStore implements Store {
       this.#inTransaction(() => {
         const nowUs = this.#clock();
         for (const { lockId, ticketNumber } of keys) {
-          this.#statements.run("heartbeat", replica, nowUs, nowUs + keepForUs, lockId, ticketNumber);
+          this.#statements.run("heartbeat", replica, nowUs + keepForUs, lockId, ticketNumber);
         }
       }),
     );

@@ -129,7 +129,9 @@ function isWaiting(claim: Claim): boolean {
 function dueAmong(claims: readonly Claim[], { clock, settings }: Transition): Claim[] {
   return claims.filter((claim) => {
     if (claim.state === "ended" || claim.deadlineUs === null) return false;
-    const heldForUs = claim.ttlUs ?? settings.graceUs;
+    const wholeEndUs = claim.ttlUs === null ? null : (claim.grantedAtUs ?? 0) + claim.ttlUs;
+    const cutShort = claim.provisional && (wholeEndUs === null || claim.deadlineUs < wholeEndUs);
+    const heldForUs = cutShort ? settings.graceUs : (claim.ttlUs ?? settings.graceUs);
     const givenForUs = isHeld(claim) ? heldForUs : settings.attachedForUs;
     const notBeforeUs = clock.jumpedAtUs === null ? 0 : clock.jumpedAtUs + givenForUs;
     return Math.max(claim.deadlineUs, notBeforeUs) <= clock.nowUs;

@@ -79,14 +79,20 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
     file: "advance.ts",
-    from: "(claim.ttlUs ?? rules.graceUs) : rules.attachedForUs",
-    to: "(claim.ttlUs ?? rules.graceUs) : (claim.ttlUs ?? rules.attachedForUs)",
+    from: "heldForUs : rules.attachedForUs",
+    to: "heldForUs : (claim.ttlUs ?? rules.attachedForUs)",
   },
   {
     fault: "says that a lease has lapsed which ran for its whole time",
     file: "advance.ts",
-    from: "claim.provisional && (wholeEndUs === null || deadlineUs < wholeEndUs)",
-    to: "claim.provisional",
+    from: "return wholeEndUs === null || claim.deadlineUs < wholeEndUs;",
+    to: "return true;",
+  },
+  {
+    fault: "keeps a lease that was cut short for its whole time to live after a jump of the clock",
+    file: "advance.ts",
+    from: "isCutShort(claim) ? rules.graceUs : (claim.ttlUs ?? rules.graceUs);",
+    to: "claim.ttlUs ?? rules.graceUs;",
   },
   {
     fault: "takes any secret for the right one",

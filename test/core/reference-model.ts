@@ -148,9 +148,7 @@ export class ReferenceModel {
   heartbeat(replica: bigint, nowUs: number): void {
     for (const claim of this.#claims) {
       if (claim.ended || claim.granted || claim.listener !== replica) continue;
-      if ((this.#deadline(claim) as number) > nowUs) {
-        claim.aliveUntil = nowUs + this.#settings.attachedForUs;
-      }
+      claim.aliveUntil = nowUs + this.#settings.attachedForUs;
     }
   }
 
@@ -350,7 +348,8 @@ export class ReferenceModel {
     const deadline = this.#deadline(claim);
     if (deadline === null || deadline > this.#now) return false;
     const { graceUs, attachedForUs } = this.#settings;
-    const given = claim.granted ? (claim.ttl ?? graceUs) : attachedForUs;
+    const held = isCutShort(claim) ? graceUs : (claim.ttl ?? graceUs);
+    const given = claim.granted ? held : attachedForUs;
     return this.#jumpedAt === null || this.#now >= this.#jumpedAt + given;
   }
 

@@ -132,7 +132,6 @@ export class TinyEngine {
   heartbeat(replica: bigint, nowUs: number): void {
     for (const claim of this.claims) {
       if (claim.state !== "waiting" || claim.replica !== replica) continue;
-      if (claim.deadlineUs === null || claim.deadlineUs <= nowUs) continue;
       claim.deadlineUs = Math.min(nowUs + this.settings.attachedForUs, claim.waitUntilUs ?? Infinity);
     }
   }

@@ -60,15 +60,24 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       expect((await readClaim(store, claim)).deadlineUs).toBe(waitUntilUs);
     });
 
-    test("leaves alone what another replica keeps, what is due, what holds, what has ended and what is not named", async () => {
+    test("takes over the place of another replica's waiter, and one that is due but that nobody has ended", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const waiters = await addClaims(store, id, { replica: 2n }, { replica: 1n, dueInUs: -1 });
+      const before = (await store.claims([])).nowUs;
+      await store.heartbeat(1n, waiters, HOUR_US);
+      for (const claim of (await store.claims(waiters)).claims) {
+        expect(claim.replica).toBe(1n);
+        expect(claim.deadlineUs).toBeGreaterThanOrEqual(before + HOUR_US);
+      }
+    });
+
+    test("leaves alone what holds, what has ended and what is not named", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const added = await addClaims(
         store,
         id,
-        { replica: 2n },
-        { replica: 1n, dueInUs: -1 },
-        { replica: 1n, dueInUs: 0 },
         { replica: 1n, state: "held" },
         { replica: null, state: "held", dueInUs: null },
         { replica: null, state: "ended" },
