@@ -7,6 +7,7 @@
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
+import { hasKey } from "./mysql-keys.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "./mysql-rows.ts";
 import type { RuleCache } from "./mysql-rules.ts";
 import type { Row, Session } from "./mysql-session.ts";
@@ -37,7 +38,7 @@ const PART_OF_HEAD = 1;
 const HEAD = `${CLAIM_LIST}, ${PART_OF_HEAD}`;
 const DUE = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state IN (1, 2) AND deadline <= ${NOW_US} AND lock_id IN (?) LIMIT ${DUE_MAX})`;
-const BY_KEY = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE (lock_id, ticket_number) IN (?))`;
+const BY_KEY = `SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
 const BY_REQUEST = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
 const HOLDERS = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = 2 ORDER BY ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
@@ -122,7 +123,8 @@ function branchesOf(plan: LoadPlan, ids: readonly bigint[]): Branch[] {
   const branches: Branch[] = [];
   if (ids.length > 0) branches.push([DUE, ids]);
   if (plan.claims.length > 0) {
-    branches.push([BY_KEY, plan.claims.map(({ lockId, ticketNumber }) => [lockId, ticketNumber])]);
+    const { sql, values } = hasKey(plan.claims);
+    branches.push([`(${BY_KEY} ${sql})`, ...values]);
   }
   if (plan.requestIds.length > 0) branches.push([BY_REQUEST, plan.requestIds.map(bytesOf)]);
   for (const id of plan.holdersOf) branches.push([HOLDERS, id]);

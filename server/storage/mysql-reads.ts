@@ -3,12 +3,12 @@
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
+import { hasKey } from "./mysql-keys.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull } from "./mysql-rows.ts";
 import type { Row, Session } from "./mysql-session.ts";
 import { onSnapshot, rowsOf } from "./mysql-transaction.ts";
 import { bytesOf, type SqlValue, Trip } from "./mysql-trip.ts";
-import { keyValues } from "./mysql-upkeep.ts";
 import { prefixRange } from "./name-range.ts";
 import { BUSY_LOCKS } from "./shared-sql.ts";
 import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
@@ -19,7 +19,7 @@ const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
 const WATCH = `SELECT id, revision FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
   UNION ALL SELECT DISTINCT lock_id, NULL FROM ${LIVE_AND_DUE} AND lock_id IN (?)`;
 const DUE_LOCKS = `SELECT lock_id, MIN(deadline) AS first FROM ${LIVE_AND_DUE} GROUP BY lock_id ORDER BY first LIMIT ?`;
-const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE (lock_id, ticket_number) IN (?)`;
+const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
 const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
 const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
@@ -52,8 +52,11 @@ export async function claimsByKey(
   pool: MysqlPool,
   keys: readonly ClaimKey[],
 ): Promise<{ nowUs: number; claims: Claim[] }> {
+  const key = hasKey(keys);
   const { nowUs, rows } =
-    keys.length === 0 ? await timed(pool, "clock") : await timed(pool, "claims", CLAIMS, keyValues(keys));
+    keys.length === 0
+      ? await timed(pool, "clock")
+      : await timed(pool, "claims", `${CLAIMS} ${key.sql}`, ...key.values);
   return { nowUs, claims: rows.map(claimOf) };
 }
 

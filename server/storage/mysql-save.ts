@@ -6,6 +6,7 @@
 import type { Claim } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
+import { hasKey } from "./mysql-keys.ts";
 import type { Read } from "./mysql-load.ts";
 import { changingClaimValues, fixedClaimValues } from "./mysql-rows.ts";
 import type { Row } from "./mysql-session.ts";
@@ -29,6 +30,11 @@ const COUNTERS: ReadonlySet<string> = new Set([
   "waiting_permits",
   "revision",
 ]);
+
+// Its index serves the purge of idle locks alone, for which a second is nothing; moved with each decision, it would be
+// the most expensive part of the guard row.
+const DECIDED_AT_STEP_US = 1_000_000;
+const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES ?`;
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
@@ -87,11 +93,11 @@ function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void 
   };
   const { sets, values } = assignments(CLAIM_CHANGING_COLUMNS, rows, arm, "CASE");
   if (sets.length === 0) return;
-  const keys = claims.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+  const key = hasKey(claims);
   trip.add(
-    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE (lock_id, ticket_number) IN (?)`,
+    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,
     ...values,
-    keys,
+    ...key.values,
   );
 }
 
@@ -103,10 +109,14 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
   const { sets, values } = assignments(LOCK_WRITTEN, rows, arm, "CASE id");
+  const { nowUs } = read.loaded;
+  // A row that is written as it was is not written at all, and then a cluster would not see that it was decided about.
+  const decidedAt = sets.length > 0 ? [nowUs - DECIDED_AT_STEP_US, nowUs] : [nowUs];
+  sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
   trip.add(
-    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${[...sets, "decided_at = ?"].join(", ")} WHERE id IN (?)`,
+    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?)`,
     ...values,
-    read.loaded.nowUs,
+    ...decidedAt,
     locks.map(({ id }) => id),
   );
 }

@@ -197,15 +197,20 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("a guard row is written by each decision about it, also by one that changes nothing", async () => {
     const id = await lockId(store, name());
-    const decidedAt = async () =>
-      (await plain.run("SELECT revision, decided_at FROM rowlock_lock WHERE id = ?", [id]))[0];
-    const before = await decidedAt();
-    await store.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => ({
-      ...NO_CHANGES,
-      locks: [...loaded.locks.values()],
-    }));
-    const after = await decidedAt();
-    expect(Number(after?.decided_at)).toBeGreaterThan(Number(before?.decided_at));
+    const written = async () => {
+      const [row] = await plain.run("SELECT revision, decided_at FROM rowlock_lock WHERE id = ?", [id]);
+      return `${row?.revision} ${row?.decided_at}`;
+    };
+    const decideNothing = (raise: boolean) =>
+      store.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => ({
+        ...NO_CHANGES,
+        locks: raise ? raised(loaded) : [...loaded.locks.values()],
+      }));
+    for (const raise of [true, false, true]) {
+      const before = await written();
+      await decideNothing(raise);
+      expect(await written()).not.toBe(before);
+    }
   });
 
   test("a waiter is not left behind by a rule that changed during its decision", async () => {

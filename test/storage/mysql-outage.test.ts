@@ -1,5 +1,6 @@
-// What happens while a whole server is frozen, is switched to read-only, or gives its user the fewest rights. Each
-// test has a server of its own, started from a binary on this machine, because nobody else could use it meanwhile.
+// What happens while a whole server is frozen, is switched to read-only, or gives its user the fewest rights, and how
+// much it reads. The server is started for this file alone, from a binary on this machine, because nobody else could
+// use it meanwhile.
 
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +10,17 @@ import type { Flavour } from "../mysql-family/found-server.ts";
 import { localBinaries } from "../mysql-family/local-binaries.ts";
 import type { RunningServer } from "../mysql-family/private-server.ts";
 import { flavourOf, startPrivateServer } from "../mysql-family/private-server.ts";
-import { addClaims, changeLock, load, lockId, NO_PLAN, planned } from "./fixture.ts";
+import {
+  addClaims,
+  addClaimsTo,
+  changeLock,
+  load,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  raised,
+} from "./fixture.ts";
 import type { PlainSession, Stage } from "./mysql-stage.ts";
 import { connectionsOf, openStage, refusal, until } from "./mysql-stage.ts";
 
@@ -115,6 +126,38 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     await works(store, id);
   });
 
+  test("a decision reads and locks a few rows of a table of many", async () => {
+    const target = await stage.store({ poolSize: 1 });
+    const ids = [
+      ...(await target.resolve(Array.from({ length: 300 }, (_, each) => `wide/${each}`))).values(),
+    ];
+    ids.sort((a, b) => (a < b ? -1 : 1));
+    const added = await addClaimsTo(target, ids, { state: "held" }, { state: "waiting" });
+    await plain.run("ANALYZE TABLE rowlock_lock, rowlock_claim");
+    const rowsRead = async () => {
+      const rows = await plain.run("SHOW GLOBAL STATUS LIKE 'Handler_read_%'");
+      return rows.reduce((sum, row) => sum + Number(row.Value), 0);
+    };
+    // SHOW STATUS reads rows too, always the same number.
+    const first = await rowsRead();
+    const byAsking = (await rowsRead()) - first;
+    for (const count of [1, 2]) {
+      const claims = added.slice(0, count);
+      const locks = planned(...new Set(claims.map((claim) => claim.lockId)));
+      const write = () =>
+        target.transact({ ...NO_PLAN, locks, claims }, (loaded) => {
+          for (const claim of loaded.claims) claim.endNote += "!";
+          return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+        });
+      const steps = [write, () => target.heartbeat(1n, claims, 1), () => target.claims(claims)];
+      for (const step of steps) {
+        const before = await rowsRead();
+        await step();
+        expect((await rowsRead()) - before - byAsking).toBeLessThan(READS_MAX);
+      }
+    }
+  });
+
   test("settings that lose acknowledged commits are found", async () => {
     const store = await stage.store();
     expect(await store.checkDurability()).toEqual([]);
@@ -139,6 +182,9 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
 test("servers of their own are started wherever there is a binary", () => {
   expect(binaries.size).toBeGreaterThanOrEqual(named.length > 0 && flavours.size > 0 ? 1 : 0);
 });
+
+/** Far fewer than the tables hold. */
+const READS_MAX = 100;
 
 function neverDecide(): never {
   throw new Error("A frozen server has answered.");
