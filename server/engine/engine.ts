@@ -133,9 +133,7 @@ export class Engine implements LockEngine {
   }
 
   async leave(ref: ClaimRef, waiter: Waiter, canReturn: boolean): Promise<void> {
-    const last = this.#waiters.remove(ref, waiter);
-    // Whoever cannot return is the only one who knows the claim, and it may have been granted a moment ago.
-    if (!last && canReturn) return;
+    if (this.#waiters.remove(ref, waiter)) return;
     await this.#submit(ref.lockId, {
       verb: "detach",
       ref,

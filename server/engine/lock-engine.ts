@@ -47,8 +47,9 @@ export interface LockEngine {
   /** Comes back to a claim by its id. */
   attach(ref: ClaimRef, waiter: Waiter): Promise<Answer<"held" | "waiting" | "ended" | "unknown_claim">>;
   /**
-   * The waiter does not listen any more. If it was the last one here, the grace period begins; with `canReturn` false
-   * (the client has neither the ticket id nor a request id of its own) the claim is ended. Safe to repeat.
+   * The waiter does not listen any more, or was told of a lease that it could not pass on. If nobody else here follows
+   * the claim, the grace period begins; with `canReturn` false (the client has neither the ticket id nor a request id
+   * of its own) the claim is ended. Changes nothing about a lease that was fetched otherwise. Safe to repeat.
    */
   leave(ref: ClaimRef, waiter: Waiter, canReturn: boolean): Promise<void>;
   renew(

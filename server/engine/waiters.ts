@@ -41,12 +41,13 @@ export class Waiters {
     followed.waiters.add(waiter);
   }
 
-  /** Whether it was followed, and nobody else here follows the claim. */
+  /** Whether others here still follow the claim once this one is gone. */
   remove(key: ClaimKey, waiter: Waiter): boolean {
     const followed = this.#locks.get(key.lockId)?.claims.get(key.ticketNumber);
-    if (!followed?.waiters.delete(waiter) || followed.waiters.size > 0) return false;
+    followed?.waiters.delete(waiter);
+    if (followed && followed.waiters.size > 0) return true;
     this.#forget(key);
-    return true;
+    return false;
   }
 
   /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
