@@ -49,6 +49,14 @@ export class CallError extends Error {
   }
 }
 
+/** Thrown where a call waits whose client hung up or let its deadline pass: nobody hears an answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super("The client does not wait any more.");
+    this.name = "ClientGone";
+  }
+}
+
 /** All violations at once; there must be one at least. */
 export function badRequest(violations: readonly Violation[]): CallError {
   const [first] = violations;

@@ -10,11 +10,11 @@ import type {
   ServerWritableStream,
 } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { badRequest, CallError } from "./call-error.ts";
+import { badRequest, CallError, ClientGone } from "./call-error.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { FaultLog } from "./fault-log.ts";
-import { type Failure, failureOf } from "./status.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
+import { type Failure, failureOf } from "./status.ts";
 import type { Checked } from "./violations.ts";
 
 /** What a handler may know of the call that it serves. */
@@ -135,7 +135,7 @@ function fail(
   startedMs: number,
 ): Failure {
   const failure = failureOf(error);
-  context.faultLog.failed(method, failure, error);
+  if (!(error instanceof ClientGone)) context.faultLog.failed(method, failure, error);
   observe(context, method, call, failure.status.code, startedMs);
   return failure;
 }

@@ -1,16 +1,8 @@
 // The calls that wait for a lock, and what ends each of them early: its client goes away, or the server begins to stop,
 // in which case all of them are told. Owns no claim and answers nobody.
 
-import { shuttingDown } from "./call-error.ts";
+import { ClientGone, shuttingDown } from "./call-error.ts";
 import type { AnyCall } from "./handler.ts";
-
-/** Thrown where a call waits whose client hung up or let its deadline pass. Nobody hears the answer to it. */
-export class ClientGone extends Error {
-  constructor() {
-    super("The client does not wait any more.");
-    this.name = "ClientGone";
-  }
-}
 
 export class OpenWaits {
   readonly #stops = new Set<(why: Error) => void>();

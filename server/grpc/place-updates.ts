@@ -29,11 +29,6 @@ export class PlaceUpdates {
     this.#options = options;
   }
 
-  /** Whether the client has been sent its ticket. */
-  get hasSent(): boolean {
-    return this.#sent !== undefined;
-  }
-
   /** The place as it is now, at `nowUs` by the database's clock. */
   offer(place: Place, nowUs: number): void {
     this.#latest = { place, nowUs, offeredMs: performance.now() };

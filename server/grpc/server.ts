@@ -71,11 +71,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     lockServiceHandlers(verbs, { observer, faultLog: new FaultLog(logger) }),
   );
   const standard = new StandardServices(server, options.reflection);
+  let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
 
   async function drain(deadlineMs: number): Promise<void> {
     standard.setServing(false);
-    const closed = shutDown(server, deadlineMs);
+    const closed = shutDown(server, bound && formatted(bound), deadlineMs);
     openWaits.drain();
     standard.endStreams();
     await closed;
@@ -84,8 +85,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   return {
     async start(listen) {
       const port = await bind(server, listen, credentialsOf(options.tls));
+      bound = { host: listen.host, port };
       standard.setServing(true);
-      return { host: listen.host, port };
+      return bound;
     },
     setServing(serving) {
       if (!draining) standard.setServing(serving);
@@ -118,13 +120,19 @@ function bind(
   });
 }
 
-/** Resolves when all connections are closed, by themselves or by force. */
-function shutDown(server: Server, deadlineMs: number): Promise<void> {
+function formatted({ host, port }: ListenAddress): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * Resolves when all connections are closed, by themselves or by force. Without channelz, grpc-js's forceShutdown knows
+ * of no connection, so its drain does the forcing; that must be told first, as it looks away from connections that
+ * are being closed already.
+ */
+function shutDown(server: Server, address: string | undefined, deadlineMs: number): Promise<void> {
+  if (address !== undefined) server.drain(address, deadlineMs);
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      server.forceShutdown();
-      resolve();
-    }, deadlineMs);
+    const timer = setTimeout(resolve, deadlineMs);
     // It fails only for a server that was never started or is shut down already: there is nothing left to close.
     server.tryShutdown(() => {
       clearTimeout(timer);

@@ -36,6 +36,8 @@ class QueueStream {
   readonly #wait: Wait;
   /** Set once there is a place. */
   #updates: PlaceUpdates | undefined;
+  /** Whether the client has been sent its ticket. */
+  #isShown = false;
 
   constructor(verbs: Verbs, request: CheckedWait, call: AnyCall, send: Send<WaitInQueueResponse>) {
     this.#verbs = verbs;
@@ -92,8 +94,15 @@ class QueueStream {
     const updates = new PlaceUpdates({
       intervalMs: this.#request.updateIntervalMs,
       send: (at, atUs, written) => {
-        const value = ticketOf(claim, lockName, at, atUs, this.#verbs.graceUs);
-        this.#sendUpdate({ case: "position", value }, written);
+        if (this.#call.cancelled) return;
+        try {
+          const value = ticketOf(claim, lockName, at, atUs, this.#verbs.graceUs);
+          this.#sendUpdate({ case: "position", value }, written);
+          this.#isShown = true;
+        } catch (error) {
+          // Called by a timer or by the engine, which must not learn of what goes wrong here.
+          this.#wait.fail(error);
+        }
       },
     });
     this.#updates = updates;
@@ -103,7 +112,7 @@ class QueueStream {
       async () => {
         // Nothing is shown where the claim moved on in the meantime: its end is about to come.
         const first = place ?? (await this.#verbs.engine.place(claim));
-        if (first && !updates.hasSent) updates.offer(first, nowUs);
+        if (first && !this.#isShown) updates.offer(first, nowUs);
       },
     );
     return await this.#settled(end.claim, lockName, end.nowUs);
@@ -119,7 +128,7 @@ class QueueStream {
   /** Whether the client has seen the id, or chose a request id. */
   #canReturn(): boolean {
     const { target } = this.#request;
-    return target.kind === "ticket" || target.ask.requestId !== "" || this.#updates?.hasSent === true;
+    return target.kind === "ticket" || target.ask.requestId !== "" || this.#isShown;
   }
 
   get #permits(): number {

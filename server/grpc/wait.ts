@@ -38,6 +38,11 @@ export class Wait implements Waiter {
     this.#settled.resolve({ claim, nowUs });
   }
 
+  /** Ends the call with an error that came up while it waits; nothing if it has ended already. */
+  fail(error: unknown): void {
+    this.#stopped.reject(error);
+  }
+
   /**
    * To be called once the engine has answered `waiting`. Throws what ended the call early, after the engine knows that
    * nobody listens here. `canReturn`: whether the client has the means to come back, as it is at that time.
