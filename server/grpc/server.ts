@@ -32,6 +32,8 @@ export interface GrpcServerOptions {
   /** Largest request. */
   readonly receiveBytesMax: number;
   readonly reflection: boolean;
+  /** Pings to clients that are silent; unset: as grpc-bounds.ts says. */
+  readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
 }
 
 export interface ListenAddress {
@@ -58,8 +60,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
     "grpc.max_concurrent_streams": options.streamsMax,
-    "grpc.keepalive_time_ms": KEEPALIVE_MS,
-    "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+    "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
     // Nobody reads channelz here, and it costs something with every call.
     "grpc.enable_channelz": 0,
     interceptors: [explainReceiveLimit(options.receiveBytesMax)],

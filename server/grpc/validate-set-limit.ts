@@ -47,7 +47,7 @@ function checkTarget(target: SetLimitRequest["target"], violations: Violations):
 
 function checkPattern(pattern: string, violations: Violations): string {
   checkText(pattern, NAME_BYTES_MAX, "pattern", violations);
-  if (pattern.indexOf(STAR) !== pattern.length - 1) {
+  if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
     violations.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
   }
   return pattern.slice(0, -1);

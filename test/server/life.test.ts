@@ -1,12 +1,15 @@
 // The life of a server: what it serves beside its own API, TLS, and how it drains.
 
 import { execFile } from "node:child_process";
+import type { AddressInfo, Socket } from "node:net";
+import { connect, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { credentials, makeGenericClientConstructor, type ServiceError } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { StartOptions, TestServer } from "./harness.ts";
 import { replacing, startServer, until } from "./harness.ts";
@@ -25,6 +28,20 @@ async function start(options?: StartOptions): Promise<TestServer> {
   const server = await startServer(options);
   started.push(server);
   return server;
+}
+
+/** A second gRPC server over the same engine. */
+function unstarted({ engine }: TestServer): GrpcServer {
+  return createGrpcServer({
+    engine,
+    observer: { call() {}, streamOpened() {}, streamClosed() {} },
+    logger: { info() {}, warn() {}, error() {} },
+    tls: null,
+    graceMs: 10_000,
+    streamsMax: 1,
+    receiveBytesMax: 1_024,
+    reflection: false,
+  });
 }
 
 const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
@@ -245,27 +262,16 @@ describe("a server that drains", () => {
   });
 
   test("can do so before it has started", async () => {
-    const server = await start();
-    const { createGrpcServer } = await import("../../server/grpc/server.ts");
-    const unstarted = createGrpcServer({
-      engine: server.engine,
-      observer: { call() {}, streamOpened() {}, streamClosed() {} },
-      logger: { info() {}, warn() {}, error() {} },
-      tls: null,
-      graceMs: 1,
-      streamsMax: 1,
-      receiveBytesMax: 1_024,
-      reflection: false,
-    });
-    await unstarted.drain(DRAIN_MS);
+    await unstarted(await start()).drain(DRAIN_MS);
   });
 });
 
 test("an address that is taken is told to whoever starts the server", async () => {
-  const { address } = await start();
-  const port = Number(address.split(":")[1]);
-  const second = await start();
-  await expect(second.grpc.start({ host: "127.0.0.1", port })).rejects.toThrow(/EADDRINUSE|No address added/);
+  const server = await start();
+  const port = Number(server.address.split(":")[1]);
+  await expect(unstarted(server).start({ host: "127.0.0.1", port })).rejects.toThrow(
+    /EADDRINUSE|No address added/,
+  );
 });
 
 test("a client beyond the streams of its connection waits for its turn", async () => {
@@ -278,3 +284,49 @@ test("a client beyond the streams of its connection waits for its turn", async (
   for (const stream of streams) stream.cancel();
   expect(await server.client.call("release", { leaseId })).toMatchObject({ released: true });
 });
+
+test("a client that froze is given up, and its ticket left to the grace period", async () => {
+  const server = await start({ grpc: { keepalive: { intervalMs: 50, timeoutMs: 50 } } });
+  await server.client.lease({ name: "frozen" });
+  const relay = await startRelay(server.address);
+  const client = new LockClient(relay.address);
+  try {
+    const stream = client.wait(acquire({ name: "frozen" }));
+    await stream.position();
+    relay.freeze();
+    await until(() => server.engine.waiterCount === 0);
+    await until(() =>
+      server.calls.some(({ method, code }) => method === "WaitInQueue" && code === "CANCELLED"),
+    );
+    expect((await server.engine.show("frozen"))?.waiters).toMatchObject([
+      { state: "waiting", replica: null },
+    ]);
+  } finally {
+    client.close();
+    relay.close();
+  }
+});
+
+/** Passes bytes on until it is told to stop doing so, without closing anything: what a frozen client looks like. */
+async function startRelay(address: string) {
+  const [host, port] = address.split(":");
+  const sockets: Socket[] = [];
+  const relay = createServer((near) => {
+    const far = connect(Number(port), host);
+    sockets.push(near, far);
+    for (const socket of [near, far]) socket.on("error", () => {});
+    near.pipe(far);
+    far.pipe(near);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  return {
+    address: `127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    freeze() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      relay.close();
+    },
+  };
+}
