@@ -68,7 +68,7 @@ export class Places {
 
   /** The queue of a lock may have moved: its waiters here are told, soon and together. */
   changed(lockId: bigint): void {
-    if (!this.#anybodyWatches(lockId)) {
+    if (!this.#options.waiters.watches(lockId)) {
       this.#toldMs.delete(lockId);
       return;
     }
@@ -99,12 +99,5 @@ export class Places {
     } catch (error) {
       this.#options.onFailure("places", error);
     }
-  }
-
-  #anybodyWatches(lockId: bigint): boolean {
-    for (const { waiters } of this.#options.waiters.of(lockId)) {
-      for (const waiter of waiters) if (waiter.placed) return true;
-    }
-    return false;
   }
 }

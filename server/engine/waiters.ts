@@ -12,6 +12,8 @@ interface FollowedClaim {
 
 interface FollowedLock {
   readonly claims: Map<bigint, FollowedClaim>;
+  /** Waiters that want to be told their places. */
+  watchers: number;
   /** The guard row's revision up to which this replica has seen everything. */
   seenRevision: bigint;
 }
@@ -29,7 +31,7 @@ export class Waiters {
   add(claim: Claim, waiter: Waiter, revision: bigint): void {
     let lock = this.#locks.get(claim.lockId);
     if (!lock) {
-      lock = { claims: new Map(), seenRevision: revision };
+      lock = { claims: new Map(), watchers: 0, seenRevision: revision };
       this.#locks.set(claim.lockId, lock);
     }
     let followed = lock.claims.get(claim.ticketNumber);
@@ -38,13 +40,16 @@ export class Waiters {
       lock.claims.set(claim.ticketNumber, followed);
       this.#count += 1;
     }
+    if (followed.waiters.has(waiter)) return;
     followed.waiters.add(waiter);
+    if (waiter.placed) lock.watchers += 1;
   }
 
   /** Whether others here still follow the claim once this one is gone. */
   remove(key: ClaimKey, waiter: Waiter): boolean {
-    const followed = this.#locks.get(key.lockId)?.claims.get(key.ticketNumber);
-    followed?.waiters.delete(waiter);
+    const lock = this.#locks.get(key.lockId);
+    const followed = lock?.claims.get(key.ticketNumber);
+    if (lock && followed?.waiters.delete(waiter) && waiter.placed) lock.watchers -= 1;
     if (followed && followed.waiters.size > 0) return true;
     this.#forget(key);
     return false;
@@ -52,10 +57,13 @@ export class Waiters {
 
   /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
   settle(claim: Claim, nowUs: number): void {
-    const followed = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
-    if (!followed) return;
-    this.#forget(claim);
-    for (const waiter of followed.waiters) waiter.settled(claim, nowUs);
+    const followed = this.#forget(claim);
+    for (const waiter of followed?.waiters ?? []) waiter.settled(claim, nowUs);
+  }
+
+  /** Whether anybody here wants to be told places at the lock. */
+  watches(lockId: bigint): boolean {
+    return (this.#locks.get(lockId)?.watchers ?? 0) > 0;
   }
 
   follows(lockId: bigint): boolean {
@@ -93,10 +101,14 @@ export class Waiters {
     if (lock) lock.seenRevision = revision;
   }
 
-  #forget(key: ClaimKey): void {
+  #forget(key: ClaimKey): FollowedClaim | undefined {
     const lock = this.#locks.get(key.lockId);
-    if (!lock?.claims.delete(key.ticketNumber)) return;
+    const followed = lock?.claims.get(key.ticketNumber);
+    if (!lock || !followed) return undefined;
+    lock.claims.delete(key.ticketNumber);
+    for (const waiter of followed.waiters) if (waiter.placed) lock.watchers -= 1;
     this.#count -= 1;
     if (lock.claims.size === 0) this.#locks.delete(key.lockId);
+    return followed;
   }
 }

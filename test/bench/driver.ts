@@ -1,8 +1,9 @@
 // The callers of the load check: each takes a lock, releases it, and begins again until the time is over. Prints one
-// JSON object. Messages are encoded by hand-picked descriptors once or by the library; nothing here is Rowlock's server.
+// JSON object. Speaks gRPC on bare HTTP/2, because a full gRPC client in Node would cost as much as the server and so
+// measure itself.
 
+import { type ClientHttp2Session, connect } from "node:http2";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Client, credentials } from "@grpc/grpc-js";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import {
   AcquireRequestSchema,
@@ -18,13 +19,12 @@ export interface DriverResult {
 
 const CALLERS_PER_CONNECTION = 16;
 const WARM_UP_MS = 1_000;
-const asIs = (bytes: Buffer) => bytes;
+/** Before each message: not compressed, and its length in four bytes. */
+const FRAME_BYTES = 5;
 
 const [address = "", names = "distinct", callers = "64", seconds = "5"] = process.argv.slice(2);
-const clients = Array.from(
-  { length: Math.ceil(Number(callers) / CALLERS_PER_CONNECTION) },
-  // Each with a connection of its own, which gRPC would otherwise share.
-  () => new Client(address, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 }),
+const sessions = Array.from({ length: Math.ceil(Number(callers) / CALLERS_PER_CONNECTION) }, () =>
+  connect(`http://${address}`),
 );
 const startedMs = performance.now();
 const measuredFromMs = startedMs + WARM_UP_MS;
@@ -39,36 +39,48 @@ const result: DriverResult = {
   p99Ms: acquireMs[Math.floor(acquireMs.length * 0.99)] ?? Number.NaN,
 };
 process.stdout.write(JSON.stringify(result));
-for (const client of clients) client.close();
+for (const session of sessions) session.close();
 
 async function takeTurns(index: number): Promise<void> {
-  const client = clients[index % clients.length] as Client;
+  const session = sessions[index % sessions.length] as ClientHttp2Session;
   const name = names === "hot" ? "bench/hot" : `bench/${index}`;
-  const acquire = Buffer.from(
+  const acquire = framed(
     toBinary(AcquireRequestSchema, create(AcquireRequestSchema, { name, whenBusy: WhenBusy.WAIT })),
   );
   while (performance.now() < endMs) {
     const askedMs = performance.now();
-    const { outcome } = fromBinary(AcquireResponseSchema, await call(client, "Acquire", acquire));
+    const { outcome } = fromBinary(AcquireResponseSchema, await call(session, "Acquire", acquire));
     if (outcome.case !== "lease") throw new Error(`no lease but ${outcome.case}`);
     const grantedMs = performance.now();
     if (grantedMs >= measuredFromMs && grantedMs < endMs) acquireMs.push(grantedMs - askedMs);
     const release = create(ReleaseRequestSchema, { leaseId: outcome.value.leaseId });
-    await call(client, "Release", Buffer.from(toBinary(ReleaseRequestSchema, release)));
+    await call(session, "Release", framed(toBinary(ReleaseRequestSchema, release)));
   }
 }
 
-function call(client: Client, method: string, request: Buffer): Promise<Buffer> {
+function framed(message: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(FRAME_BYTES + message.length);
+  bytes.writeUInt32BE(message.length, 1);
+  bytes.set(message, FRAME_BYTES);
+  return bytes;
+}
+
+/** One unary call; the message of the answer. */
+function call(session: ClientHttp2Session, method: string, request: Buffer): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      `/rowlock.v1.LockService/${method}`,
-      asIs,
-      asIs,
-      request,
-      (error: Error | null, response?: Buffer) => {
-        if (error || !response) reject(error ?? new Error("an empty answer"));
-        else resolve(response);
-      },
-    );
+    const stream = session.request({
+      ":method": "POST",
+      ":path": `/rowlock.v1.LockService/${method}`,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("trailers", (trailers) => {
+      if (trailers["grpc-status"] === "0") resolve(Buffer.concat(chunks).subarray(FRAME_BYTES));
+      else reject(new Error(`${method}: ${trailers["grpc-status"]} ${trailers["grpc-message"]}`));
+    });
+    stream.on("error", reject);
+    stream.end(request);
   });
 }

@@ -85,7 +85,7 @@ async function measured(metrics: string, run: () => Promise<DriverResult>): Prom
     ((after.get(`${name}_count`) ?? 0) - (before.get(`${name}_count`) ?? 0));
   return {
     ...result,
-    commandsPerTransaction: mean("rowlock_batch_commands"),
+    commandsPerTransaction: mean("rowlock_transaction_commands"),
     roundTripsPerTransaction: mean("rowlock_transaction_round_trips"),
   };
 }
