@@ -1,7 +1,7 @@
 // The gRPC server: its bounds, its services, its start and its drain. Owns the listener and the open calls; the engine
 // belongs to the caller and must outlive the drain, as calls that are ended take their leave there.
 
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { CallObserver, Logger } from "./call-observer.ts";
 import { FaultLog } from "./fault-log.ts";
@@ -57,6 +57,8 @@ export interface GrpcServer {
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs } = options;
+  // What grpc-js has to say it says once for the whole process, and on the error output unless told otherwise.
+  setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
     "grpc.max_concurrent_streams": options.streamsMax,

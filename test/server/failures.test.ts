@@ -1,5 +1,6 @@
 // Calls that fail: bad requests, bytes that are no message, messages that are too large, faults of the engine, bugs.
 
+import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";
 import type { LockEngine } from "../../server/engine/lock-engine.ts";
@@ -168,6 +169,18 @@ describe("a message that is too large", () => {
       reason: "BAD_REQUEST",
     });
   });
+});
+
+test("headers that are too large are refused, and the server lives", async () => {
+  const metadata = new Metadata();
+  metadata.set("x-large", "x".repeat(200_000));
+  const refused = new Promise((resolve) => {
+    const path = "/rowlock.v1.LockService/ListLocks";
+    const asItIs = (bytes: Buffer) => bytes;
+    server.client.grpc.makeUnaryRequest(path, asItIs, asItIs, Buffer.alloc(0), metadata, resolve);
+  });
+  expect(await refused).toBeInstanceOf(Error);
+  expect((await server.client.call("listLocks", {})).locks).toEqual([]);
 });
 
 describe("a fault of the engine", () => {

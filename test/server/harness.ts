@@ -40,6 +40,8 @@ export interface LogLine {
 }
 
 export interface TestServer {
+  /** Of its database. */
+  readonly url: string;
   /** host:port */
   readonly address: string;
   readonly client: LockClient;
@@ -88,6 +90,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const address = `${host}:${port}`;
   const client = new LockClient(address);
   return {
+    url,
     address,
     client,
     grpc,

@@ -159,6 +159,16 @@ describe("a ticket", () => {
   });
 });
 
+test("a request with both targets means the last one, as it does everywhere in protobuf", async () => {
+  const ticketId = "zz.1.abcdefghijklmnopqrstuv";
+  const acquireFirst = [0x0a, 3, 0x0a, 1, 0x61];
+  const both = Buffer.from([...acquireFirst, 0x12, ticketId.length, ...Buffer.from(ticketId)]);
+  expect(await server.client.waitBytes(both).failure()).toMatchObject({ reason: "UNKNOWN_CLAIM" });
+  await expect(server.client.call("getLock", { name: "a" })).rejects.toMatchObject({
+    reason: "UNKNOWN_LOCK",
+  });
+});
+
 describe("a client that goes away", () => {
   test("before the first answer leaves the queue, as it knows of nothing to come back to", async () => {
     const asked = Promise.withResolvers<void>();
