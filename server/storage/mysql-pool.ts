@@ -155,7 +155,7 @@ export class MysqlPool {
   }
 
   #giveBack(session: Session): void {
-    session.reused = true;
+    session.kept = true;
     if (!session.fit) {
       session.destroy(new Error("The connection was given back unfit."));
       this.#remove(session);
@@ -174,6 +174,7 @@ export class MysqlPool {
       clearTimeout(first.timer);
       first.resolve(session);
     } else {
+      session.kept = true;
       session.idleSinceMs = performance.now();
       this.#idle.push(session);
     }

@@ -16,8 +16,8 @@ export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>
 const GOODBYE_MS_MAX = 500;
 
 export class Session {
-  /** Used before: it may have been closed by the server meanwhile. */
-  reused = false;
+  /** Whether it was used or lay idle since it was opened: the server may have closed it before this lease. */
+  kept = false;
   /** Whether a transaction may be open on it. */
   inTransaction = false;
   /** Trips of this lease: sent, and of those answered without an error. */
@@ -160,7 +160,7 @@ export class Session {
 /** Whether the error says that the connection was gone before the server had done anything for this lease. */
 export function wasGone(session: Session, error: unknown): boolean {
   return (
-    session.reused &&
+    session.kept &&
     session.answered === 0 &&
     error instanceof StoreError &&
     error.reason === "connection_lost"

@@ -1,5 +1,5 @@
-// A TCP proxy that can lose an answer: the request reaches the server, which acts on it, and the client's connection
-// is cut when the answer comes.
+// A TCP proxy that loses things. An answer: the request reaches the server, which acts on it, and the client's
+// connection is cut when the answer comes. Or whole connections, which the client learns of when it next uses them.
 
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
@@ -9,12 +9,15 @@ export interface DroppingProxy {
   readonly port: number;
   /** Loses the answer to the next request that ends with `text`. Resolves when it has done so. */
   dropAnswerTo(text: string): Promise<void>;
+  /** The connections there are take nothing any more: each is cut when the client next sends something. */
+  loseConnections(): void;
   close(): Promise<void>;
 }
 
 export async function startDroppingProxy(host: string, port: number): Promise<DroppingProxy> {
   let armed: { text: Buffer; done: () => void } | null = null;
   const sockets = new Set<Socket>();
+  const lost = new Set<Socket>();
   const proxy = createServer((client) => {
     const server = connect(port, host);
     let dropping: (() => void) | null = null;
@@ -29,6 +32,10 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       });
     }
     client.on("data", (chunk: Buffer) => {
+      if (lost.has(client)) {
+        client.destroy();
+        return;
+      }
       if (armed && chunk.subarray(-armed.text.length).equals(armed.text)) {
         dropping = armed.done;
         armed = null;
@@ -53,6 +60,9 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       new Promise((done) => {
         armed = { text: Buffer.from(text), done };
       }),
+    loseConnections() {
+      for (const socket of sockets) lost.add(socket);
+    },
     async close() {
       const closed = once(proxy, "close");
       proxy.close();
