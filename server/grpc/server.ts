@@ -110,16 +110,11 @@ function credentialsOf(tls: TlsOptions | null): ServerCredentials {
   return ServerCredentials.createSsl(clientCa, [pair], clientCa !== null);
 }
 
-function bind(
-  server: Server,
-  { host, port }: ListenAddress,
-  credentials: ServerCredentials,
-): Promise<number> {
-  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+function bind(server: Server, listen: ListenAddress, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, boundPort) => {
+    server.bindAsync(formatted(listen), credentials, (error, port) => {
       if (error) reject(error);
-      else resolve(boundPort);
+      else resolve(port);
     });
   });
 }

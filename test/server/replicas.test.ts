@@ -1,8 +1,8 @@
-// Two servers over one database: a claim belongs to neither of them.
+// Two servers over one database: a claim belongs to neither of them. An SQLite file has room for one server only.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import { freshDatabase, mysqlFamily } from "../database.ts";
+import { freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
 import type { TestServer } from "./harness.ts";
 import { startServer, until } from "./harness.ts";
 import { leaseIn } from "./lock-client.ts";
@@ -80,3 +80,15 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
     });
   },
 );
+
+test("on SQLite a second server is refused, and the first one goes on", async () => {
+  const file = await freshSqlite();
+  const first = await startServer({ url: file.url });
+  try {
+    await expect(startServer({ url: file.url })).rejects.toMatchObject({ name: "StoreError" });
+    expect((await first.client.lease({ name: "still-here" })).fencingToken).toBe(1n);
+  } finally {
+    await first.stop();
+    await file.drop();
+  }
+});

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../server/core/command.ts";
+import type { Waiter } from "../../server/engine/lock-engine.ts";
 import type { TestServer } from "./harness.ts";
 import { lockIdOf, replacing, startServer, until } from "./harness.ts";
 
@@ -282,5 +283,36 @@ test("a place that cannot be read ends the stream, and the ticket lives on by it
     expect(lock?.waiters).toHaveLength(1);
   } finally {
     await broken.stop();
+  }
+});
+
+test("a place that cannot be shown ends its stream, and not the process", async () => {
+  const waiting = Promise.withResolvers<Waiter>();
+  const odd = await startServer({
+    wrapEngine: (engine) =>
+      replacing(engine, {
+        async acquire(ask, waiter) {
+          const answer = await engine.acquire(ask, waiter);
+          if (waiter) waiting.resolve(waiter);
+          return answer;
+        },
+      }),
+  });
+  try {
+    await odd.client.lease({ name: "odd" });
+    const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
+    await stream.position();
+    const waiter = await waiting.promise;
+    // Again and again, as the engine tells of the true place beside it.
+    const telling = setInterval(
+      () => waiter.placed?.({ ahead: 0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
+      1,
+    );
+    expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
+    clearInterval(telling);
+    expect(odd.logLines).toMatchObject([{ level: "error", fields: { err: expect.any(RangeError) } }]);
+    expect(odd.engine.waiterCount).toBe(0);
+  } finally {
+    await odd.stop();
   }
 });
