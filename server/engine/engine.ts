@@ -316,13 +316,12 @@ export class Engine implements LockEngine {
     for (const lockId of batch.leftOver) {
       this.#advance(lockId).catch((error: unknown) => observer.loopFailed("advance", error));
     }
-    // In a turn of its own: whoever got the answer `waiting` in this one has taken it up by then.
-    setImmediate(() => {
-      for (const { event, nowUs } of batch.events) {
-        if (event.kind === "granted" || event.kind === "ended") this.#waiters.settle(event.claim, nowUs);
-      }
-      for (const lockId of batch.locks.keys()) this.#places.changed(lockId);
-    });
+    // In the same turn as the answers: a client that gets both together sends what follows together, and the next
+    // transaction carries it together.
+    for (const { event, nowUs } of batch.events) {
+      if (event.kind === "granted" || event.kind === "ended") this.#waiters.settle(event.claim, nowUs);
+    }
+    for (const lockId of batch.locks.keys()) this.#places.changed(lockId);
   }
 
   async #read<Value>(read: () => Promise<Value>): Promise<Value> {

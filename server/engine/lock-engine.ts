@@ -26,7 +26,8 @@ export interface Answer<Kind extends Outcome["kind"] = Outcome["kind"]> {
 
 /**
  * Somebody who follows a claim: an open stream or a blocked call. Registered with the answer `waiting`, told of at most
- * one `settled`, after which it is forgotten. Both methods are called synchronously and must not throw or wait.
+ * one `settled`, after which it is forgotten. That may come before the caller has taken up the answer, as one
+ * transaction may enqueue a claim and grant it. Both methods are called synchronously and must not throw or wait.
  */
 export interface Waiter {
   /** The claim was granted (state held) or has ended. Committed. */
