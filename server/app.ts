@@ -13,6 +13,7 @@ import type { Logger } from "./log.ts";
 import { MetricsHttp } from "./metrics/http.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Readiness } from "./metrics/readiness.ts";
+import { secretMaker } from "./secrets.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import type { Store } from "./storage/store.ts";
 import { StoreError } from "./storage/store.ts";
@@ -135,7 +136,7 @@ function buildEngine(config: Config, store: Store, metrics: Metrics, options: Ap
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
     idleLockUs: config.idleLockRetentionMs * 1_000,
-    newSecret: () => randomBytes(16).toString("base64url"),
+    newSecret: secretMaker(),
   });
 }
 

@@ -36,7 +36,7 @@ export interface MysqlOptions extends MysqlAddress {
 
 const POOL_SIZE = 10;
 /** More transactions at once make smaller batches, and each costs the database about the same. */
-const LANES = 4;
+const LANES = 3;
 /** Heartbeats, polls and reads go on while all lanes are at work. */
 const CONNECTIONS_BESIDE_LANES = 2;
 

@@ -1,0 +1,15 @@
+// Secrets of claims are long enough, spelt as ids need them, and never the same.
+
+import { expect, test } from "vitest";
+import { secretMaker } from "../../server/secrets.ts";
+
+test("secrets have 22 characters of base64url and do not repeat, beyond what is drawn at a time", () => {
+  const newSecret = secretMaker();
+  const secrets = Array.from({ length: 1_000 }, newSecret);
+  for (const secret of secrets) expect(secret).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  expect(new Set(secrets).size).toBe(secrets.length);
+});
+
+test("two makers draw from the same sea, not from the same pool", () => {
+  expect(secretMaker()()).not.toBe(secretMaker()());
+});
