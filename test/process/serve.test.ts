@@ -96,8 +96,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     if (outcome.case !== "lease") throw new Error(`expected a lease, got ${outcome.case}`);
     const came = again.wait({ target: { case: "ticketId", value: position.update.value.ticketId } });
     expect((await once(came, "data"))[0].update.case).toBe("position");
+    // The grant comes together with the answer to the release, so it is awaited from before.
+    const grants = once(came, "data");
     await again.call("release", { leaseId: outcome.value.leaseId });
-    const [granted] = await once(came, "data");
+    const [granted] = await grants;
     expect(granted.update.case).toBe("granted");
     came.cancel();
     came.on("error", () => {});
