@@ -27,7 +27,7 @@ const planted: readonly Planted[] = [
     file: "server/core/planted.ts",
     allowed: imports("./fits.ts"),
     refused: [
-      ...imports("node:crypto", "zod", "pino", "../app.ts", "../engine/lane.ts", "../storage/store.ts"),
+      ...imports("node:crypto", "zod", "pino", "../app.ts", "../engine/lanes.ts", "../storage/store.ts"),
       ...imports("./../storage/store.ts", "prom-client", "#proto/rowlock/v1/lock_pb.js", "../core/../app.ts"),
       ...imports(...drivers, ...grpcPackages),
       ...theProcess,
@@ -41,10 +41,15 @@ const planted: readonly Planted[] = [
   },
   {
     file: "server/engine/planted.ts",
-    allowed: imports("./lane.ts", "../core/decide.ts", "../storage/store.ts", "../wakeup/hint.ts"),
+    allowed: imports("./lanes.ts", "../core/decide.ts", "../storage/store.ts", "../wakeup/wakeup.ts"),
     refused: [
-      ...imports("../storage/mysql.ts", "../storage/sqlite.ts", "../grpc/lock-service.ts", "../metrics/m.ts"),
-      ...imports("../cli/serve.ts", "../app.ts", "../config.ts", "../core/../app.ts", "./../app.ts"),
+      ...imports(
+        "../storage/mysql.ts",
+        "../storage/sqlite.ts",
+        "../grpc/lock-service.ts",
+        "../metrics/metrics.ts",
+      ),
+      ...imports("../cli/serve.ts", "../app.ts", "../config/config.ts", "../core/../app.ts", "./../app.ts"),
       ...imports(...drivers, ...grpcPackages, "prom-client", "#proto/rowlock/v1/lock_pb.js", "zod"),
       ...theProcess,
     ],
@@ -53,25 +58,30 @@ const planted: readonly Planted[] = [
     file: "server/storage/planted.ts",
     allowed: imports("./store.ts", "../core/claim.ts", ...drivers),
     refused: [
-      ...imports("../engine/lane.ts", "../wakeup/hint.ts", "../grpc/lock-service.ts", "../metrics/m.ts"),
-      ...imports("../app.ts", "../config.ts", "../cli/serve.ts", "prom-client", ...grpcPackages),
+      ...imports(
+        "../engine/lanes.ts",
+        "../wakeup/wakeup.ts",
+        "../grpc/lock-service.ts",
+        "../metrics/metrics.ts",
+      ),
+      ...imports("../app.ts", "../config/config.ts", "../cli/serve.ts", "prom-client", ...grpcPackages),
       ...theProcess,
     ],
   },
   {
     file: "server/wakeup/planted.ts",
-    allowed: imports("./hint.ts", "../core/claim.ts", "../storage/store.ts"),
+    allowed: imports("./wakeup.ts", "../core/claim.ts", "../storage/store.ts"),
     refused: [
-      ...imports("../storage/mysql.ts", "../engine/lane.ts", "../grpc/lock-service.ts", "../app.ts"),
+      ...imports("../storage/mysql.ts", "../engine/lanes.ts", "../grpc/lock-service.ts", "../app.ts"),
       ...imports(...drivers, ...grpcPackages, "prom-client"),
       ...theProcess,
     ],
   },
   {
     file: "server/metrics/planted.ts",
-    allowed: imports("./endpoint.ts", "../core/claim.ts", "prom-client"),
+    allowed: imports("./http.ts", "../core/claim.ts", "prom-client"),
     refused: [
-      ...imports("../engine/lane.ts", "../storage/store.ts", "../grpc/lock-service.ts", "../app.ts"),
+      ...imports("../engine/lanes.ts", "../storage/store.ts", "../grpc/lock-service.ts", "../app.ts"),
       ...imports(...drivers, ...grpcPackages),
       ...theProcess,
     ],
@@ -81,7 +91,7 @@ const planted: readonly Planted[] = [
     allowed: imports(
       "./status.ts",
       "../core/claim.ts",
-      "../engine/lane.ts",
+      "../engine/lanes.ts",
       "#proto/rowlock/v1/lock_pb.js",
       "@bufbuild/protobuf",
       ...grpcPackages,
@@ -89,8 +99,8 @@ const planted: readonly Planted[] = [
     refused: [
       ...imports(
         "../storage/store.ts",
-        "../wakeup/hint.ts",
-        "../metrics/m.ts",
+        "../wakeup/wakeup.ts",
+        "../metrics/metrics.ts",
         "../app.ts",
         "../cli/serve.ts",
       ),
@@ -103,22 +113,42 @@ const planted: readonly Planted[] = [
     allowed: imports(
       "./serve.ts",
       "../app.ts",
-      "../config.ts",
+      "../config/config.ts",
       "../storage/store.ts",
       "../core/claim.ts",
       "commander",
     ),
     refused: [
-      ...imports("../grpc/lock-service.ts", "../engine/lane.ts", "../main.ts"),
+      ...imports("../grpc/lock-service.ts", "../engine/lanes.ts", "../main.ts"),
       ...imports(...drivers, ...grpcPackages, "prom-client"),
       ...theProcess,
     ],
   },
   {
-    file: "server/config.ts",
-    allowed: imports("zod", "node:fs", "./core/bounds.ts"),
+    file: "server/config/planted.ts",
+    allowed: imports("./settings.ts", "../core/bounds.ts", "zod", "node:fs"),
     refused: [
-      ...imports("./app.ts", "./engine/lane.ts", "./grpc/lock-service.ts", "./storage/store.ts"),
+      ...imports("../app.ts", "../engine/lanes.ts", "../grpc/lock-service.ts", "../storage/store.ts"),
+      ...imports("../log/log.ts", "../cli/serve.ts", "../metrics/metrics.ts", "./../app.ts", "pino"),
+      ...imports(...drivers, ...grpcPackages, "prom-client"),
+      ...theProcess,
+    ],
+  },
+  {
+    file: "server/log/planted.ts",
+    allowed: imports("./log.ts", "../core/claim.ts", "pino"),
+    refused: [
+      ...imports("../app.ts", "../engine/lanes.ts", "../grpc/lock-service.ts", "../storage/store.ts"),
+      ...imports("../config/config.ts", "../cli/serve.ts", "../metrics/metrics.ts", "./../app.ts", "zod"),
+      ...imports(...drivers, ...grpcPackages, "prom-client"),
+      ...theProcess,
+    ],
+  },
+  {
+    file: "server/planted.ts",
+    allowed: [],
+    refused: [
+      ...imports("./app.ts", "./core/claim.ts", "./engine/lanes.ts", "node:fs", "zod"),
       ...imports(...drivers, ...grpcPackages, "prom-client"),
       ...theProcess,
     ],
@@ -126,10 +156,10 @@ const planted: readonly Planted[] = [
   {
     file: "server/app.ts",
     allowed: imports(
-      "./config.ts",
-      "./engine/lane.ts",
+      "./config/config.ts",
+      "./engine/lanes.ts",
       "./grpc/server.ts",
-      "./metrics/m.ts",
+      "./metrics/metrics.ts",
       "./storage/mysql.ts",
     ),
     refused: [...imports(...drivers, ...grpcPackages, "prom-client"), ...theProcess],
@@ -138,7 +168,7 @@ const planted: readonly Planted[] = [
     file: "server/main.ts",
     allowed: [
       "process.exitCode = 0;",
-      ...imports("node:process", "./app.ts", "./cli/serve.ts", "./config.ts"),
+      ...imports("node:process", "./app.ts", "./cli/serve.ts", "./config/config.ts"),
     ],
     refused: imports(...drivers, ...grpcPackages, "prom-client"),
   },

@@ -2,18 +2,18 @@
 // only place that sees all of them.
 
 import { randomBytes } from "node:crypto";
-import type { Config } from "./config.ts";
-import { formatListenAddress } from "./config.ts";
+import type { Config } from "./config/config.ts";
+import { formatListenAddress } from "./config/config.ts";
 import { bothObservers } from "./engine/both-observers.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
-import { EventLog } from "./event-log.ts";
+import { secretMaker } from "./engine/secrets.ts";
 import { createGrpcServer } from "./grpc/server.ts";
-import type { Logger } from "./log.ts";
+import { EventLog } from "./log/event-log.ts";
+import type { Logger } from "./log/log.ts";
 import { MetricsHttp } from "./metrics/http.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Readiness } from "./metrics/readiness.ts";
-import { secretMaker } from "./secrets.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import type { Store } from "./storage/store.ts";
 import { StoreError } from "./storage/store.ts";

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
-import { createLog } from "./log.ts";
+import { createLog } from "./log/log.ts";
 
 /** Time for what was written to reach a pipe. What is left after that, such as sockets cut off, must not keep it. */
 const EXIT_WITHIN_MS = 500;

@@ -1,7 +1,7 @@
 // `rowlock doctor`: looks at a database without changing it, and says what is wrong and what to do.
 
 import type { Command } from "commander";
-import { loadDatabaseConfig } from "../config.ts";
+import { loadDatabaseConfig } from "../config/config.ts";
 import { migrationStatus } from "../storage/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import type { Finding } from "../storage/store.ts";

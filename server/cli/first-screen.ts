@@ -1,6 +1,6 @@
 // The first thing that somebody sees who starts a server: where it listens, what it stands on, and a line to paste.
 
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 
 export interface Running {

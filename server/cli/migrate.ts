@@ -1,7 +1,7 @@
 // `rowlock migrate`: the schema of the database, apart from any server.
 
 import type { Command } from "commander";
-import { loadDatabaseConfig } from "../config.ts";
+import { loadDatabaseConfig } from "../config/config.ts";
 import { migrateUp, migrationStatus, unlockMigrations } from "../storage/migrate.ts";
 import { StoreError } from "../storage/store.ts";
 import type { CliContext, ExitCode } from "./context.ts";

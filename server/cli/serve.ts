@@ -1,8 +1,8 @@
 // `rowlock serve`: runs a server until a signal asks it to stop. Prints the first screen; the log goes elsewhere.
 
 import type { Command } from "commander";
-import { loadConfig } from "../config.ts";
-import { createLog } from "../log.ts";
+import { loadConfig } from "../config/config.ts";
+import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";

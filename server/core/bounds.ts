@@ -1,5 +1,5 @@
-// Every bound that is part of the contract, in one place, with its reason. What an operator may turn is in config.ts;
-// what stands here is the same for everybody, so that clients can rely on it.
+// Every bound that is part of the contract, in one place, with its reason. What an operator may turn is in
+// config/settings.ts; what stands here is the same for everybody, so that clients can rely on it.
 
 const SECOND_US = 1_000_000;
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { formatClaimId } from "../../server/core/claim-id.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
-import { EventLog } from "../../server/event-log.ts";
-import { createLog } from "../../server/log.ts";
+import { EventLog } from "../../server/log/event-log.ts";
+import { createLog } from "../../server/log/log.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { settingsTable } from "../../server/config.ts";
+import { settingsTable } from "../../server/config/config.ts";
 
 test("the README lists each setting as it is", () => {
   const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");

@@ -2,8 +2,13 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Config } from "../../server/config.ts";
-import { describeSettings, loadConfig, loadDatabaseConfig, settingsTable } from "../../server/config.ts";
+import type { Config } from "../../server/config/config.ts";
+import {
+  describeSettings,
+  loadConfig,
+  loadDatabaseConfig,
+  settingsTable,
+} from "../../server/config/config.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 

@@ -2,6 +2,7 @@
 
 import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
+import { CLASS_OTHER } from "../../server/config/settings.ts";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
@@ -10,7 +11,6 @@ import { Labelled } from "../../server/metrics/labelled.ts";
 import { lockClasses } from "../../server/metrics/lock-classes.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
-import { CLASS_OTHER } from "../../server/settings.ts";
 import type { Store, StoreObserver } from "../../server/storage/store.ts";
 
 const LOCK: Lock = {

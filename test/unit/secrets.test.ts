@@ -1,7 +1,7 @@
 // Secrets of claims are long enough, spelt as ids need them, and never the same.
 
 import { expect, test } from "vitest";
-import { secretMaker } from "../../server/secrets.ts";
+import { secretMaker } from "../../server/engine/secrets.ts";
 
 test("secrets have 22 characters of base64url and do not repeat, beyond what is drawn at a time", () => {
   const newSecret = secretMaker();

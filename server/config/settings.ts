@@ -2,7 +2,7 @@
 // and the table of the README are made from it. Reads nothing: where values come from is in config.ts.
 
 import type { z } from "zod";
-import { NAME_BYTES_MAX } from "./core/bounds.ts";
+import { NAME_BYTES_MAX } from "../core/bounds.ts";
 import type { Kind } from "./setting-kinds.ts";
 import {
   count,

@@ -2,7 +2,7 @@
 // file is told beside all other faults of the settings, and not as an error of OpenSSL at the first handshake.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { reasonOf } from "./config-sources.ts";
+import { reasonOf } from "./sources.ts";
 
 /** PEM texts. */
 export interface TlsMaterial {

@@ -1,9 +1,9 @@
 // What happens to locks, as lines of the log: what an operator would ask about at level info, the daily round of
 // grants and releases at debug. Says who and which lock, never an id that proves a right.
 
-import type { Claim } from "./core/claim.ts";
-import type { Event } from "./core/command.ts";
-import { patternOf } from "./core/limit.ts";
+import type { Claim } from "../core/claim.ts";
+import type { Event } from "../core/command.ts";
+import { patternOf } from "../core/limit.ts";
 import type { Logger } from "./log.ts";
 
 /** Implements EngineObserver. */

@@ -1,11 +1,11 @@
 // Puts the configuration of a server together: file < environment < flag. The value that counts is checked, every name
 // in every source is, and all faults are told at once. Reads files through its caller; settings.ts says what there is.
 
-import { fileSource, knownNames, sourceFaults, sourceOf } from "./config-sources.ts";
 import type { ListenAddress } from "./setting-kinds.ts";
 import { formatListenAddress, isLoopback } from "./setting-kinds.ts";
 import type { SettingKey, SettingValues } from "./settings.ts";
 import { CONFIG_NAME, flagOf, SETTINGS } from "./settings.ts";
+import { fileSource, knownNames, sourceFaults, sourceOf } from "./sources.ts";
 import type { TlsMaterial } from "./tls-material.ts";
 import { readTlsMaterial } from "./tls-material.ts";
 
