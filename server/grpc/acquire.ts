@@ -3,7 +3,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { AcquireRequestSchema, AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Claim } from "../core/claim.ts";
 import type { Place } from "../core/command.ts";
 import type { Ask } from "../engine/lock-engine.ts";
 import { endOf, giveBackUnheard, refusalOf, type Verbs } from "./answers.ts";
@@ -46,7 +45,7 @@ async function atOnce(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outcome> {
     const place =
       answer.outcome.place ?? (await engine.place(claim)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
     if (!place) continue;
-    await giveBackUnheard(verbs.engine, claim, call, canReturn(ask));
+    await giveBackUnheard(engine, claim, call, canReturn(ask), null);
     return { case: "ticket", value: ticketOf(claim, answer.lockName, place, answer.nowUs, graceUs) };
   }
 }
@@ -60,7 +59,8 @@ async function untilGranted(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outc
     if (outcome.kind !== "waiting") return await answered(verbs, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
     if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName) };
-    return await granted(verbs, claim, lockName, nowUs, ask, call);
+    await giveBackUnheard(engine, claim, call, canReturn(ask), wait);
+    return { case: "lease", value: leaseOf(claim, lockName, nowUs) };
   } finally {
     wait.close();
   }
@@ -71,7 +71,8 @@ async function answered(verbs: Verbs, answer: AcquireAnswer, ask: Ask, call: Any
   const { outcome, lockName, nowUs } = answer;
   switch (outcome.kind) {
     case "held":
-      return await granted(verbs, outcome.claim, lockName, nowUs, ask, call);
+      await giveBackUnheard(engine, outcome.claim, call, canReturn(ask), null);
+      return { case: "lease", value: leaseOf(outcome.claim, lockName, nowUs) };
     case "refused":
       return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits) };
     case "ended":
@@ -81,18 +82,6 @@ async function answered(verbs: Verbs, answer: AcquireAnswer, ask: Ask, call: Any
     case "waiting":
       throw new Error("A claim that waits is answered by a ticket or by its end.");
   }
-}
-
-async function granted(
-  verbs: Verbs,
-  claim: Claim,
-  lockName: string,
-  nowUs: number,
-  ask: Ask,
-  call: AnyCall,
-): Promise<Outcome> {
-  await giveBackUnheard(verbs.engine, claim, call, canReturn(ask));
-  return { case: "lease", value: leaseOf(claim, lockName, nowUs) };
 }
 
 /** Whether a client that heard nothing can ask for the same claim again. */
