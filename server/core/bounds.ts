@@ -37,8 +37,8 @@ export const QUEUE_HEAD_EXTRA = 1;
 export const QUEUE_HEAD_MAX = 256;
 /** Claims past their time that one decision reads for its locks; the rest is left to the next sweep. */
 export const DUE_MAX = 256;
-/** Holders that one ForceRelease of a name ends. */
-export const FORCE_RELEASE_MAX = 1_000;
+/** Holders that one ForceRelease of a name ends. It answers with all of them, 5.8 kB each at the most, in 4 MiB. */
+export const FORCE_RELEASE_MAX = 500;
 /** Holders and waiters that GetLock, ListLocks and a refusal (holders only) show of a lock. */
 export const SHOWN_BY_GET_MAX = 100;
 export const SHOWN_BY_LIST_MAX = 10;
