@@ -53,7 +53,7 @@ async function doctor(url: string, context: CliContext): Promise<ExitCode> {
       // The other checks rely on the schema.
       return report(context, [{ severity: "error", check: "schema", message: verdict(pending, unknown) }]);
     }
-    context.out(`ok       schema: ${applied.length} migrations, none pending\n`);
+    context.out(`ok       schema: ${counted(applied.length, "migration")}, none pending\n`);
     return report(context, await findings(url, context));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -6,9 +6,14 @@ import type { Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import type { Logger } from "./log.ts";
 
+/** A loop that goes on failing for the same reason is told again after this time: some loops run ten times a second. */
+const LOOP_FAILURE_INTERVAL_MS = 10_000;
+
 /** Implements EngineObserver. */
 export class EventLog {
   readonly #log: Logger;
+  /** What is not told for now, by loop and reason, and how often it has happened since it was told. */
+  readonly #muted = new Map<string, { readonly untilMs: number; suppressed: number }>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -56,7 +61,16 @@ export class EventLog {
   }
 
   loopFailed(loop: string, error: unknown): void {
-    this.#log.warn({ loop, err: error }, "background work failed, and will be tried again");
+    const cause = `${loop} ${reasonOf(error)}`;
+    const nowMs = performance.now();
+    const muted = this.#muted.get(cause);
+    if (muted && nowMs < muted.untilMs) {
+      muted.suppressed += 1;
+      return;
+    }
+    this.#muted.set(cause, { untilMs: nowMs + LOOP_FAILURE_INTERVAL_MS, suppressed: 0 });
+    const suppressed = muted?.suppressed ?? 0;
+    this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");
   }
 
   /** A lease that ended by itself may mean that somebody works without it; one that an operator ended, too. */
@@ -71,6 +85,12 @@ export class EventLog {
       was === "held" ? "lease ended" : "left the queue",
     );
   }
+}
+
+/** A word out of a few, where the error has one: messages may differ each time. */
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
+  return typeof reason === "string" ? reason : "unexpected";
 }
 
 function who(claim: Claim, lockName: string) {

@@ -1,11 +1,12 @@
 // The log: no secret gets into it, and what operators look for does.
 
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { formatClaimId } from "../../server/core/claim-id.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
+import { StoreError } from "../../server/storage/store.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
 
@@ -121,5 +122,33 @@ describe("events", () => {
       expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
     );
     expect(lines.join("")).not.toContain(SECRET);
+  });
+});
+
+describe("a loop that goes on failing", () => {
+  afterEach(() => vi.useRealTimers());
+  const away = (reason: string) => new StoreError("unavailable", reason, "The database is away.");
+
+  test("is told at once and then seldom, with the number of times in between", () => {
+    vi.useFakeTimers();
+    const { lines, log } = recorded();
+    const events = new EventLog(log);
+    for (let tick = 0; tick < 201; tick++) {
+      events.loopFailed("poll", away("unreachable"));
+      vi.advanceTimersByTime(100);
+    }
+    expect(lines.map((line) => (JSON.parse(line) as { suppressed: number }).suppressed)).toEqual([0, 99, 99]);
+  });
+
+  test("does not hide another one, or another reason", () => {
+    const { lines, log } = recorded();
+    const events = new EventLog(log);
+    for (let round = 0; round < 3; round++) {
+      events.loopFailed("poll", away("unreachable"));
+      events.loopFailed("sweep", away("unreachable"));
+      events.loopFailed("poll", away("read_only"));
+      events.loopFailed("poll", new Error("a bug"));
+    }
+    expect(lines).toHaveLength(4);
   });
 });
