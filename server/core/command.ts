@@ -53,7 +53,7 @@ export interface Renew {
 export interface Release {
   readonly verb: "release";
   readonly ref: ClaimRef;
-  /** An earlier try may have committed: then its end counts as this call's. */
+  /** An earlier try of this call was committed if the claim has ended: then its end counts as this call's. */
   readonly repeated: boolean;
 }
 

@@ -31,8 +31,8 @@ export interface BatchOptions {
 export class Batch {
   readonly #commands: CommandsByLock;
   readonly #rules: Rules;
-  /** An earlier attempt may have been committed: commands must recognise their own work. */
-  readonly #repeated: boolean;
+  /** Attempts of which one may have been committed: commands must recognise their own work. */
+  readonly #earlier: readonly Batch[];
   readonly #clockGuard: ClockGuard;
   readonly #byRequestId = new Map<string, Claim>();
   #round = 0;
@@ -46,11 +46,11 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   readonly leftOver: bigint[] = [];
 
-  constructor(commands: CommandsByLock, { rules, clockGuard }: BatchOptions, repeated: boolean) {
+  constructor(commands: CommandsByLock, { rules, clockGuard }: BatchOptions, earlier: readonly Batch[]) {
     this.#commands = commands;
     this.#rules = rules;
     this.#clockGuard = clockGuard;
-    this.#repeated = repeated;
+    this.#earlier = earlier;
   }
 
   plan(likelyQueue: (lockId: bigint) => boolean): LoadPlan {
@@ -60,7 +60,7 @@ export class Batch {
     for (const [lockId, commands] of this.#commands) {
       for (const command of commands) {
         if (command.verb === "acquire") {
-          if (this.#repeated || !command.requestId.startsWith(SERVER_MADE_PREFIX)) {
+          if (this.#earlier.length > 0 || !command.requestId.startsWith(SERVER_MADE_PREFIX)) {
             requestIds.push(command.requestId);
           }
         } else if (command.verb === "force_release") {
@@ -115,8 +115,8 @@ export class Batch {
   }
 
   #decideCommands(draft: Draft): void {
-    const outcomes = (this.#commands.get(draft.lock.id) ?? []).map((command) => {
-      if (command.verb !== "acquire") return decide(draft, this.#marked(command));
+    const outcomes = (this.#commands.get(draft.lock.id) ?? []).map((command, index) => {
+      if (command.verb !== "acquire") return decide(draft, this.#marked(draft, command, index));
       const outcome = decide(draft, command, this.#byRequestId.get(command.requestId));
       // A second Acquire with the same id in the same batch has to find the first.
       if (outcome.kind === "held" || outcome.kind === "waiting") {
@@ -128,9 +128,20 @@ export class Batch {
     this.decided.set(draft.lock.id, { nowUs: draft.nowUs, lockName: draft.lock.name, outcomes });
   }
 
-  #marked(command: Command): Command {
-    const knowsRepetition = command.verb === "release" || command.verb === "set_limit";
-    return this.#repeated && knowsRepetition ? { ...command, repeated: true } : command;
+  /** Says of a command whether an earlier attempt did just what it now finds done. */
+  #marked(draft: Draft, command: Command, index: number): Command {
+    if (command.verb !== "release" && command.verb !== "set_limit") return command;
+    const repeated = this.#earlier.some(({ decided }) => {
+      const before = decided.get(draft.lock.id);
+      const outcome = before?.outcomes[index];
+      if (command.verb === "set_limit") {
+        return outcome?.kind === "limit" && outcome.version === draft.lock.limitVersion;
+      }
+      // The time tells it from a release by somebody else, who came when that attempt had been rolled back after all.
+      const endedAtUs = draft.claims.get(command.ref.ticketNumber)?.endedAtUs;
+      return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before?.nowUs;
+    });
+    return repeated ? { ...command, repeated } : command;
   }
 
   #close(drafts: readonly Draft[]): Changes {

@@ -130,8 +130,10 @@ export class Lanes {
   #commit(jobs: JobsByLock): Promise<Batch> {
     const { store, likelyQueue, onRetry } = this.#options;
     const commands = new Map([...jobs].map(([lockId, list]) => [lockId, list.map((job) => job.command)]));
+    const attempts: Batch[] = [];
     return withAttempts(async (repeated) => {
-      const attempt = new Batch(commands, this.#options, repeated);
+      const attempt = new Batch(commands, this.#options, repeated ? [...attempts] : []);
+      attempts.push(attempt);
       await store.transact(attempt.plan(likelyQueue), (loaded) => attempt.decide(loaded));
       return attempt;
     }, onRetry);

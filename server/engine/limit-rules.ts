@@ -66,7 +66,7 @@ function grantUnder(
   const plan = { locks: [], claims: [], requestIds: [], holdersOf: [], rule: { prefix, afterLockId } };
   const { store, onCommitted, onRetry } = options;
   return withAttempts(async (repeated) => {
-    const batch = new Batch(new Map(), options, repeated);
+    const batch = new Batch(new Map(), options, []);
     let reached: bigint | null | undefined;
     await store.transact(plan, (loaded) => {
       if (reached !== undefined) return batch.decide(loaded);

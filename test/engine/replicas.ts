@@ -7,8 +7,10 @@ import type { Event, Outcome } from "../../server/core/command.ts";
 import type { Rules } from "../../server/core/draft.ts";
 import { Engine } from "../../server/engine/engine.ts";
 import type { Ask, EngineObserver, Waiter } from "../../server/engine/lock-engine.ts";
+import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { migrateUp } from "../../server/storage/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
+import { openSqliteStore } from "../../server/storage/sqlite.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { pollWakeup } from "../../server/wakeup/poll.ts";
 import type { TestDatabase } from "../database.ts";
@@ -39,7 +41,9 @@ export async function startReplicas(
 ): Promise<Replicas> {
   const fresh = await database.fresh();
   await migrateUp(fresh.url);
-  const shared = database.kind === "sqlite" ? await openStore(fresh.url) : undefined;
+  const address = parseDatabaseUrl(fresh.url);
+  const shared =
+    address.dialect === "sqlite" ? await openSqliteStore({ ...address, clock: fineClock() }) : undefined;
   const all = await Promise.all(
     Array.from({ length: count }, async () =>
       startReplica(wrap(shared ?? (await openStore(fresh.url))), rules),
@@ -89,6 +93,16 @@ async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Re
   });
   await engine.start();
   return { id, engine, store, events, failures };
+}
+
+/** As on MySQL, no two transactions of different replicas have the same time, although the system's clock is coarse. */
+function fineClock(): () => number {
+  let lastUs = 0;
+  return () => {
+    const nowUs = Date.now() * 1_000;
+    lastUs = nowUs <= lastUs && lastUs < nowUs + 1_000 ? lastUs + 1 : nowUs;
+    return lastUs;
+  };
 }
 
 /** A request with everything left at its default but what the test is about. */

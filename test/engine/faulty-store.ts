@@ -1,0 +1,95 @@
+// A store whose database is unlucky, from a seed: transactions fail before they begin, after the decision (rolled back),
+// or after the commit with an outcome that nobody knows; answers come late. All of it within what store.ts allows, so
+// whatever an engine promises has to hold over it.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+
+/** From 0 up to 1, the same numbers for the same seed. */
+export type Chance = () => number;
+
+export interface Faults {
+  /** Whether faults come at all; delays go on. */
+  on: boolean;
+  /** How many of each kind were made. */
+  readonly made: Map<string, number>;
+}
+
+const DELAY_MS_MAX = 25;
+const DELAYED = 0.25;
+
+const KINDS = [
+  // Weights: how many of a hundred transactions.
+  { kind: "before", weight: 5 },
+  { kind: "unavailable", weight: 2 },
+  { kind: "rolled_back", weight: 6 },
+  { kind: "rolled_back_unknown", weight: 5 },
+  { kind: "committed_unknown", weight: 8 },
+] as const;
+type Kind = (typeof KINDS)[number]["kind"];
+
+/** mulberry32: small, and good enough to choose faults by. */
+export function chanceFrom(seed: number): Chance {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function faultyStore(store: Store, chance: Chance, faults: Faults): Store {
+  const late = () => (chance() < DELAYED ? sleep(chance() * DELAY_MS_MAX) : undefined);
+  const transact: Store["transact"] = async (plan, decide) => {
+    const kind = faults.on ? kindBy(chance()) : null;
+    if (kind) faults.made.set(kind, (faults.made.get(kind) ?? 0) + 1);
+    await late();
+    if (kind === "before") throw failure("transient");
+    if (kind === "unavailable") throw failure("unavailable");
+    await store.transact(plan, (loaded) => {
+      const changes = decide(loaded);
+      if (kind === "rolled_back") throw failure("transient");
+      if (kind === "rolled_back_unknown") throw failure("unknown_outcome");
+      return changes;
+    });
+    await late();
+    if (kind === "committed_unknown") throw failure("unknown_outcome");
+  };
+  // What a poll has read is old by the time it is used.
+  const watch: Store["watch"] = async (lockIds) => {
+    const read = await store.watch(lockIds);
+    await late();
+    return read;
+  };
+  const claims: Store["claims"] = async (keys) => {
+    const read = await store.claims(keys);
+    await late();
+    return read;
+  };
+  const resolve: Store["resolve"] = async (names) => {
+    if (faults.on && kindBy(chance()) === "before") throw failure("transient");
+    return store.resolve(names);
+  };
+  const own: Partial<Store> = { transact, watch, claims, resolve };
+  return new Proxy(store, {
+    get(target, name) {
+      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+function kindBy(number: number): Kind | null {
+  let left = number * 100;
+  for (const { kind, weight } of KINDS) {
+    left -= weight;
+    if (left < 0) return kind;
+  }
+  return null;
+}
+
+function failure(kind: StoreError["kind"]): StoreError {
+  return new StoreError(kind, "injected", "A fault made by a test.");
+}
