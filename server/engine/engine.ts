@@ -74,6 +74,7 @@ export class Engine implements LockEngine {
       lanes: options.lanes,
       queuedMax: options.commandsQueuedMax,
       likelyQueue: (lockId) => waiters.follows(lockId),
+      beforehand: () => this.#upkeep.lateHeartbeat(),
       onCommitted: (jobs, batch) => this.#onCommitted(jobs, batch),
       onRetry,
     });

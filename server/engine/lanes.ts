@@ -30,6 +30,8 @@ export interface LanesOptions extends BatchOptions {
   /** Commands queued at the most. */
   readonly queuedMax: number;
   readonly likelyQueue: (lockId: bigint) => boolean;
+  /** What has to be done before a decision, if anything; a decision is repeated with it. */
+  readonly beforehand: () => Promise<void> | null;
   /** After the commit, in the same turn as the answers. Must not throw. */
   readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
   readonly onRetry: (cause: string) => void;
@@ -128,10 +130,12 @@ export class Lanes {
   }
 
   #commit(jobs: JobsByLock): Promise<Batch> {
-    const { store, likelyQueue, onRetry } = this.#options;
+    const { store, likelyQueue, onRetry, beforehand } = this.#options;
     const commands = new Map([...jobs].map(([lockId, list]) => [lockId, list.map((job) => job.command)]));
     const attempts: Batch[] = [];
     return withAttempts(async (repeated) => {
+      const first = beforehand();
+      if (first) await first;
       const attempt = new Batch(commands, this.#options, repeated ? [...attempts] : []);
       attempts.push(attempt);
       await store.transact(attempt.plan(likelyQueue), (loaded) => attempt.decide(loaded));

@@ -22,6 +22,9 @@ export interface UpkeepOptions {
 export class Upkeep {
   readonly #options: UpkeepOptions;
   readonly #loops: readonly Loop[];
+  /** performance.now() at the start of the last heartbeats that all got through. */
+  #heartbeatMs = performance.now();
+  #lateHeartbeat: Promise<void> | undefined;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
@@ -48,8 +51,22 @@ export class Upkeep {
     return this.#options.store.beat(this.#options.replica, bounds.BEAT_KEEP_US);
   }
 
+  /**
+   * To be awaited before a decision; null when nothing has to be. Where heartbeats have failed for so long that places
+   * may have run out, they come first: it was the database, or this process, that was away, and not the waiters.
+   */
+  lateHeartbeat(): Promise<void> | null {
+    const lateMs = performance.now() - this.#heartbeatMs;
+    if (lateMs * 1_000 < this.#options.rules.attachedForUs / 2) return null;
+    this.#lateHeartbeat ??= this.#heartbeat().finally(() => {
+      this.#lateHeartbeat = undefined;
+    });
+    return this.#lateHeartbeat;
+  }
+
   async #heartbeat(): Promise<void> {
     const { store, waiters, rules } = this.#options;
+    const startedMs = performance.now();
     const keys: ClaimKey[] = [...waiters.keys()];
     for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
       await store.heartbeat(
@@ -58,6 +75,7 @@ export class Upkeep {
         rules.attachedForUs,
       );
     }
+    this.#heartbeatMs = startedMs;
   }
 
   async #sweep(): Promise<void> {

@@ -1,0 +1,63 @@
+// A database that is away for longer than places are kept without a sign of life: the streams were there all the time,
+// so their places are, too, when it comes back.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { testDatabases } from "../database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "./replicas.ts";
+
+const GRACE_US = 400_000;
+const ATTACHED_FOR_US = 500_000;
+
+describe.each(testDatabases())("an outage on $label", (database) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let away = false;
+
+  beforeAll(async () => {
+    const rules = { graceUs: GRACE_US, attachedForUs: ATTACHED_FOR_US };
+    replicas = await startReplicas(database, 1, rules, (store) => leavable(store, () => away));
+    [here] = replicas.all as [Replica];
+  });
+  afterAll(() => replicas.stop());
+
+  test("that is longer than places are kept costs no follower its place, and whoever left still lapses", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("long"), null), "held");
+    const first = follower();
+    claimOf(await here.engine.acquire(ask("long"), first), "waiting");
+    const dead = claimOf(await here.engine.acquire(ask("long"), null), "waiting");
+    const second = follower();
+    claimOf(await here.engine.acquire(ask("long"), second), "waiting");
+
+    away = true;
+    await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
+    await expect(here.engine.release(holder)).rejects.toMatchObject({ kind: "unavailable" });
+    away = false;
+
+    await here.engine.release(holder);
+    const { claim } = await first.settledClaim;
+    expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
+    await here.engine.release(claim);
+    expect((await second.settledClaim).claim).toMatchObject({
+      state: "held",
+      fencingToken: holder.fencingToken + 2n,
+    });
+    const lapsed = claimOf(await here.engine.attach(dead, follower()), "ended");
+    expect(lapsed.endReason).toBe("lapsed");
+  });
+});
+
+/** The store, all of whose promises are refused while its database is away. */
+function leavable(store: Store, isAway: () => boolean): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) =>
+        isAway()
+          ? Promise.reject(new StoreError("unavailable", "unreachable", "The database is away."))
+          : value.apply(target, args);
+    },
+  });
+}
