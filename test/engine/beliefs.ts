@@ -12,8 +12,6 @@ export interface Belief {
 }
 
 interface Setting {
-  /** From when it may have been in force: before its call. */
-  readonly sinceMs: number;
   /** When the next one was surely in force: the answer to its call. */
   endedMs: number;
   readonly limit: number;
@@ -97,15 +95,17 @@ export class Beliefs {
   }
 
   /**
-   * The limit of a lock was set between the two times; where the call failed nobody knows, so the one before may be
-   * in force still.
+   * The limit of a lock is about to be set: from now on it may be in force. The answer is to be called when the call
+   * has succeeded: until then the limits before may be in force as well, and after a failure nobody knows.
    */
-  limited(lockId: bigint, limit: number, sentMs: number, known: boolean): void {
+  limiting(lockId: bigint, limit: number): () => void {
     const settings = this.#settings.get(lockId) ?? [];
     this.#settings.set(lockId, settings);
-    const nowMs = performance.now();
-    if (known) for (const setting of settings) setting.endedMs = Math.min(setting.endedMs, nowMs);
-    settings.push({ sinceMs: sentMs, endedMs: Number.POSITIVE_INFINITY, limit });
+    const before = [...settings];
+    settings.push({ endedMs: Number.POSITIVE_INFINITY, limit });
+    return () => {
+      for (const setting of before) setting.endedMs = Math.min(setting.endedMs, performance.now());
+    };
   }
 
   #check(claim: Claim, held: Set<Belief>, askedMs: number): void {

@@ -38,7 +38,7 @@ describe.each(testDatabases())("under faults on $label", (database) => {
     for (let limit = 1; ; limit = 1 + Math.floor(chance() * 3)) {
       const last = performance.now() >= untilMs;
       if (last) limit = 2;
-      const sentMs = performance.now();
+      const inForce = beliefs.limiting(target.id, limit);
       const { engine } = someReplica();
       const set =
         prefix === null
@@ -51,7 +51,7 @@ describe.each(testDatabases())("under faults on $label", (database) => {
           return false;
         },
       );
-      beliefs.limited(target.id, limit, sentMs, known);
+      if (known) inForce();
       if (last && known) return;
       await sleep(chance() * 150);
     }
@@ -68,8 +68,7 @@ describe.each(testDatabases())("under faults on $label", (database) => {
       return { name, id: ids.get(name) as bigint, modes, permitsMax };
     });
     const [, named, underPattern] = targets as [Target, Target, Target];
-    beliefs.limited(named.id, 1, 0, true);
-    beliefs.limited(underPattern.id, 1, 0, true);
+    for (const { id } of [named, underPattern]) beliefs.limiting(id, 1);
 
     faults.on = true;
     const untilMs = performance.now() + RUN_MS;

@@ -16,7 +16,7 @@ export interface Faults {
   readonly made: Map<string, number>;
 }
 
-const DELAY_MS_MAX = 25;
+const DELAY_MS_MAX = 15;
 const DELAYED = 0.25;
 
 const KINDS = [

@@ -31,7 +31,7 @@ export interface ClientOptions {
 
 const TTL_US_MIN = 200_000;
 const TTL_US_MAX = 600_000;
-const HOLD_MS_MAX = 15;
+const HOLD_MS_MAX = 10;
 /** Longer than any queue of the test needs, with a dead holder and a dead waiter before each place of it. */
 const SETTLED_MS_MAX = 15_000;
 
@@ -104,8 +104,8 @@ export class UnluckyClient {
       }
       if (answer?.outcome.kind !== "waiting") return null;
       // Gives up without a word: its place lapses, and so does what is granted to it.
-      if (this.#maybe(0.02)) return null;
-      await sleep(5 + this.#options.chance() * 40);
+      if (this.#maybe(0.004)) return null;
+      await sleep(2 + this.#options.chance() * 15);
     }
   }
 
@@ -121,7 +121,7 @@ export class UnluckyClient {
       if (patienceMs === SETTLED_MS_MAX) throw new Error(`The waiter of ${keyOf(claim)} was lost.`);
       const canReturn = wanted.requestId !== "" || this.#maybe(0.5);
       await replica.engine.leave(claim, waiter, canReturn).catch(onlyFault);
-      if (!canReturn || this.#maybe(0.2)) return null;
+      if (!canReturn || this.#maybe(0.04)) return null;
       waiter = follower();
       ({ answer, replica, sentMs } = await this.#attach(claim, waiter));
     }
@@ -154,7 +154,7 @@ export class UnluckyClient {
       beliefs.prolong(belief, renewed.outcome.claim, renewed.nowUs, sentMs);
     } while (this.#maybe(0.3));
     // Forgets it: it ends by itself.
-    if (this.#maybe(0.01)) return;
+    if (this.#maybe(0.005)) return;
     beliefs.end(belief);
     const releases = this.#maybe(0.3) ? 2 : 1;
     await Promise.all(
