@@ -2,14 +2,14 @@
 // queue, or refused.
 
 import type { Claim } from "./claim.ts";
-import type { Acquire, Outcome } from "./command.ts";
+import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 
 /** `known`: the claim with this request id, at whatever lock it is. */
-export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outcome {
+export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): OutcomeOf<"acquire"> {
   if (known) {
     const claim = known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
     const same = claim?.mode === command.mode && claim.permits === command.permits;
@@ -31,7 +31,11 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
 }
 
 /** What a client finds that comes back to its claim, by request id or by ticket: a sign of life where it still waits. */
-export function returning(draft: Draft, claim: Claim, replica: bigint | null): Outcome {
+export function returning(
+  draft: Draft,
+  claim: Claim,
+  replica: bigint | null,
+): OutcomeNamed<"held" | "waiting" | "ended"> {
   switch (claim.state) {
     case "waiting":
       keepAlive(draft, claim, replica);
@@ -44,7 +48,7 @@ export function returning(draft: Draft, claim: Claim, replica: bigint | null): O
   }
 }
 
-function refused(draft: Draft, reason: "busy" | "paused" | "queue_full" | "never_fits"): Outcome {
+function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {
   return { kind: "refused", reason, limit: draft.limit.limit };
 }
 

@@ -107,6 +107,21 @@ export type Outcome =
   | { readonly kind: "unknown_claim" }
   | { readonly kind: "done" };
 
+/** The kinds of outcomes that each verb can have. */
+export interface OutcomeKinds {
+  acquire: "held" | "waiting" | "refused" | "ended" | "request_id_reused";
+  attach: "held" | "waiting" | "ended" | "unknown_claim";
+  detach: "done";
+  renew: "held" | "waiting" | "ended" | "unknown_claim";
+  release: "released" | "unknown_claim";
+  set_limit: "limit" | "version_mismatch";
+  force_release: "forced";
+  advance: "done";
+}
+
+export type OutcomeNamed<Kind extends Outcome["kind"]> = Extract<Outcome, { kind: Kind }>;
+export type OutcomeOf<Verb extends Command["verb"]> = OutcomeNamed<OutcomeKinds[Verb]>;
+
 export interface Place {
   /** Waiters before this one. */
   readonly ahead: number;

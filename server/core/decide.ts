@@ -5,7 +5,17 @@ import { acquire, returning } from "./acquire.ts";
 import { endDue, grantWaiters } from "./advance.ts";
 import type { Claim, ClaimRef } from "./claim.ts";
 import { sameSecret } from "./claim.ts";
-import type { Attach, Command, Detach, ForceRelease, Outcome, Release, Renew, SetLimit } from "./command.ts";
+import type {
+  Attach,
+  Command,
+  Detach,
+  ForceRelease,
+  Outcome,
+  OutcomeOf,
+  Release,
+  Renew,
+  SetLimit,
+} from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
@@ -50,12 +60,12 @@ function apply(draft: Draft, command: Command, known: Claim | undefined): Outcom
   }
 }
 
-function attach(draft: Draft, command: Attach): Outcome {
+function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
   const claim = find(draft, command.ref);
   return claim ? returning(draft, claim, command.replica) : { kind: "unknown_claim" };
 }
 
-function detach(draft: Draft, command: Detach): Outcome {
+function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {
   const claim = find(draft, command.ref);
   // Another replica may have the waiter by now: then this one's loss means nothing.
   if (claim?.replica !== command.replica) return { kind: "done" };
@@ -67,7 +77,7 @@ function detach(draft: Draft, command: Detach): Outcome {
   return { kind: "done" };
 }
 
-function renew(draft: Draft, command: Renew): Outcome {
+function renew(draft: Draft, command: Renew): OutcomeOf<"renew"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   if (claim.state === "held") {
@@ -78,7 +88,7 @@ function renew(draft: Draft, command: Renew): Outcome {
   return { kind: "ended", claim: snapshot(claim) };
 }
 
-function release(draft: Draft, command: Release): Outcome {
+function release(draft: Draft, command: Release): OutcomeOf<"release"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   if (claim.state === "ended") {
@@ -89,7 +99,7 @@ function release(draft: Draft, command: Release): Outcome {
   return { kind: "released", byThisCall: true };
 }
 
-function setLimit(draft: Draft, command: SetLimit): Outcome {
+function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
   const { lock } = draft;
   const { expectedVersion } = command;
   if (expectedVersion !== undefined && expectedVersion !== lock.limitVersion) {
@@ -107,7 +117,7 @@ function setLimit(draft: Draft, command: SetLimit): Outcome {
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
-function forceRelease(draft: Draft, command: ForceRelease): Outcome {
+function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_release"> {
   const chosen: Claim[] = [];
   for (const claim of draft.claims.values()) {
     const meant =

@@ -31,8 +31,17 @@ export async function withAttempts<Result>(
   }
 }
 
+/** Runs a read or a small write once: whoever asked can ask again. Throws what withAttempts does. */
+export async function withoutRepeating<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    throw error instanceof StoreError ? unavailable(error) : error;
+  }
+}
+
 /** What callers are told when the database cannot do it. */
-export function unavailable(error: StoreError): Fault {
+function unavailable(error: StoreError): Fault {
   return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
     cause: error,

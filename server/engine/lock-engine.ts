@@ -2,7 +2,7 @@
 // engine.ts; this file holds the contract only, so that a caller depends on nothing behind it.
 
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import type { Acquire, Command, Event, Outcome, Place } from "../core/command.ts";
+import type { Acquire, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 
@@ -16,13 +16,16 @@ export interface Ask
 }
 
 /** An outcome with what is needed to tell a client about it. */
-export interface Answer<Kind extends Outcome["kind"] = Outcome["kind"]> {
-  readonly outcome: Extract<Outcome, { kind: Kind }>;
+export interface Answer<Of extends Outcome = Outcome> {
+  readonly outcome: Of;
   /** The database's clock in the deciding transaction: remaining times count from here. */
   readonly nowUs: number;
   readonly lockId: bigint;
   readonly lockName: string;
 }
+
+/** What a verb is answered. */
+export type AnswerTo<Verb extends Command["verb"]> = Answer<OutcomeOf<Verb>>;
 
 /**
  * Somebody who follows a claim: an open stream or a blocked call. Registered with the answer `waiting`, told of at most
@@ -41,30 +44,25 @@ export interface LockEngine {
    * Asks for a lock. With a waiter, a claim that has to wait is kept alive by this replica until `leave`, and the
    * waiter is told; without one, it lives by its grace period.
    */
-  acquire(
-    ask: Ask,
-    waiter: Waiter | null,
-  ): Promise<Answer<"held" | "waiting" | "refused" | "ended" | "request_id_reused">>;
+  acquire(ask: Ask, waiter: Waiter | null): Promise<AnswerTo<"acquire">>;
   /** Comes back to a claim by its id. */
-  attach(ref: ClaimRef, waiter: Waiter): Promise<Answer<"held" | "waiting" | "ended" | "unknown_claim">>;
+  attach(ref: ClaimRef, waiter: Waiter): Promise<AnswerTo<"attach">>;
   /**
    * The waiter does not listen any more, or was told of a lease that it could not pass on. If nobody else here follows
    * the claim, the grace period begins; with `canReturn` false (the client has neither the ticket id nor a request id
    * of its own) the claim is ended. Changes nothing about a lease that was fetched otherwise. Safe to repeat.
    */
   leave(ref: ClaimRef, waiter: Waiter, canReturn: boolean): Promise<void>;
-  renew(
-    ref: ClaimRef,
-    ttlUs: number | undefined,
-  ): Promise<Answer<"held" | "waiting" | "ended" | "unknown_claim">>;
-  release(ref: ClaimRef): Promise<Answer<"released" | "unknown_claim">>;
+  /** `ttlUs` undefined: as last asked for. */
+  renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
+  release(ref: ClaimRef): Promise<AnswerTo<"release">>;
   /** Sets or (null) takes away the limit of one name. */
   setLimit(
     name: string,
     limit: number | null,
     expectedVersion: bigint | undefined,
     reason: string,
-  ): Promise<Answer<"limit" | "version_mismatch">>;
+  ): Promise<AnswerTo<"set_limit">>;
   /** The same for all names with a prefix. */
   setLimitRule(
     prefix: string,
@@ -72,18 +70,20 @@ export interface LockEngine {
     expectedVersion: bigint | undefined,
     reason: string,
   ): Promise<LimitRuleAnswer>;
-  /** Ends one claim, or (null) the holders of a lock. A lock that does not exist has none. */
+  /** Ends one claim, or (`ticketNumber` null) the first FORCE_RELEASE_MAX holders. null: there is no such lock. */
   forceRelease(
     name: string,
     ticketNumber: bigint | null,
     reason: string,
-  ): Promise<Answer<"forced"> | { readonly outcome: { readonly kind: "unknown_lock" } }>;
+  ): Promise<AnswerTo<"force_release"> | null>;
 
   /** The place of a waiter; null if it does not wait (any more). Many calls for one lock share one read. */
   place(key: ClaimKey): Promise<Place | null>;
   /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
   holders(lockId: bigint): Promise<{ readonly nowUs: number; readonly claims: readonly Claim[] }>;
+  /** One lock; null: there is no such lock. */
   show(name: string): Promise<LockDescription | null>;
+  /** Locks by prefix, in order of their names' bytes. */
   list(query: {
     readonly prefix: string;
     readonly afterName: string | null;

@@ -3,6 +3,7 @@
 
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../core/claim.ts";
+import type { OutcomeNamed } from "../core/command.ts";
 import type { Answer, LockEngine, Waiter } from "../engine/lock-engine.ts";
 import type { AnyCall } from "./handler.ts";
 import type { OpenWaits } from "./open-waits.ts";
@@ -19,7 +20,7 @@ export interface Verbs {
 /** Why there is no lease for a request that asked for `permits`. */
 export async function refusalOf(
   engine: LockEngine,
-  answer: Answer<"refused">,
+  answer: Answer<OutcomeNamed<"refused">>,
   permits: number,
 ): Promise<Refusal> {
   const { reason, limit } = answer.outcome;

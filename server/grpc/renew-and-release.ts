@@ -75,11 +75,10 @@ export function forceReleaseVerb({
     output: ForceReleaseResponseSchema,
     check: checkForceRelease,
     async run({ name, ticketNumber, reason }) {
-      const { outcome } = await engine.forceRelease(name, ticketNumber, reason);
-      if (outcome.kind === "unknown_lock") throw unknownLock(name);
-      return create(ForceReleaseResponseSchema, {
-        ended: outcome.ended.map((claim) => claimOf(claim, name)),
-      });
+      const answer = await engine.forceRelease(name, ticketNumber, reason);
+      if (!answer) throw unknownLock(name);
+      const ended = answer.outcome.ended.map((claim) => claimOf(claim, name));
+      return create(ForceReleaseResponseSchema, { ended });
     },
   };
 }
