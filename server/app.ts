@@ -51,15 +51,13 @@ const HEALTH_INTERVAL_MS = 2_000;
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   const { log, version, nodeVersion } = options;
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
-  const store = await openReadyStore(config, metrics.store, log).catch((error: unknown) => {
-    throw error instanceof StoreError ? new StartupError(error.message, { cause: error }) : error;
-  });
+  const store = await openReadyStore(config, metrics.store, log).catch(cannotStart);
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const parts = new Parts();
   parts.add(() => store.close());
   try {
     const engine = buildEngine(config, store, metrics, options);
-    await engine.start();
+    await engine.start().catch(cannotStart);
     parts.add(() => engine.stop());
 
     const grpc = createGrpcServer({ ...config, engine, observer: metrics.calls, logger: log });
@@ -158,6 +156,11 @@ async function startMetrics(
     .catch(cannotListen("ROWLOCK_METRICS_LISTEN", config.metricsListen));
   parts.add(() => http.stop());
   return formatListenAddress(bound);
+}
+
+/** What the database cannot do is for the operator to mend; anything else is a bug. */
+function cannotStart(error: unknown): never {
+  throw error instanceof StoreError ? new StartupError(error.message, { cause: error }) : error;
 }
 
 function cannotListen(setting: string, address: Config["listen"]): (error: unknown) => never {
