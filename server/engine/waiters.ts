@@ -16,11 +16,14 @@ interface FollowedLock {
   watchers: number;
   /** The guard row's revision up to which this replica has seen everything. */
   seenRevision: bigint;
+  /** Which addition of a claim, of all that there were on this replica, was the last one here. */
+  lastAddition: number;
 }
 
 export class Waiters {
   readonly #locks = new Map<bigint, FollowedLock>();
   #count = 0;
+  #additions = 0;
 
   /** Claims that are followed. */
   get count(): number {
@@ -31,13 +34,16 @@ export class Waiters {
   add(claim: Claim, waiter: Waiter, revision: bigint): void {
     let lock = this.#locks.get(claim.lockId);
     if (!lock) {
-      lock = { claims: new Map(), watchers: 0, seenRevision: revision };
+      lock = { claims: new Map(), watchers: 0, seenRevision: revision, lastAddition: 0 };
       this.#locks.set(claim.lockId, lock);
     }
+    // A poll may have been ahead of this answer: what it saw then did not include this claim.
+    if (revision < lock.seenRevision) lock.seenRevision = revision;
     let followed = lock.claims.get(claim.ticketNumber);
     if (!followed) {
       followed = { claim, waiters: new Set() };
       lock.claims.set(claim.ticketNumber, followed);
+      lock.lastAddition = ++this.#additions;
       this.#count += 1;
     }
     if (followed.waiters.has(waiter)) return;
@@ -95,10 +101,16 @@ export class Waiters {
     if (lock?.seenRevision === before) lock.seenRevision = after;
   }
 
-  /** Everything up to the revision was read. */
-  saw(lockId: bigint, revision: bigint): void {
+  /** To be asked for before claims are read, and given to `saw` after it. */
+  lastAddition(lockId: bigint): number {
+    return this.#locks.get(lockId)?.lastAddition ?? 0;
+  }
+
+  /** All claims that were followed at the time of `lastAddition` were read at the revision or later. */
+  saw(lockId: bigint, revision: bigint, lastAddition: number): void {
     const lock = this.#locks.get(lockId);
-    if (lock) lock.seenRevision = revision;
+    // A claim that was added meanwhile was not among those read: the next poll has to look again.
+    if (lock?.lastAddition === lastAddition) lock.seenRevision = revision;
   }
 
   #forget(key: ClaimKey): FollowedClaim | undefined {

@@ -38,11 +38,12 @@ export class Watch {
     const { revisions, due } = await store.watch(lockIds);
     // A guard row that is gone took its claims along; reading them settles their waiters.
     const stale = lockIds.filter((id) => waiters.isStale(id, revisions.get(id) ?? -1n));
+    const additions = stale.map((id) => waiters.lastAddition(id));
     await this.#readClaims(stale);
-    for (const lockId of stale) {
-      waiters.saw(lockId, revisions.get(lockId) ?? -1n);
+    stale.forEach((lockId, index) => {
+      waiters.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
       places.changed(lockId);
-    }
+    });
     await Promise.all(due.map(advance));
   }
 

@@ -157,12 +157,25 @@ export class UnluckyClient {
     if (this.#maybe(0.005)) return;
     beliefs.end(belief);
     const releases = this.#maybe(0.3) ? 2 : 1;
-    await Promise.all(
-      Array.from({ length: releases }, async () => {
-        const answer = await this.#until(({ engine }) => engine.release(claim));
-        if (answer?.outcome.kind === "released") beliefs.released(claim, answer.outcome.byThisCall);
-      }),
-    );
+    const failed = await Promise.all(Array.from({ length: releases }, () => this.#release(claim)));
+    // Where no call was left in the dark, one of them has to have been told that it ended the lease.
+    if (failed.includes(true) || beliefs.timesReleased(claim) === 1) return;
+    const ended = await this.#until(({ engine }) => engine.renew(claim, undefined));
+    if (ended.outcome.kind === "ended" && ended.outcome.claim.endReason === "released") {
+      beliefs.breaches.push(`${keyOf(claim)} was released, and by nobody`);
+    }
+  }
+
+  /** Repeats a release until it is answered; whether any of the calls failed. */
+  async #release(claim: Claim): Promise<boolean> {
+    for (let calls = 1; ; calls++) {
+      const { engine } = this.#one(this.#options.replicas);
+      const answer = await engine.release(claim).catch(onlyFault);
+      if (answer?.outcome.kind === "released") {
+        this.#options.beliefs.released(claim, answer.outcome.byThisCall);
+      }
+      if (answer) return calls > 1;
+    }
   }
 
   /** Repeats what failed where that is safe: with a request id, at any replica. */
