@@ -12,8 +12,9 @@ import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "./mysq
 import type { RuleCache } from "./mysql-rules.ts";
 import type { Row, Session } from "./mysql-session.ts";
 import { rowsOf } from "./mysql-transaction.ts";
-import { bytesOf, type SqlValue, Trip } from "./mysql-trip.ts";
+import { type SqlValue, Trip } from "./mysql-trip.ts";
 import { prefixRange } from "./name-range.ts";
+import { bytesOf } from "./row-values.ts";
 import { CLAIM_COLUMNS, HEADS_PER_RULE_LOCK } from "./shared-sql.ts";
 import type { Loaded, LoadPlan, LockPlan } from "./store.ts";
 import { LOCKS_PER_RULE_MAX } from "./store.ts";

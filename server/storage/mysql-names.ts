@@ -8,7 +8,8 @@ import { repeatedly } from "./mysql-repeat.ts";
 import { bigintOf, NOW_US, textOf } from "./mysql-rows.ts";
 import type { Row, Session } from "./mysql-session.ts";
 import { inTransaction, rowsOf, writtenBy } from "./mysql-transaction.ts";
-import { bytesOf, Trip } from "./mysql-trip.ts";
+import { Trip } from "./mysql-trip.ts";
+import { bytesOf } from "./row-values.ts";
 import { IDLE_LOCK_CONDITION } from "./shared-sql.ts";
 import { StoreError } from "./store.ts";
 

@@ -3,13 +3,15 @@
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
+import { STATE_CODES } from "./codes.ts";
 import { hasKey } from "./mysql-keys.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull } from "./mysql-rows.ts";
 import type { Row, Session } from "./mysql-session.ts";
 import { onSnapshot, rowsOf } from "./mysql-transaction.ts";
-import { bytesOf, type SqlValue, Trip } from "./mysql-trip.ts";
+import { type SqlValue, Trip } from "./mysql-trip.ts";
 import { prefixRange } from "./name-range.ts";
+import { bytesOf } from "./row-values.ts";
 import { BUSY_LOCKS } from "./shared-sql.ts";
 import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
 
@@ -78,7 +80,7 @@ export async function holders(
   lockId: bigint,
   max: number,
 ): Promise<{ nowUs: number; claims: Claim[] }> {
-  const { nowUs, rows } = await timed(pool, "holders", IN_STATE, lockId, HELD, max);
+  const { nowUs, rows } = await timed(pool, "holders", IN_STATE, lockId, STATE_CODES.held, max);
   return { nowUs, claims: rows.map(claimOf) };
 }
 
@@ -101,9 +103,6 @@ export async function busyLocks(pool: MysqlPool, max: number): Promise<BusyLock[
     oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
   }));
 }
-
-const WAITING = 1;
-const HELD = 2;
 
 /** Locks with their first holders and waiters, all as of one moment. */
 function views(
@@ -136,8 +135,8 @@ function views(
 /** Most locks of a long listing are idle: their counters say that there is nothing to read. */
 async function firstClaims(session: Session, locks: readonly Lock[], shown: number): Promise<Claim[]> {
   const wanted = locks.flatMap((lock) => [
-    ...(lock.holders > 0 ? [[lock.id, HELD] as const] : []),
-    ...(lock.waiting > 0 ? [[lock.id, WAITING] as const] : []),
+    ...(lock.holders > 0 ? [[lock.id, STATE_CODES.held] as const] : []),
+    ...(lock.waiting > 0 ? [[lock.id, STATE_CODES.waiting] as const] : []),
   ]);
   const claims: Claim[] = [];
   for (let at = 0; at < wanted.length; at += BRANCHES_MAX) {

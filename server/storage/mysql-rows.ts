@@ -1,12 +1,13 @@
-// Rows of MySQL to the core's words and back. Rows are arrays in the order of LOCK_COLUMNS and CLAIM_COLUMNS. BIGINT
-// comes as decimal text: ids, versions, tickets and tokens become bigint, times and sums are exact as numbers.
+// Rows of MySQL to the core's words; the way back is in row-values.ts. Rows are arrays in the order of LOCK_COLUMNS and
+// CLAIM_COLUMNS. BIGINT comes as decimal text: ids, versions, tickets and tokens become bigint, times and sums are exact
+// as numbers.
 
 import type { Claim } from "../core/claim.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
-import { END_REASON_CODES, END_REASONS, MODE_CODES, MODES, STATE_CODES, STATES } from "./codes.ts";
+import { END_REASONS, MODES, STATES } from "./codes.ts";
 import type { Row } from "./mysql-session.ts";
-import { bytesOf, type SqlValue } from "./mysql-trip.ts";
+import { wordOf } from "./row-values.ts";
 import { CLAIM_COLUMNS, LOCK_COLUMNS } from "./shared-sql.ts";
 
 type Column = Row[number] | undefined;
@@ -43,13 +44,13 @@ export function claimOf(row: Row): Claim {
     ticketNumber: bigintOf(row[1]),
     secret: textOf(row[2]),
     requestId: textOf(row[3]),
-    mode: word(MODES, row[4]),
+    mode: wordOf(MODES, row[4]),
     permits: Number(row[5]),
     owner: textOf(row[6]),
     labels: JSON.parse(textOf(row[7])),
     requestedAtUs: Number(row[8]),
     waitUntilUs: numberOrNull(row[9]),
-    state: word(STATES, row[10]),
+    state: wordOf(STATES, row[10]),
     ttlUs: numberOrNull(row[11]),
     deadlineUs: numberOrNull(row[12]),
     replica: row[13] === null ? null : bigintOf(row[13]),
@@ -57,41 +58,9 @@ export function claimOf(row: Row): Claim {
     fencingToken: bigintOf(row[15]),
     grantedAtUs: numberOrNull(row[16]),
     endedAtUs: numberOrNull(row[17]),
-    endReason: row[18] === null ? null : word(END_REASONS, row[18]),
+    endReason: row[18] === null ? null : wordOf(END_REASONS, row[18]),
     endNote: textOf(row[19]),
   };
-}
-
-/** Values for CLAIM_FIXED_COLUMNS. */
-export function fixedClaimValues(claim: Claim): SqlValue[] {
-  return [
-    claim.lockId,
-    claim.ticketNumber,
-    bytesOf(claim.secret),
-    bytesOf(claim.requestId),
-    MODE_CODES[claim.mode],
-    claim.permits,
-    bytesOf(claim.owner),
-    bytesOf(JSON.stringify(claim.labels)),
-    claim.requestedAtUs,
-    claim.waitUntilUs,
-  ];
-}
-
-/** Values for CLAIM_CHANGING_COLUMNS. */
-export function changingClaimValues(claim: Claim): (number | bigint | Buffer | null)[] {
-  return [
-    STATE_CODES[claim.state],
-    claim.ttlUs,
-    claim.deadlineUs,
-    claim.replica,
-    claim.provisional ? 1 : 0,
-    claim.fencingToken,
-    claim.grantedAtUs,
-    claim.endedAtUs,
-    claim.endReason === null ? null : END_REASON_CODES[claim.endReason],
-    bytesOf(claim.endNote),
-  ];
 }
 
 /** A row of RULE_LIST. */
@@ -114,10 +83,4 @@ export function numberOrNull(value: Column): number | null {
 
 export function textOf(value: Column): string {
   return (value as Buffer).toString("utf8");
-}
-
-function word<Word extends string>(words: readonly Word[], code: Column): Word {
-  const found = words[Number(code)];
-  if (found === undefined) throw new Error(`A row holds the code ${code}, which this server does not know.`);
-  return found;
 }

@@ -8,28 +8,21 @@ import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { hasKey } from "./mysql-keys.ts";
 import type { Read } from "./mysql-load.ts";
-import { changingClaimValues, fixedClaimValues } from "./mysql-rows.ts";
 import type { Row } from "./mysql-session.ts";
-import { bytesOf, type SqlValue, type Trip } from "./mysql-trip.ts";
-import { CLAIM_CHANGING_COLUMNS, CLAIM_COLUMNS, CLAIM_FIXED_COLUMNS, LOCK_COLUMNS } from "./shared-sql.ts";
+import type { SqlValue, Trip } from "./mysql-trip.ts";
+import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "./row-values.ts";
+import {
+  CLAIM_CHANGING_COLUMNS,
+  CLAIM_COLUMNS,
+  CLAIM_FIXED_COLUMNS,
+  LOCK_COUNTER_COLUMNS,
+  LOCK_WRITTEN_COLUMNS,
+} from "./shared-sql.ts";
 import type { Changes } from "./store.ts";
 
 /** Rows of one statement: the time to pick a value for each of them grows with the square. */
 const ROWS_MAX = 128;
-/** Columns of a guard row that are written: all but id and name. */
-const LOCK_WRITTEN = LOCK_COLUMNS.slice(2);
-/** Columns that move by the same difference in most rows of a batch. */
-const COUNTERS: ReadonlySet<string> = new Set([
-  "next_ticket",
-  "last_token",
-  "held_permits",
-  "shared_holders",
-  "exclusive_holders",
-  "holders",
-  "waiting",
-  "waiting_permits",
-  "revision",
-]);
+const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
 // Its index serves the purge of idle locks alone, for which a second is nothing; moved with each decision, it would be
 // the most expensive part of the guard row.
@@ -47,8 +40,6 @@ const RAISE_RULES_REVISION = "UPDATE rowlock_meta SET rules_revision = rules_rev
 // those it went by. The lock is held for the moment until the COMMIT in the same trip.
 const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
   SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ? LOCK IN SHARE MODE`;
-
-type Value = number | bigint | Buffer | null;
 
 /** Adds the statements that write the changes. */
 export function addWrites(trip: Trip, changes: Changes, read: Read): void {
@@ -108,7 +99,7 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
     return { before: before.slice(2), after: lockValues(lock) };
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
-  const { sets, values } = assignments(LOCK_WRITTEN, rows, arm, "CASE id");
+  const { sets, values } = assignments(LOCK_WRITTEN_COLUMNS, rows, arm, "CASE id");
   const { nowUs } = read.loaded;
   // A row that is written as it was is not written at all, and then a cluster would not see that it was decided about.
   const decidedAt = sets.length > 0 ? [nowUs - DECIDED_AT_STEP_US, nowUs] : [nowUs];
@@ -171,24 +162,6 @@ function isSame(a: Row[number] | Value | undefined, b: Row[number] | Value | und
 
 function differenceAt(row: RowChange, at: number): bigint {
   return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as string | number);
-}
-
-/** Values for LOCK_WRITTEN. */
-function lockValues(lock: Lock): Value[] {
-  return [
-    lock.limit,
-    lock.limitVersion,
-    bytesOf(lock.limitReason),
-    lock.nextTicket,
-    lock.lastToken,
-    lock.heldPermits,
-    lock.sharedHolders,
-    lock.exclusiveHolders,
-    lock.holders,
-    lock.waiting,
-    lock.waitingPermits,
-    lock.revision,
-  ];
 }
 
 function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {

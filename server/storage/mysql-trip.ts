@@ -2,7 +2,9 @@
 // bytes and NULL only; the driver writes bytes as X'..' literals, so no character set and no sql_mode can change where
 // a value ends.
 
-export type SqlValue = number | bigint | Buffer | null | readonly SqlValue[];
+import type { Value } from "./row-values.ts";
+
+export type SqlValue = Value | readonly SqlValue[];
 
 export class Trip {
   /** The metric label. */
@@ -43,9 +45,4 @@ export class Trip {
   get values(): readonly SqlValue[] {
     return this.#values;
   }
-}
-
-/** Text as a value. */
-export function bytesOf(text: string): Buffer {
-  return Buffer.from(text, "utf8");
 }

@@ -7,7 +7,8 @@ import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
 import { bigintOf, NOW_US } from "./mysql-rows.ts";
 import { rowsOf, writtenBy } from "./mysql-transaction.ts";
-import { bytesOf, Trip } from "./mysql-trip.ts";
+import { Trip } from "./mysql-trip.ts";
+import { bytesOf } from "./row-values.ts";
 import type { ReplicaRow } from "./store.ts";
 
 // Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.

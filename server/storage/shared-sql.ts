@@ -1,13 +1,8 @@
 // SQL and rules about rows that hold on every database. Only text that MySQL, MariaDB and SQLite read the same way
 // belongs here; what locks, limits or writes rows is each store's own.
 
-/** The columns of a guard row, in the order in which stores read and write them. `decided_at` is the store's own. */
-export const LOCK_COLUMNS = [
-  "id",
-  "name",
-  "limit_value",
-  "limit_version",
-  "limit_reason",
+/** The columns of a guard row that count; one that moves in many rows of a batch moves by the same in most of them. */
+export const LOCK_COUNTER_COLUMNS = [
   "next_ticket",
   "last_token",
   "held_permits",
@@ -18,6 +13,17 @@ export const LOCK_COLUMNS = [
   "waiting_permits",
   "revision",
 ] as const;
+
+/** The columns of a guard row that a decision may change. `decided_at` is the store's own. */
+export const LOCK_WRITTEN_COLUMNS = [
+  "limit_value",
+  "limit_version",
+  "limit_reason",
+  ...LOCK_COUNTER_COLUMNS,
+] as const;
+
+/** The columns of a guard row, in the order in which stores read them. */
+export const LOCK_COLUMNS = ["id", "name", ...LOCK_WRITTEN_COLUMNS] as const;
 
 /** The columns of a claim that never change once it is there. */
 export const CLAIM_FIXED_COLUMNS = [

@@ -4,7 +4,8 @@ import type { Claim } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { prefixRange } from "./name-range.ts";
-import { bytesOf, claimOf, lockOf, numberOrNull } from "./sqlite-rows.ts";
+import { bytesOf } from "./row-values.ts";
+import { claimOf, lockOf, numberOrNull } from "./sqlite-rows.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
 import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
 

@@ -6,17 +6,16 @@ import {
   busyLocksBy,
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
-  CLAIM_FIXED_COLUMNS,
   IDLE_LOCK_CONDITION,
   LOCK_COLUMNS,
+  LOCK_WRITTEN_COLUMNS,
 } from "./shared-sql.ts";
 import type { Row } from "./sqlite-rows.ts";
 import type { StoreObserver } from "./store.ts";
 
 const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 const CLAIM = CLAIM_COLUMNS.join(", ");
-const INSERTED_CLAIM = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS];
-const WRITTEN_LOCK = [...LOCK_COLUMNS.slice(2), "decided_at"];
+const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
 // The planner would read along the primary key, which gives the same order but takes it past all claims that have ended.
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
@@ -49,8 +48,8 @@ const SQL = {
   claims_in_state: `SELECT ${CLAIM} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ?`,
   anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
   due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?)) LIMIT ?`,
-  add_claim: `INSERT INTO rowlock_claim (${INSERTED_CLAIM.join(", ")})
-    VALUES (${INSERTED_CLAIM.map(() => "?").join(", ")})`,
+  add_claim: `INSERT INTO rowlock_claim (${CLAIM})
+    VALUES (${CLAIM_COLUMNS.map(() => "?").join(", ")})`,
   write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
     WHERE lock_id = ? AND ticket_number = ?`,
 

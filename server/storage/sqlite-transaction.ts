@@ -7,16 +7,10 @@ import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { prefixRange } from "./name-range.ts";
+import { bytesOf, changingClaimValues, fixedClaimValues, lockValues } from "./row-values.ts";
 import { HEADS_PER_RULE_LOCK } from "./shared-sql.ts";
 import type { Row } from "./sqlite-rows.ts";
-import {
-  bytesOf,
-  changingClaimValues,
-  claimOf,
-  fixedClaimValues,
-  lockOf,
-  lockValues,
-} from "./sqlite-rows.ts";
+import { claimOf, lockOf } from "./sqlite-rows.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
 import { listOf } from "./sqlite-statements.ts";
 import type { Changes, Loaded, LoadPlan } from "./store.ts";
@@ -60,7 +54,7 @@ export function load(
 
 export function save(statements: SqliteStatements, changes: Changes, nowUs: number): void {
   for (const lock of changes.locks) {
-    mustExist(statements.run("write_lock", ...lockValues(lock, nowUs)), `guard row ${lock.id}`);
+    mustExist(statements.run("write_lock", ...lockValues(lock), nowUs, lock.id), `guard row ${lock.id}`);
   }
   for (const claim of changes.added) {
     statements.run("add_claim", ...fixedClaimValues(claim), ...changingClaimValues(claim));

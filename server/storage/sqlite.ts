@@ -11,10 +11,11 @@ import type { LimitRule } from "../core/limit.ts";
 import { IN_MEMORY } from "./database-url.ts";
 import { checkRows } from "./invariants.ts";
 import { migrateSqlite } from "./migrate-sqlite.ts";
+import { bytesOf } from "./row-values.ts";
 import { sqliteError } from "./sqlite-errors.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
 import { SqliteReads } from "./sqlite-reads.ts";
-import { bytesOf, claimOf, limitRuleOf } from "./sqlite-rows.ts";
+import { claimOf, limitRuleOf } from "./sqlite-rows.ts";
 import { listOf, SqliteStatements } from "./sqlite-statements.ts";
 import { furtherPlan, load, save } from "./sqlite-transaction.ts";
 import type {
