@@ -141,7 +141,7 @@ export class EngineMetrics {
   }
 }
 
-/** `granted` covers a request that came back to its lease by its request id, `queued` one that found its place. */
+/** A request that came back by its request id is `granted_before` or `queued_before`: no new claim. */
 function acquireOutcome(command: Acquire, outcome: Outcome): string {
   switch (outcome.kind) {
     case "held":
@@ -201,7 +201,7 @@ function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] 
   });
   const leasesEnded = tallyCounter({
     name: "rowlock_leases_ended_total",
-    help: "Leases that ended, by reason: released, expired, lapsed (never fetched), force_released.",
+    help: "Leases that ended, by reason: released, expired, force_released, lapsed or cancelled (never fetched).",
     labelNames: ["class", "reason"],
     registry,
   });

@@ -4,6 +4,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { CONNECTIONS_MAX, REQUEST_MS_MAX } from "./metrics-bounds.ts";
 import type { Ready } from "./readiness.ts";
 
 export interface MetricsHttpOptions {
@@ -12,10 +13,6 @@ export interface MetricsHttpOptions {
   /** A page failed; its asker was told 500. */
   readonly onError: (error: unknown) => void;
 }
-
-/** Scrapers and probes are few; more at once is a mistake or an attack. */
-const CONNECTIONS_MAX = 100;
-const REQUEST_TIMEOUT_MS = 10_000;
 
 export class MetricsHttp {
   readonly #options: MetricsHttpOptions;
@@ -105,7 +102,7 @@ async function listen(
   address: { readonly host: string; readonly port: number },
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Server> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
     void answer(request, response);
   });
   server.maxConnections = CONNECTIONS_MAX;

@@ -9,19 +9,13 @@ import { effectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import { totalHeld } from "../core/lock.ts";
 import type { LockClasses } from "./lock-classes.ts";
+import { BUSY_LOCKS_MAX, GAUGES_FRESH_MS, GAUGES_READ_MS_MAX } from "./metrics-bounds.ts";
 
 /** The part of a store that the gauges read. */
 export interface LockSource {
   busyLocks(max: number): Promise<{ readonly lock: Lock; readonly oldestWaiterSinceUs: number | null }[]>;
   limitRules(): Promise<readonly LimitRule[]>;
 }
-
-/** Locks that one read looks at, those with most waiters first: what an embedded database reads in some milliseconds. */
-const BUSY_LOCKS_MAX = 2_000;
-/** Several scrapers share a read. */
-const FRESH_MS = 3_000;
-/** Below the usual time-out of a scrape, 10 s. */
-const READ_TIMEOUT_MS = 2_000;
 
 interface ClassState {
   locks: number;
@@ -91,7 +85,7 @@ export class LockGauges {
 
   /** Reads again unless that was done a moment ago. Never fails. */
   refresh(): Promise<void> {
-    if (performance.now() - this.#readAtMs < FRESH_MS) return Promise.resolve();
+    if (performance.now() - this.#readAtMs < GAUGES_FRESH_MS) return Promise.resolve();
     this.#reading ??= this.#read().finally(() => {
       this.#readAtMs = performance.now();
       this.#reading = undefined;
@@ -101,7 +95,7 @@ export class LockGauges {
 
   async #read(): Promise<void> {
     const timeout = Promise.withResolvers<never>();
-    const timer = setTimeout(() => timeout.reject(new Error("timed out")), READ_TIMEOUT_MS);
+    const timer = setTimeout(() => timeout.reject(new Error("timed out")), GAUGES_READ_MS_MAX);
     try {
       const reads = Promise.all([this.#source.busyLocks(BUSY_LOCKS_MAX), this.#source.limitRules()]);
       const [busy, rules] = await Promise.race([reads, timeout.promise]);

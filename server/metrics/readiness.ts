@@ -1,6 +1,8 @@
 // Whether this server should get calls: the database can be written, and nobody has told the server to stop. Asks the
 // database at most once a second and waits for it at most two, whoever asks how often.
 
+import { PROBE_FRESH_MS, PROBE_MS_MAX } from "./metrics-bounds.ts";
+
 export type Ready = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
 export interface ReadinessOptions {
@@ -22,7 +24,7 @@ export class Readiness {
   #hanging: Promise<void> | undefined;
 
   constructor(options: ReadinessOptions) {
-    this.#options = { onChange: () => {}, timeoutMs: 2_000, freshMs: 1_000, ...options };
+    this.#options = { onChange: () => {}, timeoutMs: PROBE_MS_MAX, freshMs: PROBE_FRESH_MS, ...options };
   }
 
   /** From now on it is not ready, so that load balancers look elsewhere. */

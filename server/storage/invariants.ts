@@ -8,6 +8,7 @@ import type { EffectiveLimit, LimitRule } from "../core/limit.ts";
 import { effectiveLimit } from "../core/limit.ts";
 import { MODES } from "./codes.ts";
 import { LOCK_COLUMNS } from "./shared-sql.ts";
+import { CHECK_PAGE } from "./storage-bounds.ts";
 import type { Finding } from "./store.ts";
 
 /** A query of the checks. Its name is a metric label; its values are integers. */
@@ -21,9 +22,6 @@ export interface InvariantQuery {
 export type InvariantRow = Readonly<Record<string, unknown>>;
 
 export type InvariantRun = Generator<InvariantQuery, Finding[], readonly InvariantRow[]>;
-
-/** Locks that are looked at in one query, where the answer needs the limit in force and so cannot be left to SQL. */
-const PAGE = 1_000;
 
 const COUNTED = [
   "held_permits",
@@ -136,7 +134,7 @@ const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 // Whether a limit was lowered below what is held cannot be seen in the rows, so this can only be a warning.
 const OVER_LIMIT = `
   SELECT l.id AS lock_id, ${LOCK} FROM rowlock_lock l
-  WHERE l.id > ? AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${PAGE}`;
+  WHERE l.id > ? AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
 // Where something is due, the next decision will move the queue, and it may fit only then.
 const FIRST_WAITERS = `
@@ -145,7 +143,7 @@ const FIRST_WAITERS = `
     (SELECT MIN(w.ticket_number) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.state = 1)
   WHERE l.id > ? AND l.waiting > 0 AND NOT EXISTS
     (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.state IN (1, 2) AND d.deadline <= ?)
-  ORDER BY l.id LIMIT ${PAGE}`;
+  ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
 /** At most `max` findings; none of severity `error` in a database that only rowlock has written. */
 export function* checkRows(nowUs: number, max: number): InvariantRun {
@@ -189,7 +187,7 @@ function* checkPages(
       if (finding && findings.length < max) findings.push(finding);
       after = BigInt(row.lock_id as bigint);
     }
-    if (rows.length < PAGE) return;
+    if (rows.length < CHECK_PAGE) return;
   }
 }
 

@@ -7,13 +7,13 @@ import type { Migration } from "../../migrations/index.ts";
 import { migrations } from "../../migrations/index.ts";
 import type { MysqlAddress } from "./database-url.ts";
 import { classify } from "./mysql-errors.ts";
+import {
+  MIGRATION_CONNECT_MS_MAX,
+  MIGRATION_LOG_EVERY_MS,
+  MIGRATION_RETRY_MS,
+  MIGRATION_WAIT_MS,
+} from "./storage-bounds.ts";
 import { StoreError } from "./store.ts";
-
-/** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
-const LOCK_WAIT_MS = 30_000;
-const LOCK_RETRY_MS = 250;
-const LOCK_LOG_EVERY_MS = 5_000;
-const CONNECT_TIMEOUT_MS = 10_000;
 
 const TABLE = "rowlock_migration";
 const LOCK_TABLE = "rowlock_migration_lock";
@@ -62,9 +62,9 @@ export async function unlockMysql(address: MysqlAddress): Promise<void> {
 }
 
 async function runWhenUnlocked(knex: Knex, patience: MigratePatience): Promise<string[]> {
-  const { log = () => {}, lockWaitMs = LOCK_WAIT_MS } = patience;
+  const { log = () => {}, lockWaitMs = MIGRATION_WAIT_MS } = patience;
   const startedMs = performance.now();
-  let loggedMs = startedMs - LOCK_LOG_EVERY_MS;
+  let loggedMs = startedMs - MIGRATION_LOG_EVERY_MS;
   for (;;) {
     try {
       const [, names]: [number, string[]] = await knex.migrate.latest();
@@ -74,12 +74,12 @@ async function runWhenUnlocked(knex: Knex, patience: MigratePatience): Promise<s
       // The other one may have finished, and may have left its lock at the very end.
       if (pendingAfter(await applied(knex)).length === 0) return [];
       const waitedMs = performance.now() - startedMs;
-      if (performance.now() - loggedMs >= LOCK_LOG_EVERY_MS) {
+      if (performance.now() - loggedMs >= MIGRATION_LOG_EVERY_MS) {
         loggedMs = performance.now();
         log(`Waiting for another server to migrate the database (${Math.round(waitedMs / 1000)} s so far).`);
       }
       if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
-      await sleep(LOCK_RETRY_MS);
+      await sleep(MIGRATION_RETRY_MS);
     }
   }
 }
@@ -109,9 +109,9 @@ async function withKnex<Answer>(
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
   const knex = knexOf({
     client: "mysql2",
-    connection: { host, port, user, password, database, connectTimeout: CONNECT_TIMEOUT_MS },
+    connection: { host, port, user, password, database, connectTimeout: MIGRATION_CONNECT_MS_MAX },
     pool: { min: 0, max: 2 },
-    acquireConnectionTimeout: CONNECT_TIMEOUT_MS + 1_000,
+    acquireConnectionTimeout: MIGRATION_CONNECT_MS_MAX + 1_000,
     // What it would print, it also throws; and it would print SQL.
     log: silent,
     migrations: {

@@ -7,10 +7,8 @@ import { NOW_US } from "./mysql-rows.ts";
 import type { Session } from "./mysql-session.ts";
 import { onSnapshot, rowsOf } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
+import { CHECK_MS_MAX } from "./storage-bounds.ts";
 import type { Finding } from "./store.ts";
-
-/** Reads all rows, which may take a while. */
-const CHECK_MS_MAX = 10 * 60_000;
 
 const NO_TIMEOUT = `SET SESSION wait_timeout = 8
   /*!80000 , max_execution_time = 0 */ /*M!100304 , max_statement_time = 0 */`;

@@ -9,12 +9,9 @@ import { classify, deadlineError } from "./mysql-errors.ts";
 import type { Row } from "./mysql-session.ts";
 import { Session } from "./mysql-session.ts";
 import { Trip } from "./mysql-trip.ts";
+import { CONNECT_MS_MAX, TCP_KEEPALIVE_MS } from "./storage-bounds.ts";
 import type { StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
-
-/** Until a connection is there and set up; a little less than a caller waits for one, so that it hears the reason. */
-const CONNECT_MS_MAX = 1_800;
-const KEEPALIVE_MS = 5_000;
 
 // READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a session that
 // says nothing for 8 s, so a replica that was stopped in the middle of a transaction blocks others no longer than that.
@@ -49,7 +46,7 @@ export async function openSession(
     port: address.port,
     noDelay: true,
     keepAlive: true,
-    keepAliveInitialDelay: KEEPALIVE_MS,
+    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
   });
   const patience = setTimeout(() => socket.destroy(deadlineError()), CONNECT_MS_MAX);
   try {

@@ -15,7 +15,8 @@ import { rowsOf } from "./mysql-transaction.ts";
 import { type SqlValue, Trip } from "./mysql-trip.ts";
 import { prefixRange } from "./name-range.ts";
 import { bytesOf } from "./row-values.ts";
-import { CLAIM_COLUMNS, HEADS_PER_RULE_LOCK } from "./shared-sql.ts";
+import { CLAIM_COLUMNS } from "./shared-sql.ts";
+import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "./storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "./store.ts";
 import { LOCKS_PER_RULE_MAX } from "./store.ts";
 
@@ -45,9 +46,6 @@ const HOLDERS = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_
   WHERE lock_id = ? AND state = 2 ORDER BY ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
 const QUEUE_HEAD = `(SELECT ${HEAD} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = 1 ORDER BY ticket_number LIMIT ?)`;
-
-/** Branches of one statement at the most: a parser goes one level deeper with each. */
-const BRANCHES_MAX = 100;
 
 // Who changes a rule takes this row first, and its locks after that.
 const RULES_LOCK = "SELECT rules_revision FROM rowlock_meta WHERE id = 1 FOR UPDATE";

@@ -11,11 +11,8 @@ import { inTransaction, rowsOf, writtenBy } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
 import { bytesOf } from "./row-values.ts";
 import { IDLE_LOCK_CONDITION } from "./shared-sql.ts";
+import { NAMES_MAX, RESOLVE_ROUNDS_MAX } from "./storage-bounds.ts";
 import { StoreError } from "./store.ts";
-
-const NAMES_MAX = 500;
-/** Rows can be cleaned away between their making and their finding; not many times in a row. */
-const ROUNDS_MAX = 5;
 
 const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) WHERE name IN (?)";
 // In one statement with a known number of rows, which takes no lock on the counter of ids, and in the order of names,
@@ -47,7 +44,7 @@ export async function findNames(pool: MysqlPool, names: readonly string[]): Prom
 /** The same, making the rows that are missing. */
 export async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = await findNames(pool, names);
-  for (let round = 0; round < ROUNDS_MAX; round++) {
+  for (let round = 0; round < RESOLVE_ROUNDS_MAX; round++) {
     const missing = [...new Set(names)].filter((name) => !ids.has(name));
     if (missing.length === 0) return ids;
     const bytes = missing.map(nameBytes).sort(Buffer.compare);

@@ -5,18 +5,15 @@
 import type { MysqlAddress } from "./database-url.ts";
 import { openSession, type Server } from "./mysql-connect.ts";
 import { type Session, wasGone } from "./mysql-session.ts";
+import {
+  IDLE_MS_MAX,
+  IDLE_SWEEP_MS,
+  LEASE_MS_MAX,
+  POOL_WAIT_MS_MAX,
+  POOL_WAITING_MAX,
+} from "./storage-bounds.ts";
 import type { PoolState, StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
-
-/** For a caller that finds all connections in use: less than anybody waits for an answer. */
-const WAIT_MS_MAX = 2_000;
-/** Callers that wait; each of them is a transaction or a read of many commands, so this is far above what is normal. */
-const WAITING_MAX = 1_000;
-/** From the first statement of a lease to its last. */
-const LEASE_MS_MAX = 5_000;
-/** Idle connections are dropped well before the server ends them, which it does after 8 s. */
-const IDLE_MS_MAX = 4_000;
-const SWEEP_MS = 1_000;
 
 interface Waiting {
   readonly resolve: (session: Session) => void;
@@ -42,7 +39,7 @@ export class MysqlPool {
     this.#address = address;
     this.#size = size;
     this.#observer = observer;
-    this.#sweep = setInterval(() => this.#dropIdle(), SWEEP_MS);
+    this.#sweep = setInterval(() => this.#dropIdle(), IDLE_SWEEP_MS);
     this.#sweep.unref();
   }
 
@@ -103,12 +100,12 @@ export class MysqlPool {
     // The one used last, so that those that are too many grow old and are dropped.
     const idle = this.#idle.pop();
     if (idle) return Promise.resolve(idle);
-    if (this.#waiting.length >= WAITING_MAX) return Promise.reject(exhausted());
+    if (this.#waiting.length >= POOL_WAITING_MAX) return Promise.reject(exhausted());
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         reject(exhausted());
-      }, WAIT_MS_MAX);
+      }, POOL_WAIT_MS_MAX);
       const waiting: Waiting = { resolve, reject, timer };
       this.#waiting.push(waiting);
       this.#connectIfNeeded();

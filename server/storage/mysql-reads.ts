@@ -13,6 +13,7 @@ import { type SqlValue, Trip } from "./mysql-trip.ts";
 import { prefixRange } from "./name-range.ts";
 import { bytesOf } from "./row-values.ts";
 import { BUSY_LOCKS } from "./shared-sql.ts";
+import { BRANCHES_MAX } from "./storage-bounds.ts";
 import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
@@ -30,9 +31,6 @@ const SHOW = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
   WHERE l.name >= ? AND l.name < ? AND l.name > ?`;
 const BUSY = "AND (l.holders > 0 OR l.waiting > 0)";
-
-/** Branches of one UNION at the most: a parser goes one level deeper with each. */
-const BRANCHES_MAX = 100;
 
 export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
   const revisions = new Map<bigint, bigint>();

@@ -4,10 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MysqlPool } from "./mysql-pool.ts";
 import type { Session } from "./mysql-session.ts";
+import { REPEAT_PAUSE_MS, REPEATS_MAX } from "./storage-bounds.ts";
 import { StoreError } from "./store.ts";
-
-const TRIES_MAX = 7;
-const PAUSE_MS = 3;
 
 /** Runs `work` until it is not rolled back by the database. `work` must be safe to repeat after an unknown outcome. */
 export async function repeatedly<Answer>(
@@ -18,10 +16,10 @@ export async function repeatedly<Answer>(
     try {
       return await pool.use(work);
     } catch (error) {
-      const worthIt = error instanceof StoreError && error.kind !== "unavailable" && tries < TRIES_MAX;
+      const worthIt = error instanceof StoreError && error.kind !== "unavailable" && tries < REPEATS_MAX;
       if (!worthIt) throw error;
       // Those who met in a deadlock must not meet again.
-      await sleep(Math.random() * PAUSE_MS * 2 ** tries);
+      await sleep(Math.random() * REPEAT_PAUSE_MS * 2 ** tries);
     }
   }
 }

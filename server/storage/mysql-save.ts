@@ -18,15 +18,11 @@ import {
   LOCK_COUNTER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
 } from "./shared-sql.ts";
+import { DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "./storage-bounds.ts";
 import type { Changes } from "./store.ts";
 
-/** Rows of one statement: the time to pick a value for each of them grows with the square. */
-const ROWS_MAX = 128;
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
-// Its index serves the purge of idle locks alone, for which a second is nothing; moved with each decision, it would be
-// the most expensive part of the guard row.
-const DECIDED_AT_STEP_US = 1_000_000;
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES ?`;
@@ -166,6 +162,7 @@ function differenceAt(row: RowChange, at: number): bigint {
 
 function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
   const parts: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += ROWS_MAX) parts.push(items.slice(at, at + ROWS_MAX));
+  for (let at = 0; at < items.length; at += UPDATE_ROWS_MAX)
+    parts.push(items.slice(at, at + UPDATE_ROWS_MAX));
   return parts;
 }

@@ -5,15 +5,13 @@ import type { Socket } from "node:net";
 import type { Connection } from "mysql2";
 import { bugOf, classify, deadlineError } from "./mysql-errors.ts";
 import type { Trip } from "./mysql-trip.ts";
+import { GOODBYE_MS_MAX } from "./storage-bounds.ts";
 import type { StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
 
 /** A row as the driver gives it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
 export type Row = readonly (string | number | Buffer | null)[];
 export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
-
-/** How long a connection that is being closed may take to say goodbye. */
-const GOODBYE_MS_MAX = 500;
 
 export class Session {
   /** Whether it was used or lay idle since it was opened: the server may have closed it before this lease. */

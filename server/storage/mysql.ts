@@ -13,6 +13,7 @@ import { RuleCache, readRules } from "./mysql-rules.ts";
 import { transactOn } from "./mysql-transact.ts";
 import { Trip } from "./mysql-trip.ts";
 import { beat, heartbeat, purgeClaims, retire } from "./mysql-upkeep.ts";
+import { CONNECTIONS_BESIDE_LANES, LANES_DEFAULT, POOL_SIZE_DEFAULT } from "./storage-bounds.ts";
 import type {
   BusyLock,
   DecideRows,
@@ -34,17 +35,11 @@ export interface MysqlOptions extends MysqlAddress {
   readonly observer?: StoreObserver;
 }
 
-const POOL_SIZE = 10;
-/** More transactions at once make smaller batches, and each costs the database about the same. */
-const LANES = 3;
-/** Heartbeats, polls and reads go on while all lanes are at work. */
-const CONNECTIONS_BESIDE_LANES = 2;
-
 const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 /** Connects, and makes sure that the schema is there; it must be up to date. Throws a StoreError that says what is missing. */
 export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
-  const { observer = UNOBSERVED, poolSize = POOL_SIZE } = options;
+  const { observer = UNOBSERVED, poolSize = POOL_SIZE_DEFAULT } = options;
   const pool = new MysqlPool(options, poolSize, observer);
   const trip = new Trip("open");
   trip.add("SELECT rules_revision FROM rowlock_meta WHERE id = 1");
@@ -54,7 +49,7 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
     await pool.close();
     throw error;
   }
-  const lanes = options.lanes ?? Math.max(1, Math.min(LANES, poolSize - CONNECTIONS_BESIDE_LANES));
+  const lanes = options.lanes ?? Math.max(1, Math.min(LANES_DEFAULT, poolSize - CONNECTIONS_BESIDE_LANES));
   return new MysqlStore(pool, lanes, observer);
 }
 

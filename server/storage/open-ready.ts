@@ -3,6 +3,7 @@
 
 import { migrateUp, migrationStatus } from "./migrate.ts";
 import { openStore } from "./open.ts";
+import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
 import type { Store, StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
 
@@ -34,8 +35,6 @@ const FINAL_REASONS = new Set([
   "corrupt",
   "no_database",
 ]);
-const PAUSE_MS = 250;
-const PAUSE_MS_MAX = 5_000;
 
 export async function openReadyStore(
   options: ReadyOptions,
@@ -102,7 +101,7 @@ async function persistently<Value>(
   attempt: () => Promise<Value>,
 ): Promise<Value> {
   const startedMs = performance.now();
-  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+  for (let pauseMs = START_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, START_PAUSE_MS_MAX)) {
     try {
       return await attempt();
     } catch (error) {

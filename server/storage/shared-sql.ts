@@ -56,12 +56,6 @@ export const CLAIM_CHANGING_COLUMNS = [
 export const CLAIM_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
 
 /**
- * Waiters that are read from the head of each queue when a pattern's rule changes. There can be LOCKS_PER_RULE_MAX
- * queues in that transaction, most of which move by a few places; the rest of a longer one follows through `again`.
- */
-export const HEADS_PER_RULE_LOCK = 16;
-
-/**
  * Guard rows that may be cleaned away, apart from their age: no claim, and a limit that was never set. Where it was
  * set and taken away the row stays, because its version must keep rising for a compare-and-set to mean anything.
  *

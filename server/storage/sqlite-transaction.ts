@@ -8,11 +8,11 @@ import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { prefixRange } from "./name-range.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues } from "./row-values.ts";
-import { HEADS_PER_RULE_LOCK } from "./shared-sql.ts";
 import type { Row } from "./sqlite-rows.ts";
 import { claimOf, lockOf } from "./sqlite-rows.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
 import { listOf } from "./sqlite-statements.ts";
+import { HEADS_PER_RULE_LOCK } from "./storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan } from "./store.ts";
 import { LOCKS_PER_RULE_MAX } from "./store.ts";
 

@@ -1,0 +1,61 @@
+// The bounds of the stores' own work, each with its reason. What decisions read is in core/bounds.ts, what one change of
+// a pattern takes is part of the seam (LOCKS_PER_RULE_MAX in store.ts).
+
+/** Connections to MySQL, where nobody says how many. */
+export const POOL_SIZE_DEFAULT = 10;
+/** More transactions at once make smaller batches, and each costs the database about the same. */
+export const LANES_DEFAULT = 3;
+/** Heartbeats, polls and reads go on while all lanes are at work. */
+export const CONNECTIONS_BESIDE_LANES = 2;
+
+/** For a caller that finds all connections in use: less than anybody waits for an answer. */
+export const POOL_WAIT_MS_MAX = 2_000;
+/** Callers that wait; each of them is a transaction or a read of many commands, so this is far above what is normal. */
+export const POOL_WAITING_MAX = 1_000;
+/** From the first statement of a lease of a connection to its last. */
+export const LEASE_MS_MAX = 5_000;
+/** Idle connections are dropped well before the server ends them, which it does after 8 s. */
+export const IDLE_MS_MAX = 4_000;
+export const IDLE_SWEEP_MS = 1_000;
+/** Until a connection is there and set up; a little less than a caller waits for one, so that it hears the reason. */
+export const CONNECT_MS_MAX = 1_800;
+export const TCP_KEEPALIVE_MS = 5_000;
+/** How long a connection that is being closed may take to say goodbye. */
+export const GOODBYE_MS_MAX = 500;
+
+/** Tries of a small write that can be done twice without harm, and the unit of the pauses between them, which double. */
+export const REPEATS_MAX = 7;
+export const REPEAT_PAUSE_MS = 3;
+
+/** Branches of one UNION: a parser goes one level deeper with each. */
+export const BRANCHES_MAX = 100;
+/** Rows of one UPDATE: the time to pick a value for each of them grows with the square. */
+export const UPDATE_ROWS_MAX = 128;
+/** Names that one statement looks up or makes rows for. */
+export const NAMES_MAX = 500;
+/** Rows can be cleaned away between their making and their finding; not many times in a row. */
+export const RESOLVE_ROUNDS_MAX = 5;
+/**
+ * Waiters that are read from the head of each queue when a pattern's rule changes. There can be LOCKS_PER_RULE_MAX
+ * queues in that transaction, most of which move by a few places; the rest of a longer one follows through `again`.
+ */
+export const HEADS_PER_RULE_LOCK = 16;
+/**
+ * How far `decided_at` may lag behind. Its index serves the purge of idle locks alone, for which a second is nothing;
+ * moved with each decision, it would be the most expensive part of the guard row.
+ */
+export const DECIDED_AT_STEP_US = 1_000_000;
+
+/** The checks of `rowlock doctor` read all rows, which may take a while, and so many locks at a time. */
+export const CHECK_MS_MAX = 10 * 60_000;
+export const CHECK_PAGE = 1_000;
+
+/** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
+export const MIGRATION_WAIT_MS = 30_000;
+export const MIGRATION_RETRY_MS = 250;
+export const MIGRATION_LOG_EVERY_MS = 5_000;
+export const MIGRATION_CONNECT_MS_MAX = 10_000;
+
+/** Between two tries to reach the database at start: the first pause, which doubles, and the longest. */
+export const START_PAUSE_MS = 250;
+export const START_PAUSE_MS_MAX = 5_000;
