@@ -1,5 +1,5 @@
-// Answers of the engine about a claim that was asked for, as the messages that Acquire and WaitInQueue share. Reads what
-// the engine's answer leaves out: the place of a ticket that was there before, and the holders for a refusal.
+// What Acquire and WaitInQueue share about a claim that was asked for: why there is no lease, with the holders that the
+// engine's answer leaves out, and what becomes of an answer that nobody hears.
 
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../core/claim.ts";
