@@ -1,7 +1,7 @@
 // The stage for the hazard tests of the MySQL store: a database of its own with its schema, stores on it, and plain
 // sessions that do what other servers, operators and accidents do.
 
-import type { Connection, RowDataPacket } from "mysql2/promise";
+import type { RowDataPacket } from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
 import type { DatabaseUrl } from "../../server/storage/database-url.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
@@ -26,6 +26,16 @@ export interface Stage {
 export interface PlainSession {
   readonly id: number;
   run(sql: string, values?: readonly unknown[]): Promise<RowDataPacket[]>;
+  close(): void;
+}
+
+export async function openPlainSession(url: string): Promise<PlainSession> {
+  const connection = await createConnection({ uri: url, multipleStatements: true });
+  return {
+    id: connection.threadId,
+    run: async (sql, values) => (await connection.query<RowDataPacket[]>(sql, values && [...values]))[0],
+    close: () => connection.destroy(),
+  };
 }
 
 export async function openStage(server: FoundServer): Promise<Stage> {
@@ -34,7 +44,7 @@ export async function openStage(server: FoundServer): Promise<Stage> {
   const address = parseDatabaseUrl(url);
   if (address.dialect !== "mysql") throw new Error("The database is not of the MySQL family.");
   const stores: Store[] = [];
-  const connections: Connection[] = [];
+  const sessions: PlainSession[] = [];
   return {
     address,
     async store(options = {}) {
@@ -43,15 +53,12 @@ export async function openStage(server: FoundServer): Promise<Stage> {
       return store;
     },
     async session() {
-      const connection = await createConnection({ uri: url, multipleStatements: true });
-      connections.push(connection);
-      return {
-        id: connection.threadId,
-        run: async (sql, values) => (await connection.query<RowDataPacket[]>(sql, values && [...values]))[0],
-      };
+      const session = await openPlainSession(url);
+      sessions.push(session);
+      return session;
     },
     async close() {
-      for (const connection of connections) connection.destroy();
+      for (const session of sessions) session.close();
       await Promise.all(stores.map((store) => store.close()));
       await drop();
     },
