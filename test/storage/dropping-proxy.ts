@@ -11,6 +11,10 @@ export interface DroppingProxy {
   dropAnswerTo(text: string): Promise<void>;
   /** The connections there are take nothing any more: each is cut when the client next sends something. */
   loseConnections(): void;
+  /** Cuts every connection and refuses new ones, as a server does that was killed. */
+  leave(): void;
+  /** On the same port. */
+  comeBack(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,8 +58,13 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
   });
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
+  const { port: ownPort } = proxy.address() as AddressInfo;
+  const leave = () => {
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+  };
   return {
-    port: (proxy.address() as AddressInfo).port,
+    port: ownPort,
     dropAnswerTo: (text) =>
       new Promise((done) => {
         armed = { text: Buffer.from(text), done };
@@ -63,10 +72,14 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
     loseConnections() {
       for (const socket of sockets) lost.add(socket);
     },
+    leave,
+    async comeBack() {
+      proxy.listen(ownPort, "127.0.0.1");
+      await once(proxy, "listening");
+    },
     async close() {
-      const closed = once(proxy, "close");
-      proxy.close();
-      for (const socket of sockets) socket.destroy();
+      const closed = proxy.listening ? once(proxy, "close") : undefined;
+      leave();
       await closed;
     },
   };
