@@ -43,5 +43,5 @@ function takeALock(config: Config, running: Running): string {
   else flags.push("--cacert <the authority of the server>");
   if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
   const url = `${config.tls ? "https" : "http"}://${address}/rowlock.v1.LockService/Acquire`;
-  return `npx buf curl ${flags.join(" ")} -d '{"name":"demo","ttl":"60s"}' ${url}`;
+  return `npx @bufbuild/buf curl ${flags.join(" ")} -d '{"name":"demo","ttl":"60s"}' ${url}`;
 }

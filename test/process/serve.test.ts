@@ -40,7 +40,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     const server = await screenOf(start(serveArgs(url)));
     expect(server.screen).toMatch(/^Rowlock \d+\.\d+\.\d+\n/);
     expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
-    expect(server.screen).toContain("npx buf curl");
+    expect(server.screen).toContain("npx @bufbuild/buf curl");
 
     const client = connect(server.grpcAddress);
     const { outcome } = await client.call("acquire", { name: "demo" });
