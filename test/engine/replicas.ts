@@ -44,11 +44,9 @@ export async function startReplicas(
   const address = parseDatabaseUrl(fresh.url);
   const shared =
     address.dialect === "sqlite" ? await openSqliteStore({ ...address, clock: fineClock() }) : undefined;
-  const all = await Promise.all(
-    Array.from({ length: count }, async () =>
-      startReplica(wrap(shared ?? (await openStore(fresh.url))), rules),
-    ),
-  );
+  const stores = await Promise.all(Array.from({ length: count }, () => shared ?? openStore(fresh.url)));
+  // Wrapped in the order of the replicas, and not in the order in which their connections happened to open.
+  const all = await Promise.all(stores.map((store) => startReplica(wrap(store), rules)));
   return {
     all,
     url: fresh.url,
