@@ -12,6 +12,8 @@ export type { FoundServer } from "./mysql-family/found-server.ts";
 /** An empty database, as ROWLOCK_DATABASE_URL takes it. */
 export interface FreshDatabase {
   readonly url: string;
+  /** Where several servers are one database: as each of them serves it. */
+  readonly nodes?: readonly string[];
   /** Removes it; can be called twice. */
   drop(): Promise<void>;
 }

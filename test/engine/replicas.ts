@@ -34,7 +34,7 @@ export interface Replicas {
 }
 
 export async function startReplicas(
-  database: TestDatabase,
+  database: Pick<TestDatabase, "fresh">,
   count: number,
   rules: Partial<Rules> = {},
   wrap: (store: Store) => Store = (store) => store,
@@ -42,9 +42,11 @@ export async function startReplicas(
   const fresh = await database.fresh();
   await migrateUp(fresh.url);
   const address = parseDatabaseUrl(fresh.url);
+  const nodes = fresh.nodes ?? [fresh.url];
   const shared =
     address.dialect === "sqlite" ? await openSqliteStore({ ...address, clock: fineClock() }) : undefined;
-  const stores = await Promise.all(Array.from({ length: count }, () => shared ?? openStore(fresh.url)));
+  const urls = Array.from({ length: count }, (_, index) => nodes[index % nodes.length] as string);
+  const stores = await Promise.all(urls.map((url) => shared ?? openStore(url)));
   // Wrapped in the order of the replicas, and not in the order in which their connections happened to open.
   const all = await Promise.all(stores.map((store) => startReplica(wrap(store), rules)));
   return {

@@ -2,10 +2,13 @@
 import type { Flavour } from "./found-server.ts";
 
 const CHOICES = ["sqlite", "mariadb", "mysql"] as const;
+/** A cluster of two MariaDB servers, which takes a library more: never chosen unless it is named. */
+const GALERA = "galera";
 
 export interface ChosenDatabases {
   readonly sqlite: boolean;
   readonly flavours: ReadonlySet<Flavour>;
+  readonly galera: boolean;
   /** Chosen by name, so that each of them must be there; otherwise one server is enough. */
   readonly byName: boolean;
 }
@@ -13,13 +16,18 @@ export interface ChosenDatabases {
 /** Throws when the setting names something that is no database. Unset or empty means all. */
 export function chosenDatabases(setting: string | undefined): ChosenDatabases {
   const names = (setting ?? "").split(",").flatMap((name) => name.trim() || []);
-  const unknown = names.filter((name) => !(CHOICES as readonly string[]).includes(name));
+  const unknown = names.filter((name) => !([...CHOICES, GALERA] as string[]).includes(name));
   if (unknown.length > 0) {
     throw new Error(
-      `ROWLOCK_TEST_DATABASES: no such database: ${unknown.join(", ")} (have: ${CHOICES.join(", ")})`,
+      `ROWLOCK_TEST_DATABASES: no such database: ${unknown.join(", ")} (have: ${[...CHOICES, GALERA].join(", ")})`,
     );
   }
   const chosen = new Set<string>(names.length > 0 ? names : CHOICES);
   const flavours = (["mariadb", "mysql"] as const).filter((flavour) => chosen.has(flavour));
-  return { sqlite: chosen.has("sqlite"), flavours: new Set(flavours), byName: names.length > 0 };
+  return {
+    sqlite: chosen.has("sqlite"),
+    flavours: new Set(flavours),
+    galera: chosen.has(GALERA),
+    byName: names.length > 0,
+  };
 }

@@ -15,6 +15,7 @@ declare module "vitest" {
   interface ProvidedContext {
     mysqlFamily: readonly FoundServer[];
     sqlite: boolean;
+    galera: boolean;
     seed: number;
   }
 }

@@ -21,6 +21,7 @@ export async function setup(project: TestProject): Promise<void> {
 
   project.provide("seed", seed);
   project.provide("sqlite", chosen.sqlite);
+  project.provide("galera", chosen.galera);
   project.provide("mysqlFamily", servers);
 }
 

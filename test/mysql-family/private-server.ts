@@ -87,9 +87,10 @@ export async function startPrivateServer(binary: string, flavour: Flavour): Prom
 }
 
 /** Both servers refuse to run as root unless they are told that it is meant. */
-const asRoot = () => (process.getuid?.() === 0 ? ["--user=root"] : []);
+export const asRoot = () => (process.getuid?.() === 0 ? ["--user=root"] : []);
 
-async function createDataDirectory(binary: string, flavour: Flavour, data: string): Promise<void> {
+/** An empty data directory, of which root has no password. */
+export async function createDataDirectory(binary: string, flavour: Flavour, data: string): Promise<void> {
   if (flavour === "mysql") {
     await run(binary, ["--no-defaults", "--initialize-insecure", `--datadir=${data}`, ...asRoot()]);
     return;
@@ -133,7 +134,8 @@ function serverFlags(flavour: Flavour, directory: string, data: string, log: str
   ];
 }
 
-async function freePort(): Promise<number> {
+/** A loopback port that nobody listens on. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const { port } = probe.address() as AddressInfo;
@@ -144,7 +146,8 @@ async function freePort(): Promise<number> {
 
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
-async function stopProcess(child: ChildProcess): Promise<void> {
+/** Ends a server in good order, or by force when it takes too long. */
+export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || hasEnded(child)) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");

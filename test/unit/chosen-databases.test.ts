@@ -7,18 +7,34 @@ describe("ROWLOCK_TEST_DATABASES", () => {
     expect(chosenDatabases(setting)).toEqual({
       sqlite: true,
       flavours: new Set(["mariadb", "mysql"]),
+      galera: false,
       byName: false,
     });
   });
 
   it("leaves servers out when only SQLite is named", () => {
-    expect(chosenDatabases("sqlite")).toEqual({ sqlite: true, flavours: new Set(), byName: true });
+    expect(chosenDatabases("sqlite")).toEqual({
+      sqlite: true,
+      flavours: new Set(),
+      galera: false,
+      byName: true,
+    });
   });
 
   it("takes several names", () => {
     expect(chosenDatabases("mariadb, sqlite")).toEqual({
       sqlite: true,
       flavours: new Set(["mariadb"]),
+      galera: false,
+      byName: true,
+    });
+  });
+
+  it("takes Galera only by its name", () => {
+    expect(chosenDatabases("sqlite,galera")).toEqual({
+      sqlite: true,
+      flavours: new Set(),
+      galera: true,
       byName: true,
     });
   });

@@ -1,0 +1,160 @@
+// What only a cluster can get wrong: on Galera row locks are local to a node, so two nodes may decide about one lock at
+// the same time, and only what both have written lets the cluster reject the second. Runs where ROWLOCK_TEST_DATABASES
+// names galera.
+
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import { countHolder } from "../../server/core/lock.ts";
+import { migrateUp } from "../../server/storage/migrate.ts";
+import { openStore } from "../../server/storage/open.ts";
+import type { Changes, Loaded, Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import type { FreshDatabase } from "../database.ts";
+import { freshDatabase } from "../database.ts";
+import { contend, GRACE_US } from "../engine/contention.ts";
+import { startReplicas } from "../engine/replicas.ts";
+import { type GaleraCluster, startGaleraCluster } from "../mysql-family/galera-cluster.ts";
+import { seed } from "../seed.ts";
+import { NO_CHANGES, NO_PLAN, planned } from "./fixture.ts";
+import { until } from "./mysql-stage.ts";
+
+/** Locks for which both nodes decide at once; more than one, as one of the two may be too late to find it free. */
+const SCHEDULES = 40;
+const LOAD_MS = 6_000;
+
+describe.runIf(inject("galera"))("two nodes of Galera", () => {
+  let cluster: GaleraCluster;
+  let fresh: FreshDatabase;
+  let stores: [Store, Store];
+
+  beforeAll(async () => {
+    cluster = await startGaleraCluster();
+    fresh = await freshDatabase(cluster.nodes[0]);
+    await migrateUp(fresh.url);
+    stores = [await openStore(urlAt(0)), await openStore(urlAt(1))];
+  });
+  afterAll(async () => {
+    for (const store of stores ?? []) await store.close();
+    await fresh?.drop();
+    await cluster?.stop();
+  });
+
+  const urlAt = (node: 0 | 1) => {
+    const url = new URL(cluster.nodes[node].url);
+    url.pathname = new URL(fresh.url).pathname;
+    return url.href;
+  };
+
+  /** A lock that both nodes know. */
+  async function lockOnBoth(name: string): Promise<bigint> {
+    const id = (await stores[0].resolve([name])).get(name) as bigint;
+    await until(async () => (await stores[1].find([name])).get(name) === id);
+    return id;
+  }
+
+  /** Grants where the lock is found free, writing the guard row or not; what it found. */
+  async function grant(node: 0 | 1, id: bigint, writesGuard: boolean): Promise<"free" | "held" | StoreError> {
+    let found: "free" | "held" = "held";
+    const decide = (loaded: Loaded): Changes => {
+      const lock = loaded.locks.get(id);
+      if (!lock) throw new Error("The guard row is not there.");
+      const isFree = lock.holders === 0;
+      found = isFree ? "free" : "held";
+      lock.revision += 1n;
+      // Claims of their own, so that they do not collide by their keys.
+      const claim = isFree ? holderOf(id, lock.nextTicket + BigInt(node), loaded.nowUs) : null;
+      if (claim) {
+        lock.nextTicket = claim.ticketNumber + 1n;
+        lock.lastToken += 1n;
+        countHolder(lock, claim);
+      }
+      return { ...NO_CHANGES, locks: writesGuard ? [lock] : [], added: claim ? [claim] : [] };
+    };
+    try {
+      await stores[node].transact({ ...NO_PLAN, locks: planned(id) }, decide);
+      return found;
+    } catch (error) {
+      if (error instanceof StoreError) return error;
+      throw error;
+    }
+  }
+
+  const holdersAt = async (node: 0 | 1, id: bigint) => (await stores[node].holders(id, 10)).claims.length;
+
+  test("of two that find a lock free at once one is granted, and the other finds it held when it comes again", async () => {
+    let refused = 0;
+    for (let round = 0; round < SCHEDULES; round++) {
+      const id = await lockOnBoth(`both/${round}`);
+      const results = await Promise.all([grant(0, id, true), grant(1, id, true)]);
+      expect(results.filter((result) => result === "free")).toHaveLength(1);
+      const node = results[0] instanceof StoreError ? 0 : 1;
+      if (!(results[node] instanceof StoreError)) continue;
+      refused += 1;
+      expect(results[node]).toMatchObject({ kind: "transient" });
+      // Until the winner's rows have come to it, it may find the lock free again, and be rejected again.
+      await until(async () => {
+        const again = await grant(node, id, true);
+        expect(again).not.toBe("free");
+        return again === "held";
+      });
+      await until(async () => (await holdersAt(0, id)) === 1 && (await holdersAt(1, id)) === 1);
+    }
+    expect(refused).toBeGreaterThan(0);
+    expect(await stores[0].checkInvariants(10)).toEqual([]);
+  });
+
+  test("without the write of the guard row both are granted, so the test before this one can fail", async () => {
+    const id = await lockOnBoth("unguarded");
+    const results = await Promise.all([grant(0, id, false), grant(1, id, false)]);
+    expect(results).toEqual(["free", "free"]);
+    await until(async () => (await holdersAt(0, id)) === 2 && (await holdersAt(1, id)) === 2);
+  });
+
+  test(
+    "engines on both nodes keep every promise under load",
+    async () => {
+      const database = {
+        fresh: async () => {
+          const own = await freshDatabase(cluster.nodes[0]);
+          const nodes = cluster.nodes.map(
+            ({ url }) => Object.assign(new URL(url), { pathname: new URL(own.url).pathname }).href,
+          );
+          return { ...own, nodes };
+        },
+      };
+      const rules = { graceUs: GRACE_US, attachedForUs: 1.25 * GRACE_US };
+      const replicas = await startReplicas(database, 4, rules);
+      try {
+        await contend({ replicas: replicas.all, seed, runMs: LOAD_MS });
+      } finally {
+        await replicas.stop();
+      }
+    },
+    LOAD_MS + 30_000,
+  );
+});
+
+function holderOf(lockId: bigint, ticketNumber: bigint, nowUs: number): Claim {
+  return {
+    lockId,
+    ticketNumber,
+    secret: "s".repeat(22),
+    requestId: `${lockId}/${ticketNumber}`,
+    mode: "permit",
+    permits: 1,
+    owner: "",
+    labels: {},
+    requestedAtUs: nowUs,
+    waitUntilUs: null,
+    state: "held",
+    ttlUs: null,
+    deadlineUs: null,
+    replica: null,
+    provisional: false,
+    fencingToken: 1n,
+    grantedAtUs: nowUs,
+    endedAtUs: null,
+    endReason: null,
+    endNote: "",
+  };
+}
