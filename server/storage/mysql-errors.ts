@@ -88,6 +88,7 @@ const DUPLICATE_REQUEST: Meaning = {
 };
 /** A second row with the same key; transient only where two callers may come with the same one. */
 const DUPLICATE_KEY = 1062;
+const NULL_VALUE = 1048;
 const REQUEST_KEY = "rowlock_claim_request";
 
 /** By the server's error number. */
@@ -99,9 +100,10 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   ],
   [1205, LOCK_WAIT],
   [3572, LOCK_WAIT],
-  // Raised by RULES_UNCHANGED in mysql-save.ts; no other statement can put NULL where it does not belong.
+  // Raised by RULES_UNCHANGED in mysql-save.ts, and for other columns by VALUE_WHILE_OPEN in mysql-open-transaction.ts;
+  // no other statement can put NULL where it does not belong.
   [
-    1048,
+    NULL_VALUE,
     { reason: "rules_changed", kind: "transient", message: "The limit rules changed during the decision." },
   ],
   [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
@@ -218,6 +220,7 @@ function meaningOf(cause: unknown): Meaning {
   if (!(cause instanceof Error)) return UNEXPECTED;
   const number = numberOf(cause);
   if (number === DUPLICATE_KEY && cause.message.endsWith(`${REQUEST_KEY}'`)) return DUPLICATE_REQUEST;
+  if (number === NULL_VALUE && /'(lock_id|prefix)'/.test(cause.message)) return DEADLOCK;
   const known = (number !== null && BY_NUMBER.get(number)) || BY_CODE.get(textOf(cause, "code"));
   if (known) return known;
   if (textOf(cause, "sqlState") === "40001") return DEADLOCK;

@@ -3,6 +3,7 @@
 // exclusively and raises the floor. So a name that comes back starts above every token it ever had.
 
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
+import { mustStillBeOpen, WHILE_OPEN } from "./mysql-open-transaction.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
 import { bigintOf, NOW_US, textOf } from "./mysql-rows.ts";
@@ -27,7 +28,7 @@ const GUARDS_LOCK =
 const STILL_IDLE = `SELECT l.id, l.last_token FROM rowlock_lock l
   WHERE l.id IN (?) AND l.decided_at < ? AND ${IDLE_LOCK_CONDITION}`;
 const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor, ?) WHERE id = 1";
-const REMOVE = "DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?)";
+const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
 
 /** Ids of the names that have a guard row. */
 export async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
@@ -99,7 +100,9 @@ async function remove(session: Session, ids: readonly bigint[], before: number):
       idle.map(([id]) => bigintOf(id)),
     );
     save.addCommit();
-    return writtenBy((await session.run(save))[removedAt]);
+    const results = await session.run(save);
+    mustStillBeOpen(results.slice(0, -1));
+    return writtenBy(results[removedAt]);
   }
   save.addCommit();
   await session.run(save);

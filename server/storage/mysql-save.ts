@@ -8,6 +8,7 @@ import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { hasKey } from "./mysql-keys.ts";
 import type { Read } from "./mysql-load.ts";
+import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./mysql-open-transaction.ts";
 import type { Row } from "./mysql-session.ts";
 import type { SqlValue, Trip } from "./mysql-trip.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "./row-values.ts";
@@ -25,10 +26,11 @@ const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
-const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES ?`;
-const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
+const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${VALUE_WHILE_OPEN}, ?)`;
+const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason)
+  VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?`;
-const RAISE_RULES_REVISION = "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1";
+const RAISE_RULES_REVISION = `UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1 ${WHILE_OPEN}`;
 
 // A claim that is left waiting by an older rule, while the new one would let it in, would wait until somebody happens
 // to come by: who changes a rule has seen only claims that were committed. So a transaction that leaves waiters waits,
@@ -41,10 +43,10 @@ const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_flo
 export function addWrites(trip: Trip, changes: Changes, read: Read): void {
   const { added, changed, locks, rule } = changes;
   if (added.length > 0) {
-    trip.add(
-      ADD_CLAIMS,
-      added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]),
-    );
+    const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
+    const [[lockId, ...first] = [], ...others] = rows;
+    if (others.length === 0) trip.add(ADD_CLAIMS, lockId as bigint, first);
+    else trip.add(`${ADD_CLAIMS}, ?`, lockId as bigint, first, others);
   }
   for (const state of Object.keys(STATE_CODES)) {
     const alike = changed.filter((claim) => claim.state === state);
@@ -82,7 +84,7 @@ function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void 
   if (sets.length === 0) return;
   const key = hasKey(claims);
   trip.add(
-    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,
+    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql} ${WHILE_OPEN}`,
     ...values,
     ...key.values,
   );
@@ -101,7 +103,7 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
   const decidedAt = sets.length > 0 ? [nowUs - DECIDED_AT_STEP_US, nowUs] : [nowUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
   trip.add(
-    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?)`,
+    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${WHILE_OPEN}`,
     ...values,
     ...decidedAt,
     locks.map(({ id }) => id),

@@ -2,6 +2,7 @@
 // the caller's; what is read and written is in mysql-load.ts and mysql-save.ts.
 
 import { load, loadAgain } from "./mysql-load.ts";
+import { mustStillBeOpen } from "./mysql-open-transaction.ts";
 import { RuleCache } from "./mysql-rules.ts";
 import { addRulesCheck, addWrites, leavesWaiters } from "./mysql-save.ts";
 import type { Session } from "./mysql-session.ts";
@@ -44,13 +45,14 @@ async function decideAll(
     const trip = new Trip(changes.again.length > 0 ? "save" : "save_commit");
     addWrites(trip, changes, read);
     if (changes.again.length > 0) {
-      await session.run(trip);
+      mustStillBeOpen(await session.run(trip));
       read = await loadAgain(session, changes.again, rules, loaded.nowUs);
     } else {
       // Who changes a rule holds the rules exclusively.
       if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision);
       trip.addCommit();
-      await session.run(trip);
+      const results = await session.run(trip);
+      mustStillBeOpen(results.slice(0, -1));
       return;
     }
   }
