@@ -1,7 +1,6 @@
 // What follows a commit, in the same turn as the answers: waiters are registered, observers are told, and whoever waited
 // for what has just happened is woken. Decides nothing; none of it may throw.
 
-import type { Outcome } from "../core/command.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import type { Batch } from "./batch.ts";
 import type { JobsByLock } from "./lanes.ts";
@@ -35,7 +34,8 @@ export class AfterCommit {
       commands += list.length;
       if (!decided || revision === undefined) continue;
       list.forEach((job, index) => {
-        const outcome = batch.outcome(lockId, index) as Outcome;
+        const outcome = batch.outcome(lockId, index);
+        if (!outcome) return;
         if (outcome.kind === "waiting" && job.waiter) waiters.add(outcome.claim, job.waiter, revision);
         const seconds = (performance.now() - job.submittedMs) / 1e3;
         observer.answered(job.command, outcome, decided.lockName, seconds);

@@ -19,8 +19,8 @@ export type CommandsByLock = ReadonlyMap<bigint, readonly Command[]>;
 export interface Decided {
   readonly nowUs: number;
   readonly lockName: string;
-  /** One for each command of the lock, in the same order. */
-  readonly outcomes: readonly Outcome[];
+  /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
+  readonly outcomes: readonly (Outcome | undefined)[];
 }
 
 export interface BatchOptions {
@@ -34,6 +34,8 @@ export class Batch {
   /** Attempts of which one may have been committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
   readonly #clockGuard: ClockGuard;
+  /** Before this attempt began: its reading of the clock is not older. */
+  readonly #askedUs: number;
   readonly #byRequestId = new Map<string, Claim>();
   #round = 0;
 
@@ -50,6 +52,7 @@ export class Batch {
     this.#commands = commands;
     this.#rules = rules;
     this.#clockGuard = clockGuard;
+    this.#askedUs = clockGuard.ask();
     this.#earlier = earlier;
   }
 
@@ -90,7 +93,7 @@ export class Batch {
     return this.#close(drafts);
   }
 
-  /** The outcome of a command, to be asked for after the commit. */
+  /** The outcome of a command, to be asked for after the commit; undefined: its lock is not there under this id. */
   outcome(lockId: bigint, index: number): Outcome | undefined {
     const outcome = this.decided.get(lockId)?.outcomes[index];
     const written = this.locks.get(lockId);
@@ -106,7 +109,7 @@ export class Batch {
       else claimsOf.set(claim.lockId, [claim]);
       if (this.#round === 1) this.#byRequestId.set(claim.requestId, claim);
     }
-    const clock = this.#clockGuard.read(loaded.nowUs);
+    const clock = this.#clockGuard.read(loaded.nowUs, this.#askedUs);
     return [...loaded.locks.values()].map((lock) => {
       const queue = loaded.queues.get(lock.id) ?? { head: [], complete: true };
       const claims = claimsOf.get(lock.id) ?? [];
@@ -116,6 +119,8 @@ export class Batch {
 
   #decideCommands(draft: Draft): void {
     const outcomes = (this.#commands.get(draft.lock.id) ?? []).map((command, index) => {
+      // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
+      if ("name" in command && command.name !== draft.lock.name) return undefined;
       if (command.verb !== "acquire") return decide(draft, this.#marked(draft, command, index));
       const outcome = decide(draft, command, this.#byRequestId.get(command.requestId));
       // A second Acquire with the same id in the same batch has to find the first.

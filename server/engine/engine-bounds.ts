@@ -18,8 +18,9 @@ export const OVERLOADED_RETRY_AFTER_MS = 250;
 
 /** Names whose ids are remembered: 200 bytes each or so. */
 export const LOCK_IDS_MAX = 50_000;
-/** Names resolved in one go. */
+/** Names resolved in one go, and names that wait for it: as many as commands may by default. */
 export const RESOLVE_NAMES_MAX = 200;
+export const RESOLVE_QUEUED_MAX = 10_000;
 /** How often a command is sent after a guard row that was cleaned away between its look-up and its decision. */
 export const STALE_ID_TRIES_MAX = 5;
 
@@ -49,5 +50,3 @@ export const BEAT_KEEP_US = 20_000_000;
 export const CLOCK_JUMP_US_MIN = 500_000;
 /** How much a clock may go wrong or be slewed without having jumped. */
 export const CLOCK_DRIFT_MAX = 0.001;
-/** For how long the clock must look too slow before it is believed to have been set back. */
-export const CLOCK_STEP_BACK_LASTS_US = 5_000_000;

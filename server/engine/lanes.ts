@@ -17,7 +17,7 @@ export interface Job {
   readonly waiter: Waiter | null;
   /** performance.now() when it was submitted. */
   readonly submittedMs: number;
-  /** null: the guard row is gone. */
+  /** null: the guard row is gone, or is that of another name. */
   readonly resolve: (answer: Answer | null) => void;
   readonly reject: (error: unknown) => void;
 }

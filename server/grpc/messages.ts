@@ -47,14 +47,19 @@ const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
 
 /** A held claim. `nowUs`: when the remaining time counts from, by the database's clock. */
 export function leaseOf(claim: Claim, lockName: string, nowUs: number): Lease {
-  const { deadlineUs, grantedAtUs } = claim;
+  const { deadlineUs, grantedAtUs, ttlUs } = claim;
+  // Where the database's clock was set back it is longer until the deadline than the lease was ever given for, and
+  // shorter again as soon as the clock is set right.
+  const remainingUs =
+    deadlineUs === null ? null : Math.min(deadlineUs - nowUs, ttlUs ?? Number.POSITIVE_INFINITY);
   return create(LeaseSchema, {
     leaseId: formatClaimId(claim),
     lockName,
     mode: MODES[claim.mode],
     permits: claim.permits,
     fencingToken: claim.fencingToken,
-    ...(deadlineUs !== null && { ttl: durationOf(deadlineUs - nowUs), expiresAt: timestampOf(deadlineUs) }),
+    ...(remainingUs !== null && { ttl: durationOf(remainingUs) }),
+    ...(deadlineUs !== null && { expiresAt: timestampOf(deadlineUs) }),
     ...(grantedAtUs !== null && { grantedAt: timestampOf(grantedAtUs) }),
     requestId: callersRequestId(claim),
   });

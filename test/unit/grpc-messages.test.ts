@@ -118,6 +118,16 @@ describe("a lease", () => {
     });
   });
 
+  test("a lease is never said to last longer than it was given for, although the clock was set back", () => {
+    const setBackUs = 60_000_000;
+    const lease = leaseOf(
+      claim({ ttlUs: 30_000_000, deadlineUs: NOW_US + setBackUs + 30_000_000 }),
+      "a",
+      NOW_US,
+    );
+    expect(lease.ttl?.seconds).toBe(30n);
+  });
+
   test("without end has no time left to show", () => {
     const lease = leaseOf(claim({ ttlUs: null, deadlineUs: null }), "a", NOW_US);
     expect([lease.ttl, lease.expiresAt]).toEqual([undefined, undefined]);
