@@ -38,7 +38,8 @@ export async function changeLimitRule(
   });
   if (!rule) return { kind: "version_mismatch", version: refusedBy ?? 0n };
   while (reached !== null) reached = await grantUnder(change.prefix, reached, options, () => undefined);
-  return describe(rule, options.store);
+  const now = rule;
+  return withAttempts(() => describe(now, options.store), options.onRetry);
 }
 
 /** The rule as it shall be; undefined if its version is not the expected one. */

@@ -1,7 +1,13 @@
 // From a lock's name to the id of its guard row. Ids are remembered, because they hardly ever change; whoever uses one
 // checks the name under the guard's lock and, if it was stale, forgets it here and asks again.
 
-import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX } from "./engine-bounds.ts";
+import {
+  LOCK_IDS_MAX,
+  OVERLOADED_RETRY_AFTER_MS,
+  RESOLVE_NAMES_MAX,
+  RESOLVE_QUEUED_MAX,
+} from "./engine-bounds.ts";
+import { Fault } from "./faults.ts";
 
 export interface LockIdsOptions {
   /** Store.resolve, with retries. */
@@ -25,7 +31,10 @@ export class LockIds {
     this.#options = options;
   }
 
-  /** The id, at once where it is known; otherwise looked up together with all others that are asked for meanwhile. */
+  /**
+   * The id, at once where it is known; otherwise looked up together with all others that are asked for meanwhile.
+   * Throws a Fault when too many are.
+   */
   get(name: string): bigint | Promise<bigint> {
     const known = this.#known.get(name);
     if (known !== undefined) {
@@ -42,6 +51,11 @@ export class LockIds {
   }
 
   #ask(name: string): Asked {
+    if (this.#asked.size >= RESOLVE_QUEUED_MAX) {
+      throw new Fault("overloaded", "names_queued", "Too many new names are waiting for the database.", {
+        retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
+      });
+    }
     const asked = Promise.withResolvers<bigint>();
     this.#asked.set(name, asked);
     if (!this.#busy) {
@@ -65,9 +79,17 @@ export class LockIds {
         }
       } catch (error) {
         for (const [, asked] of part) asked.reject(error);
+        // A database that is away would keep the others waiting for as long as it takes to find that out, one part
+        // after the other.
+        if (error instanceof Fault) this.#refuseAll(error);
       }
     }
     this.#busy = false;
+  }
+
+  #refuseAll(fault: Fault): void {
+    for (const asked of this.#asked.values()) asked.reject(fault);
+    this.#asked.clear();
   }
 
   #remember(name: string, id: bigint): void {

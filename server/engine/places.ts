@@ -89,6 +89,8 @@ export class Places {
   async #tell(lockId: bigint): Promise<void> {
     // Before the read: what changes from here on may be missing in it, and is told by the next one.
     this.#pending.delete(lockId);
+    // All of them may have left meanwhile: nobody is to be told, and nothing remembered of the lock.
+    if (!this.#options.waiters.watches(lockId)) return;
     this.#toldMs.set(lockId, performance.now());
     try {
       const queue = await this.#queues.get(lockId);
