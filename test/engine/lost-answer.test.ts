@@ -3,11 +3,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";
-import { testDatabases } from "../database.ts";
+import { reportLeftOut, testDatabases } from "../database.ts";
 import { type DroppingProxy, startDroppingProxy } from "../storage/dropping-proxy.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "./replicas.ts";
 
 const servers = testDatabases().filter(({ server }) => server !== undefined);
+
+reportLeftOut(servers);
 
 describe.each(servers)("an answer to COMMIT that is lost, on $label", (database) => {
   let proxy: DroppingProxy;
