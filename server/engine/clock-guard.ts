@@ -42,6 +42,9 @@ export class ClockGuard {
     } else if (atMostUs <= beforeUs - slackUs - CLOCK_JUMP_US_MIN) {
       // What is granted from here on ends early when the clock is set right again: that is then a step ahead.
       this.#aheadUs = aheadUs;
+      // An earlier jump ahead was as long ago as before. Left where it was, it would lie ahead of the clock, and nothing
+      // would be due until the clock came by there again.
+      if (this.#jumpedAtUs !== null) this.#jumpedAtUs += atMostUs - beforeUs;
       this.#onJump(atMostUs - beforeUs);
     } else this.#aheadUs = Math.max(aheadUs, beforeUs - slackUs);
     return { nowUs, jumpedAtUs: this.#jumpedAtUs };

@@ -60,6 +60,15 @@ describe("the guard of the database's clock", () => {
     expect(clock.jumpedAtUs).toBe(clock.nowUs);
   });
 
+  test("does not put off what is due for longer when a jump ahead is taken back", () => {
+    const { read } = guarded();
+    read({});
+    const jumpedAtUs = read({ stepUs: HOUR_US }).jumpedAtUs as number;
+    const clock = read({ stepUs: -HOUR_US });
+    expect(clock.jumpedAtUs as number).toBeCloseTo(jumpedAtUs - HOUR_US, -6);
+    expect(clock.nowUs - (clock.jumpedAtUs as number)).toBeCloseTo(SECOND_US, -6);
+  });
+
   test("believes a step back in a late reading only for what the delay cannot explain", () => {
     const { read, jumps } = guarded();
     read({});
