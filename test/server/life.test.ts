@@ -118,6 +118,28 @@ describe("reflection", () => {
     await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining("google.rpc.BadRequest") });
   });
 
+  test("describes health and itself, so that a client that knows nothing can ask them, too", async () => {
+    const { address } = await start();
+    const listed = (await curl(address, "", "--list-methods")).stdout.split("\n");
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        "grpc.health.v1.Health/Watch",
+        "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+      ]),
+    );
+    const asked = async (path: string, request: object) =>
+      JSON.parse((await curl(address, path, "-d", JSON.stringify(request))).stdout);
+    expect(await asked("/grpc.health.v1.Health/Check", {})).toEqual({ status: "SERVING" });
+    expect(await asked("/grpc.health.v1.Health/List", {})).toMatchObject({
+      statuses: { "rowlock.v1.LockService": { status: "SERVING" } },
+    });
+    const symbol = { fileContainingSymbol: "grpc.health.v1.Health" };
+    expect(await asked("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", symbol)).toMatchObject({
+      fileDescriptorResponse: { fileDescriptorProto: [expect.any(String)] },
+    });
+  });
+
   test("can be turned off", async () => {
     const { address } = await start({ grpc: { reflection: false } });
     await expect(curl(address, "", "--list-services")).rejects.toThrow();
