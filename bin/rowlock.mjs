@@ -18,9 +18,18 @@ const NODE_PACKAGES = {
 };
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
-  const source = new URL("../server/main.ts", import.meta.url);
   // A checkout has the sources, the published package only what was built from them.
-  await import(existsSync(source) ? source.href : new URL("../dist/server/main.js", import.meta.url).href);
+  const main = ["../server/main.ts", "../dist/server/main.js"]
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url));
+  if (main === undefined) {
+    console.error(
+      "rowlock was packed without its build, so it cannot run. Pack it again by `npm run package` in its checkout.",
+    );
+    process.exitCode = 1;
+  } else {
+    await import(main.href);
+  }
 } else {
   const node = packagedNode();
   if (node === undefined) {

@@ -1,0 +1,61 @@
+// The published package, packed from sources without a build, unpacked as npm would, and run by this Node.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const house = join(import.meta.dirname, "../..");
+const modules = join(house, "node_modules");
+const sources = [
+  "bin",
+  "migrations",
+  "proto",
+  "server",
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+];
+
+let scratch: string;
+let installed: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), "rowlock-package-"));
+  const checkout = join(scratch, "checkout");
+  for (const path of [...sources, ".npmrc"]) {
+    cpSync(join(house, path), join(checkout, path), { recursive: true });
+  }
+  symlinkSync(modules, join(checkout, "node_modules"));
+  execFileSync("npm", ["run", "package", "--", "--pack-destination", scratch], {
+    cwd: checkout,
+    stdio: "ignore",
+  });
+  // Node strips no types from what lies in a folder of this name.
+  installed = join(scratch, "node_modules/rowlock");
+  mkdirSync(installed, { recursive: true });
+  const [packed] = globSync(join(scratch, "rowlock-*.tgz"));
+  execFileSync("tar", ["-xzf", packed as string, "--strip-components=1", "-C", installed]);
+  symlinkSync(modules, join(installed, "node_modules"));
+}, 60_000);
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const rowlock = (...args: string[]) =>
+  spawnSync(process.execPath, [join(installed, "bin/rowlock.mjs"), ...args], {
+    cwd: scratch,
+    encoding: "utf8",
+  });
+
+test("brings its build and its migrations along", () => {
+  const { stdout, stderr, status } = rowlock("migrate", "up", "--database-url", "sqlite:packed.db");
+  expect(stderr).toBe("");
+  expect(status, stdout).toBe(0);
+});
+
+test("says what to do where the build was left out", () => {
+  rmSync(join(installed, "dist"), { recursive: true });
+  expect(rowlock("--version")).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("npm run package"),
+  });
+});
