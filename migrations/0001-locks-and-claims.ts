@@ -74,7 +74,10 @@ const MYSQL = [
      id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
      rules_revision BIGINT UNSIGNED NOT NULL,
      token_floor BIGINT UNSIGNED NOT NULL,
-     server_identity VARBINARY(255) NULL
+     server_identity VARBINARY(255) NULL,
+     epoch BIGINT UNSIGNED NOT NULL DEFAULT 0,
+     failed_over_at BIGINT NOT NULL DEFAULT 0,
+     grants_from BIGINT NOT NULL DEFAULT 0
    ) ENGINE=InnoDB`,
   "INSERT IGNORE INTO rowlock_meta (id, rules_revision, token_floor) VALUES (1, 0, 0)",
 ];
@@ -143,7 +146,10 @@ const SQLITE = [
      id INTEGER PRIMARY KEY,
      rules_revision INTEGER NOT NULL,
      token_floor INTEGER NOT NULL,
-     server_identity BLOB NULL
+     server_identity BLOB NULL,
+     epoch INTEGER NOT NULL DEFAULT 0,
+     failed_over_at INTEGER NOT NULL DEFAULT 0,
+     grants_from INTEGER NOT NULL DEFAULT 0
    ) STRICT`,
   "INSERT INTO rowlock_meta (id, rules_revision, token_floor) VALUES (1, 0, 0)",
 ];

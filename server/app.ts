@@ -134,6 +134,7 @@ function buildEngine(config: Config, store: Store, metrics: Metrics, options: Ap
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
     idleLockUs: config.idleLockRetentionMs * 1_000,
+    failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
     newSecret: secretMaker(),
   });
 }

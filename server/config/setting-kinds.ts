@@ -37,15 +37,12 @@ export function count(min: number, max: number): Kind<number> {
   });
 }
 
-/** A count, or `auto`, which is null: the part that uses it knows better. */
-export function countOrAuto(min: number, max: number): Kind<number | null> {
-  const counted = count(min, max);
-  return kind("<number>", `${min} to ${max}, or auto`, (text, refuse) => {
+/** The same, or `auto`, which is null: the part that uses it knows better. */
+export function orAuto<Value>({ placeholder, bound, schema }: Kind<Value>): Kind<Value | null> {
+  return kind(placeholder, `${bound}, or auto`, (text, refuse) => {
     if (text === "auto") return null;
-    const result = counted.schema.safeParse(text);
-    return result.success
-      ? result.data
-      : refuse(`write a whole number from ${min} to ${max}, or auto for what suits the database`);
+    const result = schema.safeParse(text);
+    return result.success ? result.data : refuse(`${result.error.issues[0]?.message}, or auto`);
   });
 }
 

@@ -6,7 +6,6 @@ import { NAME_BYTES_MAX } from "../core/bounds.ts";
 import type { Kind } from "./setting-kinds.ts";
 import {
   count,
-  countOrAuto,
   duration,
   flag,
   listenAddress,
@@ -14,6 +13,7 @@ import {
   namePatterns,
   oneOf,
   optionalFile,
+  orAuto,
   text,
 } from "./setting-kinds.ts";
 
@@ -131,6 +131,14 @@ export const SETTINGS = {
     kind: duration("1m", "3650d"),
     about: "After which time the rows of locks that nobody uses and no limit names are deleted.",
   },
+  failOverPauseMs: {
+    name: "ROWLOCK_FAIL_OVER_PAUSE",
+    default: "auto",
+    kind: orAuto(duration("0s", "24d")),
+    about:
+      "How long nothing is granted after the database has become another server or an older copy of itself; auto is " +
+      "as long as a lease may last that it has lost.",
+  },
   queueMax: {
     name: "ROWLOCK_QUEUE_MAX",
     default: "10000",
@@ -164,7 +172,7 @@ export const SETTINGS = {
   lanes: {
     name: "ROWLOCK_LANES",
     default: "auto",
-    kind: countOrAuto(1, 256),
+    kind: orAuto(count(1, 256)),
     about: "Transactions at once; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
   },
   metricsClasses: {

@@ -1,6 +1,7 @@
 // The request for a lock: the same claim for a request id that is known; otherwise granted at once, put into the
 // queue, or refused.
 
+import { mayGrant } from "./advance.ts";
 import type { Claim } from "./claim.ts";
 import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
 import type { Draft } from "./draft.ts";
@@ -16,13 +17,17 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
     return claim && same ? returning(draft, claim, command.replica) : { kind: "request_id_reused" };
   }
   const { lock, limit } = draft;
-  if (lock.waiting === 0 && fits(lock, limit.limit, command)) {
+  const isFree = lock.waiting === 0 && fits(lock, limit.limit, command);
+  if (isFree && mayGrant(draft)) {
     const claim = newClaim(draft, command);
     grantAtOnce(draft, claim);
     return { kind: "held", claim: snapshot(claim) };
   }
   if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
-  if (!command.mayWait) return refused(draft, limit.limit === 0 ? "paused" : "busy");
+  if (!command.mayWait) {
+    if (isFree) return { ...refused(draft, "failed_over"), forUs: draft.failOver.grantsFromUs - draft.nowUs };
+    return refused(draft, limit.limit === 0 ? "paused" : "busy");
+  }
   if (lock.waiting >= draft.rules.queueMax) return refused(draft, "queue_full");
   const claim = newClaim(draft, command);
   const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };

@@ -24,19 +24,33 @@ export function grantWaiters(draft: Draft): void {
     }
     if (neverFits(draft.limit.limit, head)) {
       end(draft, head, "never_fits");
-    } else if (fits(lock, draft.limit.limit, head)) {
+    } else if (mayGrant(draft) && fits(lock, draft.limit.limit, head)) {
       queue.shift();
       grant(draft, head);
     } else return;
   }
 }
 
+/** Whether anything is granted now: not while a lease may be held that a fail-over has lost. */
+export function mayGrant({ nowUs, failOver }: Draft): boolean {
+  return failOver.grantsFromUs <= nowUs;
+}
+
 /** Whether the claim's present state has run out. */
-function isDue({ nowUs, clock, rules }: Draft, claim: Claim): boolean {
+function isDue(draft: Draft, claim: Claim): boolean {
+  const { nowUs, clock, failOver, rules } = draft;
   if (claim.deadlineUs === null || claim.deadlineUs > nowUs) return false;
-  if (clock.jumpedAtUs === null) return true;
+  if (claim.state === "waiting" && isKept(draft, claim)) return false;
+  // A fail-over may have lost signs of life and renewals, as a jump of the clock makes them look old.
+  const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
   const heldForUs = isCutShort(claim) ? rules.graceUs : (claim.ttlUs ?? rules.graceUs);
-  return clock.jumpedAtUs + (claim.state === "held" ? heldForUs : rules.attachedForUs) <= nowUs;
+  return doubtedAtUs + (claim.state === "held" ? heldForUs : rules.attachedForUs) <= nowUs;
+}
+
+/** Whether a place that saw no sign of life is kept still, because none may have got through. */
+function isKept({ nowUs, clock, rules }: Draft, claim: Claim): boolean {
+  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= nowUs;
+  return !waitOver && clock.backAtUs !== null && nowUs < clock.backAtUs + rules.graceUs;
 }
 
 function dueReason(claim: Claim): EndReason {

@@ -85,7 +85,7 @@ export interface Advance {
 export type Command = Acquire | Attach | Detach | Renew | Release | SetLimit | ForceRelease | Advance;
 
 /** Why an Acquire left nothing behind. */
-export type Refused = "busy" | "paused" | "queue_full" | "never_fits";
+export type Refused = "busy" | "paused" | "failed_over" | "queue_full" | "never_fits";
 
 export type Outcome =
   | { readonly kind: "held"; readonly claim: Claim }
@@ -96,7 +96,13 @@ export type Outcome =
       /** Known without a further read only for a claim that has just been put at the end of the queue. */
       readonly place: Place | null;
     }
-  | { readonly kind: "refused"; readonly reason: Refused; readonly limit: number }
+  | {
+      readonly kind: "refused";
+      readonly reason: Refused;
+      readonly limit: number;
+      /** How long it will be so at least, where that is known. */
+      readonly forUs?: number;
+    }
   /** The claim had ended, or ended by this command. */
   | { readonly kind: "ended"; readonly claim: Claim }
   | { readonly kind: "released"; readonly byThisCall: boolean }

@@ -3,6 +3,7 @@
 
 import type { Claim } from "./claim.ts";
 import type { Event } from "./command.ts";
+import type { FailOver } from "./fail-over.ts";
 import type { EffectiveLimit, LimitRule } from "./limit.ts";
 import { effectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
@@ -38,12 +39,18 @@ export interface Clock {
    * until its time has passed after it: to its holder, that much time has not gone by.
    */
   readonly jumpedAtUs: number | null;
+  /**
+   * When this replica came to the database after it had been away from it, its start included; null: not known. Others
+   * may have been away for as long and come back later, so from then on places are kept for a grace period.
+   */
+  readonly backAtUs: number | null;
 }
 
 export interface Draft {
   readonly rules: Rules;
   readonly limitRules: readonly LimitRule[];
   readonly clock: Clock;
+  readonly failOver: FailOver;
   readonly nowUs: number;
   readonly lock: Lock;
   limit: EffectiveLimit;
@@ -65,6 +72,7 @@ export function openDraft(
   limitRules: readonly LimitRule[],
   rules: Rules,
   clock: Clock,
+  failOver: FailOver,
 ): Draft {
   const claims = new Map<bigint, Claim>();
   for (const claim of loaded.claims) claims.set(claim.ticketNumber, claim);
@@ -79,6 +87,7 @@ export function openDraft(
     rules,
     limitRules,
     clock,
+    failOver,
     nowUs: clock.nowUs,
     lock: loaded.lock,
     limit: effectiveLimit(loaded.lock, limitRules),

@@ -4,6 +4,7 @@
 import type { Claim, EndReason } from "./claim.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot, touch } from "./draft.ts";
+import { nextToken } from "./fail-over.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
 
 /** Gives the lease to a waiter: whole if its stream is known to be there, otherwise cut to the grace period. */
@@ -97,7 +98,7 @@ export function end(draft: Draft, claim: Claim, reason: EndReason, note = ""): v
 
 function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   const { lock } = draft;
-  lock.lastToken += 1n;
+  lock.lastToken = nextToken(lock.lastToken, draft.failOver);
   claim.state = "held";
   claim.fencingToken = lock.lastToken;
   claim.grantedAtUs = draft.nowUs;

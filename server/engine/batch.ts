@@ -113,7 +113,7 @@ export class Batch {
     return [...loaded.locks.values()].map((lock) => {
       const queue = loaded.queues.get(lock.id) ?? { head: [], complete: true };
       const claims = claimsOf.get(lock.id) ?? [];
-      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, clock);
+      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, clock, loaded.failOver);
     });
   }
 

@@ -28,6 +28,10 @@ export function bothObservers(first: EngineObserver, second: EngineObserver): En
       first.clockJumped(byUs);
       second.clockJumped(byUs);
     },
+    failedOver(pauseUs) {
+      first.failedOver(pauseUs);
+      second.failedOver(pauseUs);
+    },
     loopFailed(loop, error) {
       first.loopFailed(loop, error);
       second.loopFailed(loop, error);

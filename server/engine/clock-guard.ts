@@ -15,6 +15,9 @@ export class ClockGuard {
   #aheadUs: number | undefined;
   #readAtUs = 0;
   #jumpedAtUs: number | null = null;
+  /** Whether the next reading is the first one after this replica was away from the database: so at its start. */
+  #isBack = true;
+  #backAtUs: number | null = null;
 
   /** `onJump` is told by how much: positive is ahead. */
   constructor(onJump: (byUs: number) => void, monotonicUs: () => number = () => performance.now() * 1_000) {
@@ -25,6 +28,11 @@ export class ClockGuard {
   /** The time of a question that is about to be sent, to be given to `read` with the answer. */
   ask(): number {
     return this.#monotonicUs();
+  }
+
+  /** To be called when this replica can reach the database again after it could not for a while. */
+  cameBack(): void {
+    this.#isBack = true;
   }
 
   /** To be called with each reading of the database's clock, before anything is decided by it. */
@@ -45,8 +53,11 @@ export class ClockGuard {
       // An earlier jump ahead was as long ago as before. Left where it was, it would lie ahead of the clock, and nothing
       // would be due until the clock came by there again.
       if (this.#jumpedAtUs !== null) this.#jumpedAtUs += atMostUs - beforeUs;
+      if (this.#backAtUs !== null) this.#backAtUs += atMostUs - beforeUs;
       this.#onJump(atMostUs - beforeUs);
     } else this.#aheadUs = Math.max(aheadUs, beforeUs - slackUs);
-    return { nowUs, jumpedAtUs: this.#jumpedAtUs };
+    if (this.#isBack) this.#backAtUs = nowUs;
+    this.#isBack = false;
+    return { nowUs, jumpedAtUs: this.#jumpedAtUs, backAtUs: this.#backAtUs };
   }
 }

@@ -18,6 +18,8 @@ export const OVERLOADED_RETRY_AFTER_MS = 250;
 
 /** Names whose ids are remembered: 200 bytes each or so. */
 export const LOCK_IDS_MAX = 50_000;
+/** Locks of which the last token is remembered, to notice when the database has lost it. */
+export const LOCKS_REMEMBERED_MAX = 50_000;
 /** Names resolved in one go, and names that wait for it: as many as commands may by default. */
 export const RESOLVE_NAMES_MAX = 200;
 export const RESOLVE_QUEUED_MAX = 10_000;

@@ -20,6 +20,7 @@ import type { Wakeup } from "../wakeup/wakeup.ts";
 import { AfterCommit } from "./after-commit.ts";
 import { withAttempts, withoutRepeating } from "./attempts.ts";
 import { ClockGuard } from "./clock-guard.ts";
+import { Continuity } from "./continuity.ts";
 import { describeLock, describeLocks } from "./descriptions.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
@@ -51,6 +52,8 @@ export interface EngineOptions {
   readonly lanes: number;
   readonly commandsQueuedMax: number;
   readonly idleLockUs: number;
+  /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
+  readonly failOverPauseUs: number | null;
   /** 22 characters of base64url from 128 random bits, each time others. */
   readonly newSecret: () => string;
 }
@@ -58,6 +61,7 @@ export interface EngineOptions {
 export class Engine implements LockEngine {
   readonly #options: EngineOptions;
   readonly #clockGuard: ClockGuard;
+  readonly #transact: Store["transact"];
   readonly #waiters = new Waiters();
   readonly #lanes: Lanes;
   readonly #lockIds: LockIds;
@@ -80,8 +84,11 @@ export class Engine implements LockEngine {
     const places = new Places({ store, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, advance });
     this.#clockGuard = new ClockGuard(observer.clockJumped.bind(observer));
+    const pauseUs = options.failOverPauseUs;
+    const continuity = new Continuity({ store, pauseUs, onFailOver: observer.failedOver.bind(observer) });
+    this.#transact = continuity.transact.bind(continuity);
     this.#lanes = new Lanes({
-      store,
+      transact: this.#transact,
       rules,
       clockGuard: this.#clockGuard,
       lanes: options.lanes,
@@ -95,7 +102,7 @@ export class Engine implements LockEngine {
     this.#places = places;
     this.#afterCommit = afterCommit;
     this.#watch = new Watch({ store, waiters, places, advance, confirm });
-    this.#upkeep = new Upkeep({ ...options, waiters, advance, onFailure });
+    this.#upkeep = new Upkeep({ ...options, clockGuard: this.#clockGuard, waiters, advance, onFailure });
     this.#holders = new SharedRead((lockId) => store.holders(lockId, SHOWN_BY_REFUSAL_MAX));
   }
 
@@ -166,6 +173,7 @@ export class Engine implements LockEngine {
       { prefix, limit, expectedVersion, reason },
       {
         store,
+        transact: this.#transact,
         rules,
         clockGuard: this.#clockGuard,
         onCommitted: (batch) => this.#afterCommit.wake(batch),

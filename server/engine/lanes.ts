@@ -25,7 +25,7 @@ export interface Job {
 export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 
 export interface LanesOptions extends BatchOptions {
-  readonly store: Store;
+  readonly transact: Store["transact"];
   readonly lanes: number;
   /** Commands queued at the most. */
   readonly queuedMax: number;
@@ -130,7 +130,7 @@ export class Lanes {
   }
 
   #commit(jobs: JobsByLock): Promise<Batch> {
-    const { store, likelyQueue, onRetry, beforehand } = this.#options;
+    const { transact, likelyQueue, onRetry, beforehand } = this.#options;
     const commands = new Map([...jobs].map(([lockId, list]) => [lockId, list.map((job) => job.command)]));
     const attempts: Batch[] = [];
     return withAttempts(async (repeated) => {
@@ -138,7 +138,7 @@ export class Lanes {
       if (first) await first;
       const attempt = new Batch(commands, this.#options, repeated ? [...attempts] : []);
       attempts.push(attempt);
-      await store.transact(attempt.plan(likelyQueue), (loaded) => attempt.decide(loaded));
+      await transact(attempt.plan(likelyQueue), (loaded) => attempt.decide(loaded));
       return attempt;
     }, onRetry);
   }

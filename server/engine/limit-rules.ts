@@ -17,7 +17,8 @@ export interface RuleChange {
 }
 
 export interface LimitRulesOptions extends BatchOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, "list" | "limitRules">;
+  readonly transact: Store["transact"];
   /** Wakes, and goes on with what one transaction should not do. */
   readonly onCommitted: (batch: Batch) => void;
   readonly onRetry: (cause: string) => void;
@@ -65,11 +66,11 @@ function grantUnder(
   change: (limitRules: readonly LimitRule[], repeated: boolean) => LimitRule | undefined,
 ): Promise<bigint | null> {
   const plan = { locks: [], claims: [], requestIds: [], holdersOf: [], rule: { prefix, afterLockId } };
-  const { store, onCommitted, onRetry } = options;
+  const { transact, onCommitted, onRetry } = options;
   return withAttempts(async (repeated) => {
     const batch = new Batch(new Map(), options, []);
     let reached: bigint | null | undefined;
-    await store.transact(plan, (loaded) => {
+    await transact(plan, (loaded) => {
       if (reached !== undefined) return batch.decide(loaded);
       const ids = [...loaded.locks.keys()];
       reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
@@ -84,7 +85,7 @@ function grantUnder(
 }
 
 /** Sums over the locks that match, as they stand after the change. */
-async function describe(rule: LimitRule, store: Store): Promise<LimitRuleAnswer> {
+async function describe(rule: LimitRule, store: LimitRulesOptions["store"]): Promise<LimitRuleAnswer> {
   const limitRules = await store.limitRules();
   let heldPermits = 0;
   let waiting = 0;

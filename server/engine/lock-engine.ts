@@ -126,6 +126,8 @@ export interface EngineObserver {
   retried(cause: string): void;
   /** The database's clock went ahead of (positive) or behind this process's own by so much between two readings. */
   clockJumped(byUs: number): void;
+  /** The database has become another server, or an older copy of itself: nothing is granted for so long. */
+  failedOver(pauseUs: number): void;
   /** A background loop failed once; it goes on. */
   loopFailed(loop: string, error: unknown): void;
 }

@@ -23,9 +23,8 @@ export async function refusalOf(
   answer: Answer<OutcomeNamed<"refused">>,
   permits: number,
 ): Promise<Refusal> {
-  const { reason, limit } = answer.outcome;
-  const holders = await holdersFor(engine, answer.lockId, reason);
-  return refusedRefusal(answer.lockName, reason, limit, permits, holders);
+  const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason);
+  return refusedRefusal(answer.lockName, answer.outcome, permits, holders);
 }
 
 /** How a claim ended. */

@@ -6,13 +6,14 @@ import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { SHOWN_BY_REFUSAL_MAX } from "../core/bounds.ts";
 import type { Claim, EndReason } from "../core/claim.ts";
-import type { Refused } from "../core/command.ts";
+import type { OutcomeNamed, Refused } from "../core/command.ts";
 import { claimOf } from "./messages.ts";
 import { durationOf, spanText } from "./times.ts";
 
 const REFUSED: Record<Refused, RefusalReason> = {
   busy: RefusalReason.BUSY,
   paused: RefusalReason.PAUSED,
+  failed_over: RefusalReason.PAUSED,
   queue_full: RefusalReason.QUEUE_FULL,
   never_fits: RefusalReason.NEVER_FITS,
 };
@@ -41,23 +42,29 @@ export function showsHolders(reason: Refused | EndReason): boolean {
 /** Why a request left nothing behind. `holders`: null unless showsHolders. */
 export function refusedRefusal(
   lockName: string,
-  reason: Refused,
-  limit: number,
+  refused: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): Refusal {
-  const message = refusedText(lockName, reason, limit, permits, holders);
-  return refusal(REFUSED[reason], message, lockName, holders);
+  const message = refusedText(lockName, refused, permits, holders);
+  const retryUs = refused.forUs ?? (holders && nextEndUs(holders));
+  return refusal(REFUSED[refused.reason], message, lockName, holders, retryUs);
 }
 
 /** How a claim ended that was asked for again, or waited for. `holders`: null unless showsHolders. */
 export function endedRefusal(lockName: string, claim: Claim, holders: Holders | null): Refusal {
   const reason = claim.endReason as EndReason;
-  return refusal(ENDED[reason], `${quoted(lockName)}: ${endedText(claim, reason)}`, lockName, holders);
+  const message = `${quoted(lockName)}: ${endedText(claim, reason)}`;
+  return refusal(ENDED[reason], message, lockName, holders, holders && nextEndUs(holders));
 }
 
-function refusal(reason: RefusalReason, message: string, lockName: string, holders: Holders | null): Refusal {
-  const retryUs = holders && nextEndUs(holders);
+function refusal(
+  reason: RefusalReason,
+  message: string,
+  lockName: string,
+  holders: Holders | null,
+  retryUs: number | null,
+): Refusal {
   return create(RefusalSchema, {
     reason,
     message,
@@ -68,8 +75,7 @@ function refusal(reason: RefusalReason, message: string, lockName: string, holde
 
 function refusedText(
   lockName: string,
-  reason: Refused,
-  limit: number,
+  { reason, limit, forUs }: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): string {
@@ -79,6 +85,11 @@ function refusedText(
       return `${name} is busy: ${heldText(limit, holders)}.`;
     case "paused":
       return `${name} is paused: its limit is 0. Wait in its queue, or try again when an operator has set a limit.`;
+    case "failed_over":
+      return (
+        `${name} is paused: the database has failed over, and leases that it may have lost have to end first. ` +
+        `Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`
+      );
     case "queue_full":
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":

@@ -60,6 +60,13 @@ export class EventLog {
     this.#log.warn({ byMs: Math.round(byUs / 1_000) }, "the database's clock jumped");
   }
 
+  failedOver(pauseUs: number): void {
+    this.#log.warn(
+      { pauseMs: Math.round(pauseUs / 1_000) },
+      "the database has failed over or was restored: nothing is granted until leases that it may have lost have ended",
+    );
+  }
+
   loopFailed(loop: string, error: unknown): void {
     const cause = `${loop} ${reasonOf(error)}`;
     const nowMs = performance.now();

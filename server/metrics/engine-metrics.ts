@@ -132,6 +132,9 @@ export class EngineMetrics {
     this.#clockJumps.of(byUs > 0 ? "ahead" : "behind").inc();
   }
 
+  /** Counted as the cause for which transactions are repeated. */
+  failedOver(_pauseUs: number): void {}
+
   loopFailed(loop: string, _error: unknown): void {
     this.#loopFailures.of(loop).inc();
   }

@@ -23,15 +23,18 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
 
 // SHOW answers nothing for a variable that this server does not have, where @@name would fail.
 const FACTS = `SHOW VARIABLES WHERE Variable_name IN
-  ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'server_uuid', 'server_uid')`;
+  ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'server_uuid', 'server_uid',
+   'group_replication_group_name')`;
 const CLUSTER = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'";
 
 export interface Server {
   /** `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * What tells this server, or Galera cluster, from any other: its uuid. MariaDB's `server_uid` is made from the
-   * machine's address and the port, and older ones have none: then null, and a change goes unnoticed.
+   * What tells this database from any other: the uuid of the server, or that of the Galera cluster or replication
+   * group, whose members do not lose what they have acknowledged. MariaDB's `server_uid` is made from the machine's
+   * address and the port, and older ones have none: then null, and a change goes unnoticed. So for TiDB, where each
+   * connection may be to another of its servers.
    */
   readonly identity: string | null;
 }
@@ -53,7 +56,9 @@ export async function openSession(
     const session = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      return { session, server: await setUp(session) };
+      const server = await setUp(session);
+      session.serverIdentity = server.identity;
+      return { session, server };
     } catch (error) {
       session.destroy(error);
       throw error;
@@ -104,10 +109,12 @@ async function setUp(session: Session): Promise<Server> {
   for (const name of ["read_only", "super_read_only", "innodb_read_only"]) {
     if (!["OFF", "0"].includes(facts.get(name) ?? "OFF")) throw readOnly(name);
   }
-  const cluster = pairs(results[clusterAt])[0]?.[1];
+  const version = facts.get("version") ?? "";
+  const cluster = pairs(results[clusterAt])[0]?.[1] || facts.get("group_replication_group_name");
+  const server = facts.get("server_uuid") || facts.get("server_uid");
   return {
-    product: productOf(facts.get("version") ?? ""),
-    identity: cluster || facts.get("server_uuid") || facts.get("server_uid") || null,
+    product: productOf(version),
+    identity: version.includes("TiDB") ? null : cluster || server || null,
   };
 }
 

@@ -7,6 +7,7 @@
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
+import { isSuccessor } from "./mysql-fail-over.ts";
 import { hasKey } from "./mysql-keys.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "./mysql-rows.ts";
 import type { RuleCache } from "./mysql-rules.ts";
@@ -31,7 +32,8 @@ export interface Read {
 
 const BEGIN = "START TRANSACTION";
 const GUARDS = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
-const CLOCK = `SELECT ${NOW_US}, rules_revision FROM rowlock_meta WHERE id = 1`;
+const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
+  FROM rowlock_meta WHERE id = 1`;
 
 // Branches of one statement, because each result that the driver reads costs more than the branch does. The last
 // column says whether the row was read as part of a queue.
@@ -39,7 +41,7 @@ const ASKED = `${CLAIM_LIST}, 0`;
 const PART_OF_HEAD = 1;
 const HEAD = `${CLAIM_LIST}, ${PART_OF_HEAD}`;
 const DUE = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
-  WHERE state IN (1, 2) AND deadline <= ${NOW_US} AND lock_id IN (?) LIMIT ${DUE_MAX})`;
+  WHERE state IN (1, 2) AND deadline <= ${NOW_US} AND lock_id IN (?) ORDER BY state DESC LIMIT ${DUE_MAX})`;
 const BY_KEY = `SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
 const BY_REQUEST = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
 const HOLDERS = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
@@ -91,12 +93,13 @@ export async function loadAgain(
 async function read(session: Session, trip: Trip, plan: LoadPlan, rules: RuleCache): Promise<Read> {
   const ids = plan.locks.map(({ id }) => id);
   const guardsAt = ids.length > 0 ? trip.add(GUARDS, ids) : null;
-  const clockAt = trip.add(CLOCK);
+  const metaAt = trip.add(META);
   const claimsAt = addBranches(trip, branchesOf(plan, ids));
   const results = await session.run(trip);
 
-  const [clock] = rowsOf(results[clockAt]);
-  if (!clock) throw new Error("The row of rowlock_meta is missing.");
+  const [meta] = rowsOf(results[metaAt]);
+  if (!meta) throw new Error("The row of rowlock_meta is missing.");
+  const [now, rulesRevision, epoch, atUs, grantsFromUs, identity] = meta;
   const guardRows = new Map<bigint, Row>();
   const locks = new Map<bigint, Lock>();
   for (const row of guardsAt === null ? [] : rowsOf(results[guardsAt])) {
@@ -106,10 +109,18 @@ async function read(session: Session, trip: Trip, plan: LoadPlan, rules: RuleCac
   }
   const claims = new ReadClaims();
   for (const at of claimsAt) claims.take(rowsOf(results[at]));
-  const { revision, limitRules } = await rules.at(session, String(clock[1]));
+  const { revision, limitRules } = await rules.at(session, String(rulesRevision));
   const queues = await readQueues(session, plan, locks, claims);
   return {
-    loaded: { nowUs: Number(clock[0]), limitRules, locks, claims: claims.asked, queues },
+    loaded: {
+      nowUs: Number(now),
+      failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
+      isSuccessor: isSuccessor(session, identity),
+      limitRules,
+      locks,
+      claims: claims.asked,
+      queues,
+    },
     guardRows,
     claimRows: claims.rows,
     rulesRevision: revision,

@@ -20,8 +20,12 @@ const CLOCK = `SELECT ${NOW_US}`;
 const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
 const WATCH = `SELECT id, revision FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
-  UNION ALL SELECT DISTINCT lock_id, NULL FROM ${LIVE_AND_DUE} AND lock_id IN (?)`;
-const DUE_LOCKS = `SELECT lock_id, MIN(deadline) AS first FROM ${LIVE_AND_DUE} GROUP BY lock_id ORDER BY first LIMIT ?`;
+  UNION ALL SELECT DISTINCT lock_id, NULL FROM ${LIVE_AND_DUE} AND lock_id IN (?)
+  UNION ALL SELECT l.id, NULL FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
+    ON l.decided_at < m.grants_from AND l.waiting > 0
+    WHERE m.id = 1 AND m.grants_from > 0 AND m.grants_from <= ${NOW_US} AND l.id IN (?)`;
+const DUE_LOCKS = `SELECT lock_id, MIN(deadline) AS first FROM ${LIVE_AND_DUE}
+  GROUP BY lock_id ORDER BY MAX(state) DESC, first LIMIT ?`;
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
 const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
@@ -36,16 +40,16 @@ export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): Return
   const revisions = new Map<bigint, bigint>();
   const due: bigint[] = [];
   if (lockIds.length === 0) return { revisions, due };
-  for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds)) {
+  for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds, lockIds)) {
     if (revision === null) due.push(bigintOf(id));
     else revisions.set(bigintOf(id), bigintOf(revision));
   }
   return { revisions, due };
 }
 
-export async function dueLocks(pool: MysqlPool, max: number): Promise<bigint[]> {
-  const rows = await query(pool, "due_locks", DUE_LOCKS, max);
-  return rows.map(([id]) => bigintOf(id));
+export async function dueLocks(pool: MysqlPool, max: number): ReturnType<Store["dueLocks"]> {
+  const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, max);
+  return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
 }
 
 export async function claimsByKey(

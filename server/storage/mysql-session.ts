@@ -24,6 +24,8 @@ export class Session {
   idleSinceMs = 0;
   /** Which server it was opened to, as the pool counts them. */
   generation = 0;
+  /** What tells that server from any other; null: not known. */
+  serverIdentity: string | null = null;
   readonly #connection: Connection;
   readonly #socket: Socket;
   readonly #observer: StoreObserver;

@@ -6,17 +6,18 @@ import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { MysqlAddress } from "./database-url.ts";
 import { checkDurability, checkInvariants } from "./mysql-checks.ts";
+import { adopt, failOver } from "./mysql-fail-over.ts";
 import { findNames, purgeLocks, resolveNames } from "./mysql-names.ts";
 import { MysqlPool } from "./mysql-pool.ts";
 import { busyLocks, claimsByKey, dueLocks, holders, list, queue, show, watch } from "./mysql-reads.ts";
 import { RuleCache, readRules } from "./mysql-rules.ts";
 import { transactOn } from "./mysql-transact.ts";
-import { Trip } from "./mysql-trip.ts";
 import { beat, heartbeat, purgeClaims, retire } from "./mysql-upkeep.ts";
 import { CONNECTIONS_BESIDE_LANES, LANES_DEFAULT, POOL_SIZE_DEFAULT } from "./storage-bounds.ts";
 import type {
   BusyLock,
   DecideRows,
+  FailOverNote,
   Finding,
   LoadPlan,
   LockView,
@@ -41,10 +42,8 @@ const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection
 export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   const { observer = UNOBSERVED, poolSize = POOL_SIZE_DEFAULT } = options;
   const pool = new MysqlPool(options, poolSize, observer);
-  const trip = new Trip("open");
-  trip.add("SELECT rules_revision FROM rowlock_meta WHERE id = 1");
   try {
-    await pool.use((session) => session.run(trip));
+    await pool.use(adopt);
   } catch (error) {
     await pool.close();
     throw error;
@@ -80,6 +79,10 @@ class MysqlStore implements Store {
     return this.#pool.use((session) => transactOn(session, plan, decide, this.#rules, this.#observer));
   }
 
+  failOver(note: FailOverNote): Promise<number> {
+    return failOver(this.#pool, note);
+  }
+
   heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
     return heartbeat(this.#pool, replica, keys, keepForUs);
   }
@@ -100,7 +103,7 @@ class MysqlStore implements Store {
     return claimsByKey(this.#pool, keys);
   }
 
-  dueLocks(max: number): Promise<bigint[]> {
+  dueLocks(max: number): ReturnType<Store["dueLocks"]> {
     return dueLocks(this.#pool, max);
   }
 

@@ -84,3 +84,15 @@ export function busyLocksBy(queueIndex: string): string {
 }
 
 export const BUSY_LOCKS = busyLocksBy("");
+
+/**
+ * The epoch after a fail-over: higher than the present one, and no lower than the hours since 2026, so that rows which
+ * were restored from an old backup do not come to an epoch that there has been since.
+ *
+ * @param greatest the function of that name.
+ * @param lowest which it has to be at least.
+ * @param nowUs the clock in microseconds.
+ */
+export function newEpochBy(greatest: string, lowest: string, nowUs: string): string {
+  return `${greatest}(epoch + 1, ${lowest}, ROUND((${nowUs} - 1767225600000000) / 3600000000))`;
+}

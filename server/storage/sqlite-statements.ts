@@ -9,6 +9,7 @@ import {
   IDLE_LOCK_CONDITION,
   LOCK_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
+  newEpochBy,
 } from "./shared-sql.ts";
 import type { Row } from "./sqlite-rows.ts";
 import type { StoreObserver } from "./store.ts";
@@ -20,6 +21,7 @@ const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
+const DUE_NOW = DUE.replace("?", "?1");
 /** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
 const OF_LOCK = "rowlock_claim INDEXED BY rowlock_claim_queue WHERE lock_id = ?";
 
@@ -36,7 +38,11 @@ const SQL = {
     WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ?`,
   write_lock: `UPDATE rowlock_lock SET ${WRITTEN_LOCK.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
 
-  rules_revision: "SELECT rules_revision FROM rowlock_meta WHERE id = 1",
+  fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
+    grants_from = max(grants_from, ?1 + min(?4, max(?3,
+      coalesce((SELECT max(ttl) FROM rowlock_claim INDEXED BY rowlock_claim_due WHERE state = 2), 0))))
+    WHERE id = 1 AND epoch = ?5`,
+  meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
   rules: "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule ORDER BY prefix",
   write_rule: `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
     ON CONFLICT (prefix) DO UPDATE
@@ -47,7 +53,8 @@ const SQL = {
   claim_by_request: `SELECT ${CLAIM} FROM rowlock_claim WHERE request_id = ?`,
   claims_in_state: `SELECT ${CLAIM} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ?`,
   anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
-  due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?)) LIMIT ?`,
+  due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?))
+    ORDER BY state DESC LIMIT ?`,
   add_claim: `INSERT INTO rowlock_claim (${CLAIM})
     VALUES (${CLAIM_COLUMNS.map(() => "?").join(", ")})`,
   write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
@@ -61,9 +68,11 @@ const SQL = {
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
-  watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE}) AS due FROM rowlock_lock l
-    WHERE l.id IN (SELECT value FROM json_each(?))`,
-  due_locks: `SELECT lock_id, min(deadline) AS first FROM ${DUE} GROUP BY lock_id ORDER BY first LIMIT ?`,
+  watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE_NOW}) OR (
+      m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from AND l.waiting > 0) AS due
+    FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1 WHERE l.id IN (SELECT value FROM json_each(?2))`,
+  due_locks: `SELECT lock_id, min(deadline) AS first FROM ${DUE}
+    GROUP BY lock_id ORDER BY max(state) DESC, first LIMIT ?`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
     (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
   idle_locks: `SELECT l.id, l.last_token FROM rowlock_lock l

@@ -3,7 +3,6 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim } from "../core/claim.ts";
-import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { prefixRange } from "./name-range.ts";
@@ -20,7 +19,7 @@ export function load(
   statements: SqliteStatements,
   plan: LoadPlan,
   nowUs: number,
-  limitRules: readonly LimitRule[],
+  { failOver, limitRules }: Pick<Loaded, "failOver" | "limitRules">,
 ): Loaded {
   const guards = plan.rule ? locksOfRule(statements, plan.rule) : plannedLocks(statements, plan);
   const claims = new Map<string, Claim>();
@@ -41,6 +40,9 @@ export function load(
   }
   return {
     nowUs,
+    failOver,
+    // One file has one server, and it stays open as long as the server runs.
+    isSuccessor: false,
     limitRules,
     locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
     claims: [...claims.values()],

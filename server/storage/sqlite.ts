@@ -21,7 +21,9 @@ import { furtherPlan, load, save } from "./sqlite-transaction.ts";
 import type {
   BusyLock,
   DecideRows,
+  FailOverNote,
   Finding,
+  Loaded,
   LoadPlan,
   LockView,
   PoolState,
@@ -74,7 +76,7 @@ export class SqliteStore implements Store {
     this.#statements = new SqliteStatements(database, options.observer);
     this.#reads = new SqliteReads(this.#statements);
     this.product = `SQLite ${database.prepare("SELECT sqlite_version() AS version").get()?.version}`;
-    this.#currentRules();
+    this.#meta();
     options.observer?.connection("opened");
   }
 
@@ -108,6 +110,14 @@ export class SqliteStore implements Store {
         // There is no network between the server and its file, hence no round trips.
         this.#observer?.transaction((performance.now() - startedMs) / 1000, 0, outcome);
       }
+    });
+  }
+
+  async failOver({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }: FailOverNote): Promise<number> {
+    return this.#guarded(() => {
+      const nowUs = this.#clock();
+      this.#statements.run("fail_over", nowUs, epochMin, pauseUsMin, pauseUsMax, seenEpoch);
+      return Math.max(0, Number(this.#statements.get("meta")?.grants_from) - nowUs);
     });
   }
 
@@ -154,10 +164,12 @@ export class SqliteStore implements Store {
     });
   }
 
-  async dueLocks(max: number): Promise<bigint[]> {
-    return this.#guarded(() =>
-      this.#statements.all("due_locks", this.#clock(), max).map((row) => row.lock_id as bigint),
-    );
+  async dueLocks(max: number): ReturnType<Store["dueLocks"]> {
+    return this.#guarded(() => {
+      const nowUs = this.#clock();
+      const rows = this.#statements.all("due_locks", nowUs, max);
+      return { nowUs, lockIds: rows.map((row) => row.lock_id as bigint) };
+    });
   }
 
   async purgeClaims(max: number): Promise<number> {
@@ -194,7 +206,7 @@ export class SqliteStore implements Store {
   }
 
   async limitRules(): Promise<readonly LimitRule[]> {
-    return this.#guarded(() => this.#currentRules());
+    return this.#guarded(() => this.#meta().limitRules);
   }
 
   async busyLocks(max: number): Promise<BusyLock[]> {
@@ -235,18 +247,24 @@ export class SqliteStore implements Store {
     const nowUs = this.#clock();
     let plan: LoadPlan | null = first;
     while (plan) {
-      const changes = decide(load(this.#statements, plan, nowUs, this.#currentRules()));
+      const changes = decide(load(this.#statements, plan, nowUs, this.#meta()));
       save(this.#statements, changes, nowUs);
       plan = changes.again.length > 0 ? furtherPlan(changes.again) : null;
     }
   }
 
-  #currentRules(): readonly LimitRule[] {
-    const revision = this.#statements.get("rules_revision")?.rules_revision;
+  #meta(): Pick<Loaded, "failOver" | "limitRules"> {
+    const meta = this.#statements.get("meta");
+    const revision = meta?.rules_revision;
     if (this.#rules?.revision !== revision) {
       this.#rules = { revision, rules: this.#statements.all("rules").map(limitRuleOf) };
     }
-    return this.#rules?.rules ?? [];
+    const failOver = {
+      epoch: meta?.epoch as bigint,
+      atUs: Number(meta?.failed_over_at),
+      grantsFromUs: Number(meta?.grants_from),
+    };
+    return { failOver, limitRules: this.#rules?.rules ?? [] };
   }
 
   /** Runs one method of the store: refuses when closed, and turns SQLite's errors into StoreErrors. */

@@ -3,6 +3,7 @@
 // year 2255); ids, ticket numbers, tokens and versions are bigint end to end.
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { FailOver } from "../core/fail-over.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 
@@ -40,6 +41,12 @@ export const LOCKS_PER_RULE_MAX = 500;
 export interface Loaded {
   /** The database's clock, read in a statement of its own after the guards were locked. */
   readonly nowUs: number;
+  readonly failOver: FailOver;
+  /**
+   * The rows were written through another server than the one that answers: it is a copy that was promoted, or
+   * restored. Nothing must be decided before `failOver` has noted that.
+   */
+  readonly isSuccessor: boolean;
   /** Guard rows by id. One that does not exist (any more) is missing. */
   readonly locks: Map<bigint, Lock>;
   /** All limit rules, including those that were taken away. */
@@ -62,6 +69,17 @@ export interface Changes {
    * with QUEUE_HEAD_MAX heads, and `decide` is called again. Empty when done.
    */
   readonly again: readonly bigint[];
+}
+
+/** What to note of a fail-over. */
+export interface FailOverNote {
+  /** The epoch of the rows that told of it. Where another replica has noted it since, nothing is changed. */
+  readonly seenEpoch: bigint;
+  /** Which the new epoch has to be, at least. */
+  readonly epochMin: bigint;
+  /** How long nothing is granted: the longest time to live of a lease in the rows, within these bounds. */
+  readonly pauseUsMin: number;
+  readonly pauseUsMax: number;
 }
 
 /** Called synchronously inside the transaction, so nothing can be waited for while row locks are held. */
@@ -141,6 +159,12 @@ export interface Store {
   transact(plan: LoadPlan, decide: DecideRows): Promise<void>;
 
   /**
+   * Notes that the database has become another server, or an older copy of itself: raises the epoch and lets nothing be
+   * granted for a while. Safe to repeat. Answers for how long from now nothing is granted.
+   */
+  failOver(note: FailOverNote): Promise<number>;
+
+  /**
    * A sign of life for the places of waiters that this replica holds streams for: deadline = min(now + keepForUs,
    * wait_until), replica = this one, where the claim still waits. Takes no guard row: it changes no state, and a claim
    * that a decision has just ended stays ended.
@@ -152,13 +176,17 @@ export interface Store {
   retire(replica: bigint): Promise<void>;
   /**
    * For the poll, in one statement: the revisions of these guard rows (missing ones are left out), and which of these
-   * locks have a held or waiting claim whose deadline has passed.
+   * locks have a held or waiting claim whose deadline has passed, or waiters that nobody has looked at since the pause
+   * after a fail-over.
    */
   watch(lockIds: readonly bigint[]): Promise<{ revisions: Map<bigint, bigint>; due: bigint[] }>;
   /** Claims by key, as committed, with the clock at which they were read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
-  /** Locks with a held or waiting claim whose deadline has passed, among all locks, the longest overdue first. */
-  dueLocks(max: number): Promise<bigint[]>;
+  /**
+   * Locks with a held or waiting claim whose deadline has passed, among all locks: those with a lease first, then the
+   * longest overdue. With the clock at which they were read.
+   */
+  dueLocks(max: number): Promise<{ nowUs: number; lockIds: bigint[] }>;
   /** Deletes ended claims whose retention has passed; how many. */
   purgeClaims(max: number): Promise<number>;
   /**

@@ -224,7 +224,7 @@ describe("the same request id", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "mine" });
     lock.engine.addLock("etl/other");
-    const look = { clock: lock.clock, replica: THERE, heads: 1 };
+    const look = { clock: lock.clock, failOver: lock.failOver, replica: THERE, heads: 1 };
     const { outcomes } = lock.engine.transact("etl/other", [lock.asks({ requestId: "mine" })], look);
     expect(outcomes).toEqual([{ kind: "request_id_reused" }]);
   });

@@ -1,7 +1,8 @@
-// Time and order: a clock that jumps ahead takes nothing from anybody, and a counter that is wrong stops nothing.
+// Time and order: neither a clock that jumps ahead nor an outage takes anything from anybody, and a counter that is wrong
+// stops nothing.
 
 import { describe, expect, test } from "vitest";
-import { ATTACHED_FOR_US, claimOf, GRACE_US, HERE, NAME, OneLock, SECOND_US } from "./one-lock.ts";
+import { ATTACHED_FOR_US, claimOf, GRACE_US, HERE, NAME, OneLock, SECOND_US, THERE } from "./one-lock.ts";
 
 const HOUR_US = 3_600 * SECOND_US;
 const TTL_US = 30 * SECOND_US;
@@ -104,7 +105,7 @@ describe("a guard row that counts waiters who are not there", () => {
     const holder = lock.lease();
     const tickets = Array.from({ length: waiters }, () => lock.ticket());
     lock.lock.waiting += 1;
-    const look = { clock: lock.clock, replica: HERE, heads: 8 };
+    const look = { clock: lock.clock, failOver: lock.failOver, replica: HERE, heads: 8 };
     const release = { verb: "release", ref: holder, repeated: false } as const;
     expect(lock.engine.transact(NAME, [release], look).passes).toBe(1);
     expect(lock.states(...tickets)).toEqual(tickets.map(() => "held"));
@@ -113,7 +114,7 @@ describe("a guard row that counts waiters who are not there", () => {
   test("is no reason to read a queue again whose head was granted to its last one", () => {
     const lock = new OneLock({ limit: 0 });
     const tickets = [lock.ticket(), lock.ticket(), lock.ticket()];
-    const look = { clock: lock.clock, replica: HERE, heads: 1 };
+    const look = { clock: lock.clock, failOver: lock.failOver, replica: HERE, heads: 1 };
     const raise = {
       verb: "set_limit",
       name: NAME,
@@ -124,5 +125,32 @@ describe("a guard row that counts waiters who are not there", () => {
     } as const;
     expect(lock.engine.transact(NAME, [raise], look).passes).toBe(3);
     expect(lock.states(...tickets)).toEqual(["held", "held", "held"]);
+  });
+});
+
+describe("a replica that comes back to the database", () => {
+  test("keeps the places of all waiters for a grace period, as others may come back later", () => {
+    const lock = new OneLock();
+    const holder = lock.lease({ ttlUs: null });
+    const ticket = lock.ticket({ replica: THERE });
+    lock.pass(HOUR_US);
+    lock.backAtUs = lock.nowUs;
+    lock
+      .advance()
+      .pass(GRACE_US - 1)
+      .advance();
+    expect(lock.states(ticket)).toEqual(["waiting"]);
+    lock.pass(1).advance();
+    expect(lock.states(holder, ticket)).toEqual(["held", "lapsed"]);
+  });
+
+  test("ends leases that are past their time, and waits that are over, at once", () => {
+    const lock = new OneLock();
+    const lease = lock.lease();
+    const brief = lock.ticket({ replica: THERE, maxWaitUs: SECOND_US });
+    lock.pass(HOUR_US);
+    lock.backAtUs = lock.nowUs;
+    lock.advance();
+    expect(lock.states(lease, brief)).toEqual(["expired", "timed_out"]);
   });
 });

@@ -4,6 +4,7 @@
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
 import type { Clock, Rules } from "../../server/core/draft.ts";
+import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
@@ -14,6 +15,7 @@ const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"])
 /** One lock before and after one transaction. */
 export interface Transition {
   readonly clock: Clock;
+  readonly failOver: FailOver;
   readonly settings: Pick<Rules, "graceUs" | "attachedForUs">;
   readonly before: { readonly lock: Lock; readonly claims: readonly Claim[] };
   readonly after: { readonly lock: Lock; readonly claims: readonly Claim[] };
@@ -34,6 +36,7 @@ export function checkInvariants(transition: Transition): void {
 /** Replays what happened, event by event, against sets of holders and waiters. */
 function eventsTellWhatHappened(transition: Transition): void {
   const { before, after, limitRules, events } = transition;
+  const { nowUs } = transition.clock;
   const holders = new Map(before.claims.filter(isHeld).map((claim) => [claim.ticketNumber, claim]));
   const waiters = new Map(before.claims.filter(isWaiting).map((claim) => [claim.ticketNumber, claim]));
   const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
@@ -55,6 +58,8 @@ function eventsTellWhatHappened(transition: Transition): void {
       const byTime = BY_TIME.has(claim.endReason ?? "");
       demand(!byTime || due.has(number), `claim ${number} ends as ${claim.endReason} before its time`);
     } else {
+      demand(transition.failOver.grantsFromUs <= nowUs, `claim ${number} is granted in a pause`);
+      demand(claim.fencingToken > transition.failOver.epoch << 36n, `token ${claim.fencingToken} is old`);
       demand(!due.has(number), `claim ${number} is granted although its time had run out`);
       demand(compatible([...holders.values()], claim, limit), `claim ${number} is granted but does not fit`);
       if (event.queued) {
@@ -87,12 +92,12 @@ function endedStaysEnded({ before, after }: Transition): void {
   }
 }
 
-function nothingFreeBesideAFittingWaiter({ after, limitRules }: Transition): void {
+function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }: Transition): void {
   const { limit } = limitInForce(after.lock.name, after.lock.limit, limitRules);
   const head = after.claims.find(isWaiting);
   if (!head) return;
   demand(
-    !compatible(after.claims.filter(isHeld), head, limit),
+    clock.nowUs < failOver.grantsFromUs || !compatible(after.claims.filter(isHeld), head, limit),
     `claim ${head.ticketNumber} is the first in the queue and fits, but waits`,
   );
   const hopeless = limit > 0 && head.mode === "permit" && head.permits > limit;
@@ -125,16 +130,22 @@ function isWaiting(claim: Claim): boolean {
   return claim.state === "waiting";
 }
 
-/** Live claims past their time. A clock that has jumped takes nothing from anybody until that time has passed anew. */
-function dueAmong(claims: readonly Claim[], { clock, settings }: Transition): Claim[] {
+/**
+ * Live claims past their time. A clock that has jumped and a database that has failed over take nothing from anybody until
+ * that time has passed anew; a replica that has just come back leaves places alone for a grace period.
+ */
+function dueAmong(claims: readonly Claim[], { clock, failOver, settings }: Transition): Claim[] {
   return claims.filter((claim) => {
     if (claim.state === "ended" || claim.deadlineUs === null) return false;
     const wholeEndUs = claim.ttlUs === null ? null : (claim.grantedAtUs ?? 0) + claim.ttlUs;
     const cutShort = claim.provisional && (wholeEndUs === null || claim.deadlineUs < wholeEndUs);
     const heldForUs = cutShort ? settings.graceUs : (claim.ttlUs ?? settings.graceUs);
     const givenForUs = isHeld(claim) ? heldForUs : settings.attachedForUs;
-    const notBeforeUs = clock.jumpedAtUs === null ? 0 : clock.jumpedAtUs + givenForUs;
-    return Math.max(claim.deadlineUs, notBeforeUs) <= clock.nowUs;
+    const doubtedUntilUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs) + givenForUs;
+    const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.nowUs;
+    const keptUntilUs =
+      isHeld(claim) || waitOver || clock.backAtUs === null ? 0 : clock.backAtUs + settings.graceUs;
+    return Math.max(claim.deadlineUs, doubtedUntilUs, keptUntilUs) <= clock.nowUs;
   });
 }
 

@@ -73,8 +73,38 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "takes a jump of the clock for time that has passed",
     file: "advance.ts",
-    from: "if (clock.jumpedAtUs === null) return true;",
-    to: "if (clock.nowUs > 0) return true;",
+    from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",
+    to: "failOver.atUs",
+  },
+  {
+    fault: "takes leases whose renewal a fail-over may have lost for expired",
+    file: "advance.ts",
+    from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",
+    to: "(clock.jumpedAtUs ?? 0)",
+  },
+  {
+    fault: "grants to waiters while leases may be held that a fail-over has lost",
+    file: "advance.ts",
+    from: "mayGrant(draft) && fits(",
+    to: "fits(",
+  },
+  {
+    fault: "grants to new requests while leases may be held that a fail-over has lost",
+    file: "acquire.ts",
+    from: "if (isFree && mayGrant(draft)) {",
+    to: "if (isFree) {",
+  },
+  {
+    fault: "goes on with the old tokens after a fail-over",
+    file: "fail-over.ts",
+    from: "(lastToken > epochStart ? lastToken : epochStart) + 1n",
+    to: "lastToken + (epochStart > 0n ? 1n : 1n)",
+  },
+  {
+    fault: "takes the places of waiters whose replica has not come back yet",
+    file: "advance.ts",
+    from: 'claim.state === "waiting" && isKept(',
+    to: 'claim.state === "ended" && isKept(',
   },
   {
     fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
@@ -133,8 +163,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "gives the last token again when a lease comes after a wait",
     file: "transitions.ts",
-    from: "lock.lastToken += 1n;",
-    to: "if (claim.deadlineUs === null) lock.lastToken += 1n;",
+    from: "lock.lastToken = nextToken(",
+    to: "if (claim.deadlineUs === null) lock.lastToken = nextToken(",
   },
   {
     fault: "gives a waiter that nobody listens for its whole time to live",

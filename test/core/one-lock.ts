@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock, Rules } from "../../server/core/draft.ts";
+import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { TinyEngine } from "./tiny-engine.ts";
 
@@ -22,6 +23,9 @@ export class OneLock {
   readonly engine: TinyEngine;
   nowUs = 1_000_000 * SECOND_US;
   #jumpedAtUs: number | null = null;
+  /** When the replica came back to the database; null: it was there all the time. */
+  backAtUs: number | null = null;
+  failOver: FailOver = NO_FAIL_OVER;
   /** What the last transaction said has happened. */
   events: readonly Event[] = [];
   #made = 0;
@@ -52,12 +56,12 @@ export class OneLock {
   }
 
   get clock(): Clock {
-    return { nowUs: this.nowUs, jumpedAtUs: this.#jumpedAtUs };
+    return { nowUs: this.nowUs, jumpedAtUs: this.#jumpedAtUs, backAtUs: this.backAtUs };
   }
 
   /** One transaction with these commands. */
   transact(...commands: Command[]): Outcome[] {
-    const look = { clock: this.clock, replica: HERE, heads: 256 };
+    const look = { clock: this.clock, failOver: this.failOver, replica: HERE, heads: 256 };
     const { outcomes, events } = this.engine.transact(NAME, commands, look);
     this.events = events;
     return [...outcomes];

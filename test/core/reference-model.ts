@@ -5,6 +5,7 @@
 import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
 import type { Acquire, Command } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/draft.ts";
+import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;
@@ -41,7 +42,7 @@ export type ModelOutcome =
       readonly claim: ModelRow;
       readonly place: { ahead: number; permitsAhead: number; queueLength: number } | null;
     }
-  | { readonly kind: "refused"; readonly reason: string; readonly limit: number }
+  | { readonly kind: "refused"; readonly reason: string; readonly limit: number; readonly forUs?: number }
   | { readonly kind: "released"; readonly byThisCall: boolean }
   | { readonly kind: "limit"; readonly limit: number; readonly source: string; readonly version: bigint }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
@@ -107,6 +108,8 @@ export class ReferenceModel {
   readonly #changes: Setting[] = [];
   #now = 0;
   #jumpedAt: number | null = null;
+  #backAt: number | null = null;
+  #failOver = NO_FAIL_OVER;
   #decider = 0n;
 
   /** `tokenFloors`: for each lock the token below which none may be given. */
@@ -122,10 +125,17 @@ export class ReferenceModel {
   transact(
     lock: string,
     commands: readonly Command[],
-    context: { readonly clock: Clock; readonly replica: bigint; readonly seenUpTo: bigint | null },
+    context: {
+      readonly clock: Clock;
+      readonly failOver: FailOver;
+      readonly replica: bigint;
+      readonly seenUpTo: bigint | null;
+    },
   ): ModelOutcome[] {
     this.#now = context.clock.nowUs;
     this.#jumpedAt = context.clock.jumpedAtUs;
+    this.#backAt = context.clock.backAtUs;
+    this.#failOver = context.failOver;
     this.#decider = context.replica;
     for (const claim of this.#live(lock)) {
       if (this.#isDue(claim)) this.#end(claim, this.#reasonOfDue(claim));
@@ -237,12 +247,15 @@ export class ReferenceModel {
     }
     const { limit } = this.limit(lock);
     const waiters = this.#waiters(lock);
-    if (waiters.length === 0 && compatible(this.#holders(lock), asked, limit)) {
+    const free = waiters.length === 0 && compatible(this.#holders(lock), asked, limit);
+    const forUs = this.#failOver.grantsFromUs - this.#now;
+    if (free && forUs <= 0) {
       const claim = this.#arrive(lock, asked);
       this.#grant(claim, true);
       return { kind: "held", claim: this.#row(claim) };
     }
     if (neverFits(asked, limit)) return { kind: "refused", reason: "never_fits", limit };
+    if (free && !asked.mayWait) return { kind: "refused", reason: "failed_over", limit, forUs };
     if (!asked.mayWait) return { kind: "refused", reason: limit === 0 ? "paused" : "busy", limit };
     if (waiters.length >= this.#settings.queueMax) return { kind: "refused", reason: "queue_full", limit };
     const claim = this.#arrive(lock, asked);
@@ -318,7 +331,10 @@ export class ReferenceModel {
     for (const waiter of this.#waiters(lock)) {
       if (seenUpTo !== null && waiter.number > seenUpTo) return;
       if (neverFits(waiter.asked, limit)) this.#end(waiter, "never_fits");
-      else if (compatible(this.#holders(lock), waiter.asked, limit)) {
+      else if (
+        this.#failOver.grantsFromUs <= this.#now &&
+        compatible(this.#holders(lock), waiter.asked, limit)
+      ) {
         this.#grant(waiter, false);
         const delivered = waiter.listener === this.#decider;
         waiter.keptUntil = delivered ? null : this.#now + this.#settings.graceUs;
@@ -327,7 +343,8 @@ export class ReferenceModel {
   }
 
   #grant(claim: ModelClaim, fetched: boolean): void {
-    claim.granted = { at: this.#now, token: this.lastToken(claim.lock) + 1n };
+    const tokens = [this.lastToken(claim.lock), this.#failOver.epoch * 2n ** 36n];
+    claim.granted = { at: this.#now, token: tokens.reduce((a, b) => (a > b ? a : b)) + 1n };
     claim.fetched = fetched;
     claim.countsFrom = this.#now;
   }
@@ -343,14 +360,21 @@ export class ReferenceModel {
     return isCutShort(claim) ? claim.keptUntil : wholeEnd(claim);
   }
 
-  /** After a jump of the clock, what was given counts from the jump at the earliest. */
+  /**
+   * After a jump of the clock or a fail-over, what was given counts from then at the earliest. Places are kept for a
+   * grace period more by a replica that has just come back.
+   */
   #isDue(claim: ModelClaim): boolean {
     const deadline = this.#deadline(claim);
     if (deadline === null || deadline > this.#now) return false;
     const { graceUs, attachedForUs } = this.#settings;
     const held = isCutShort(claim) ? graceUs : (claim.ttl ?? graceUs);
     const given = claim.granted ? held : attachedForUs;
-    return this.#jumpedAt === null || this.#now >= this.#jumpedAt + given;
+    const until = waitUntil(claim);
+    const waitOver = until !== null && until <= this.#now;
+    const justBack = this.#backAt !== null && this.#now < this.#backAt + graceUs;
+    if (!claim.granted && justBack && !waitOver) return false;
+    return this.#now >= Math.max(this.#jumpedAt ?? 0, this.#failOver.atUs) + given;
   }
 
   #reasonOfDue(claim: ModelClaim): EndReason {

@@ -21,7 +21,12 @@ describe("a limit that is raised", () => {
     const lock = new OneLock();
     lock.lease();
     const ticket = lock.ticket();
-    lock.engine.setPattern("etl/", 2, { clock: lock.clock, replica: HERE, heads: 4 });
+    lock.engine.setPattern("etl/", 2, {
+      clock: lock.clock,
+      failOver: lock.failOver,
+      replica: HERE,
+      heads: 4,
+    });
     expect(lock.states(ticket)).toEqual(["held"]);
   });
 
@@ -29,7 +34,12 @@ describe("a limit that is raised", () => {
     const lock = new OneLock({ limit: 1 });
     lock.lease();
     const ticket = lock.ticket();
-    lock.engine.setPattern("etl/", 2, { clock: lock.clock, replica: HERE, heads: 4 });
+    lock.engine.setPattern("etl/", 2, {
+      clock: lock.clock,
+      failOver: lock.failOver,
+      replica: HERE,
+      heads: 4,
+    });
     expect(lock.states(ticket)).toEqual(["waiting"]);
     lock.setLimit(null);
     expect(lock.states(ticket)).toEqual(["held"]);

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/draft.ts";
+import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import { checkInvariants } from "./invariants.ts";
 import type { ModelOutcome, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
@@ -40,6 +41,10 @@ class Simulation {
   /** Each replica sees a jump of the clock by its own next transaction. */
   readonly #jumpUnseenBy = new Set<bigint>();
   readonly #jumpedAtUs = new Map<bigint, number>();
+  /** Replicas that were away from the database since their last transaction, and when each came back. */
+  readonly #away = new Set<bigint>();
+  readonly #backAtUs = new Map<bigint, number>();
+  #failOver = NO_FAIL_OVER;
   #made = 0;
 
   constructor(options: SimulationOptions) {
@@ -100,13 +105,18 @@ class Simulation {
 
   #look({ replica, heads }: { replica: bigint; heads: number }): Look {
     const { dueMax } = this.#options;
-    const look = { clock: this.#readClock(replica), replica, heads };
+    const look = { clock: this.#readClock(replica), failOver: this.#failOver, replica, heads };
     return dueMax === undefined ? look : { ...look, dueMax };
   }
 
   #readClock(replica: bigint): Clock {
     if (this.#jumpUnseenBy.delete(replica)) this.#jumpedAtUs.set(replica, this.#nowUs);
-    return { nowUs: this.#nowUs, jumpedAtUs: this.#jumpedAtUs.get(replica) ?? null };
+    if (this.#away.delete(replica)) this.#backAtUs.set(replica, this.#nowUs);
+    return {
+      nowUs: this.#nowUs,
+      jumpedAtUs: this.#jumpedAtUs.get(replica) ?? null,
+      backAtUs: this.#backAtUs.get(replica) ?? null,
+    };
   }
 
   #check(name: string, { before, decided, look }: { before: State; decided: Decided; look: Look }): void {
@@ -115,7 +125,9 @@ class Simulation {
     const { events } = decided;
     const after = this.#state(name);
     const allDueRead = dueMax === undefined;
-    checkInvariants({ clock: look.clock, settings, before, after, limitRules, events, allDueRead });
+    const { clock } = look;
+    const failOver = this.#failOver;
+    checkInvariants({ clock, failOver, settings, before, after, limitRules, events, allDueRead });
     for (const event of events) {
       if (event.kind !== "granted") continue;
       const token = `${name} ${event.claim.fencingToken}`;
@@ -140,8 +152,7 @@ class Simulation {
     }
     for (const now of after.claims) {
       const past = now.deadlineUs !== null && now.deadlineUs <= this.#nowUs;
-      if (now.state !== "ended" && past && dueMax === undefined)
-        reached(`${now.state} claim kept after a jump`);
+      if (now.state !== "ended" && past && dueMax === undefined) reached(`${now.state} claim kept`);
       const old = before.claims.find((claim) => claim.ticketNumber === now.ticketNumber);
       if (old?.state !== "held" || now.state !== "held") continue;
       if (old.replica !== null && now.replica === null) reached("undelivered lease lost its stream");
@@ -163,8 +174,13 @@ class Simulation {
 
   #pass(pause: Pause): void {
     if (pause.to !== "deadline") {
-      this.#nowUs += pause.us;
+      if (pause.to !== "fail_over") this.#nowUs += pause.us;
       if (pause.to === "jump") for (const replica of REPLICAS) this.#jumpUnseenBy.add(replica);
+      if (pause.to === "back") this.#away.add(pause.replica);
+      if (pause.to === "fail_over") {
+        const grantsFromUs = Math.max(this.#failOver.grantsFromUs, this.#nowUs + pause.us);
+        this.#failOver = { epoch: this.#failOver.epoch + 1n, atUs: this.#nowUs, grantsFromUs };
+      }
       return;
     }
     const ahead = this.#engine.claims

@@ -19,9 +19,13 @@ export const TOKEN_FLOORS = new Map<string, bigint>([
   ["etl/b", 2n ** 53n],
 ]);
 
-/** How time moves before a step: on its own, right up to a deadline of somebody, or only on the database's clock. */
+/**
+ * How time moves before a step: on its own, right up to a deadline of somebody, only on the database's clock, while a
+ * replica cannot reach the database, or while the database fails over, after which nothing is granted for as long.
+ */
 export type Pause =
-  | { readonly to: "later" | "jump"; readonly us: number }
+  | { readonly to: "later" | "jump" | "fail_over"; readonly us: number }
+  | { readonly to: "back"; readonly us: number; readonly replica: bigint }
   | { readonly to: "deadline"; readonly nth: number; readonly offsetUs: number };
 
 interface Pick {
@@ -93,6 +97,21 @@ const later = (max: number) =>
   fc.record({ to: fc.constant("later" as const), us: fc.integer({ min: 0, max }) });
 
 const pause: fc.Arbitrary<Pause> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      to: fc.constant("fail_over" as const),
+      us: fc.constantFrom(0, 2_000_000, 20_000_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      to: fc.constant("back" as const),
+      us: fc.constantFrom(0, 20_000_000),
+      replica: fc.constantFrom(...REPLICAS),
+    }),
+  },
   { weight: 16, arbitrary: later(500_000) },
   { weight: 4, arbitrary: later(3_000_000) },
   { weight: 2, arbitrary: later(40_000_000) },

@@ -7,6 +7,7 @@ import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import * as decideModule from "../../server/core/decide.ts";
 import type { Clock, Draft, Rules } from "../../server/core/draft.ts";
 import * as draftModule from "../../server/core/draft.ts";
+import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 
@@ -26,6 +27,7 @@ export const realCore: Core = {
 /** How much a transaction reads, and who runs it. */
 export interface Look {
   readonly clock: Clock;
+  readonly failOver: FailOver;
   readonly replica: bigint;
   /** Waiters read from the head of the queue, at each pass. */
   readonly heads: number;
@@ -158,7 +160,7 @@ export class TinyEngine {
       queue: { head: structuredClone(head), complete: head.length === waiting.length },
     };
     const rules = { ...this.settings, replica: look.replica };
-    return this.core.openDraft(loaded, structuredClone(this.limitRules), rules, look.clock);
+    return this.core.openDraft(loaded, structuredClone(this.limitRules), rules, look.clock, look.failOver);
   }
 
   /** As stored before the transaction, or added by it: a copy, so that the core has to look at its own. */

@@ -13,12 +13,16 @@ const ATTACHED_FOR_US = 500_000;
 describe.each(testDatabases())("an outage on $label", (database) => {
   let replicas: Replicas;
   let here: Replica;
+  let there: Replica;
   let away = false;
+  let awayThere = false;
 
   beforeAll(async () => {
     const rules = { graceUs: GRACE_US, attachedForUs: ATTACHED_FOR_US };
-    replicas = await startReplicas(database, 1, rules, (store) => leavable(store, () => away));
-    [here] = replicas.all as [Replica];
+    const isAway = [() => away, () => awayThere];
+    const wrap = (store: Store) => leavable(store, isAway.shift() ?? (() => false));
+    replicas = await startReplicas(database, 2, rules, wrap);
+    [here, there] = replicas.all as [Replica, Replica];
   });
   afterAll(() => replicas.stop());
 
@@ -38,13 +42,33 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     await here.engine.release(holder);
     const { claim } = await first.settledClaim;
     expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
+    // Nobody can know that the one in between is gone: it costs the queue a grace period, and a token.
     await here.engine.release(claim);
     expect((await second.settledClaim).claim).toMatchObject({
       state: "held",
-      fencingToken: holder.fencingToken + 2n,
+      fencingToken: holder.fencingToken + 3n,
     });
     const lapsed = claimOf(await here.engine.attach(dead, follower()), "ended");
     expect(lapsed.endReason).toBe("lapsed");
+  });
+
+  test("costs the followers of a replica nothing that comes back after another one", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("late"), null), "held");
+    const late = follower();
+    claimOf(await there.engine.acquire(ask("late"), late), "waiting");
+    const behind = follower();
+    claimOf(await here.engine.acquire(ask("late"), behind), "waiting");
+
+    away = awayThere = true;
+    await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
+    away = false;
+    await here.engine.release(holder);
+    awayThere = false;
+
+    const { claim } = await late.settledClaim;
+    expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
+    await there.engine.release(claim);
+    expect((await behind.settledClaim).claim.state).toBe("held");
   });
 });
 

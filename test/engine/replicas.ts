@@ -70,6 +70,7 @@ async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Re
     event: (event) => void events.push(event),
     limitRuleSet() {},
     retried() {},
+    failedOver: (pauseUs) => void failures.push({ loop: "fail_over", error: pauseUs }),
     clockJumped: (byUs) => void failures.push({ loop: "clock", error: byUs }),
     loopFailed: (loop, error) => void failures.push({ loop, error }),
   };
@@ -89,6 +90,7 @@ async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Re
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,
+    failOverPauseUs: null,
     newSecret: () => randomBytes(16).toString("base64url"),
   });
   await engine.start();

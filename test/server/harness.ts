@@ -121,6 +121,7 @@ function startableEngine(store: Store, rules: Rules, seen: Seen): Engine {
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,
+    failOverPauseUs: null,
     newSecret: () => randomBytes(16).toString("base64url"),
   });
 }
@@ -151,6 +152,7 @@ class Seen {
     },
     limitRuleSet() {},
     retried() {},
+    failedOver: (pauseUs) => void this.loopFailures.push({ loop: "fail_over", error: pauseUs }),
     clockJumped: (byUs) => void this.loopFailures.push({ loop: "clock", error: byUs }),
     loopFailed: this.loopFailed,
   };

@@ -117,20 +117,23 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
   });
 
   describe("what is due", () => {
-    test("are the locks with a live claim past its deadline, the longest overdue first", async () => {
+    test("are the locks with a live claim past its deadline, those with a lease and then the longest overdue first", async () => {
       const { store } = fresh();
       const ids = await store.resolve(["late", "later", "latest", "ended", "endless", "in time", "none"]);
       const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
         addClaims(store, ids.get(name) as bigint, ...wanted);
-      await add("late", { dueInUs: -SECOND_US });
+      await add("late", { dueInUs: -HOUR_US });
       await add("latest", { state: "held", dueInUs: -3 * SECOND_US }, { dueInUs: -1 }, { dueInUs: HOUR_US });
       await add("later", { dueInUs: -1 }, { state: "held", dueInUs: -2 * SECOND_US });
       await add("ended", { state: "ended", dueInUs: -HOUR_US });
       await add("endless", { state: "held", dueInUs: null });
       await add("in time", { state: "held", dueInUs: HOUR_US }, { dueInUs: HOUR_US });
       const expected = ["latest", "later", "late"].map((name) => ids.get(name));
-      expect(await store.dueLocks(10)).toEqual(expected);
-      expect(await store.dueLocks(2)).toEqual(expected.slice(0, 2));
+      const { nowUs } = await load(store, {});
+      const due = await store.dueLocks(10);
+      expect(due.lockIds).toEqual(expected);
+      expect(due.nowUs).toBeGreaterThanOrEqual(nowUs);
+      expect((await store.dueLocks(2)).lockIds).toEqual(expected.slice(0, 2));
     });
 
     test("is told with the revisions of the watched locks, of which missing ones are left out", async () => {

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import { contractOfClosing } from "./contract-closing.ts";
+import { contractOfFailOver } from "./contract-fail-over.ts";
 import { contractOfInvariants } from "./contract-invariants.ts";
 import { contractOfListings } from "./contract-listings.ts";
 import { contractOfNames } from "./contract-names.ts";
@@ -31,6 +32,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfTransactions(current);
     contractOfRules(current);
     contractOfUpkeep(current);
+    contractOfFailOver(current);
     contractOfListings(current);
     contractOfInvariants(current);
     contractOfClosing(openFreshStore);

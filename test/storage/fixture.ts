@@ -34,6 +34,7 @@ export async function empty({ tamper }: FreshStore): Promise<void> {
   for (const table of ["claim", "lock", "limit_rule", "replica"])
     await tamper(`DELETE FROM rowlock_${table}`);
   await tamper("UPDATE rowlock_meta SET token_floor = 0, rules_revision = rules_revision + 1");
+  await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0");
 }
 
 export async function lockId(store: Store, name: string): Promise<bigint> {

@@ -55,6 +55,7 @@ describe("without any setting", () => {
       weakDurability: false,
       startupTimeoutMs: 30_000,
       drainTimeoutMs: 8_000,
+      failOverPauseMs: null,
       graceMs: 10_000,
       pollIntervalMs: 100,
       retentionMs: 3_600_000,

@@ -222,7 +222,7 @@ describe("what everybody may see", () => {
     const shown = [
       toBinary(ClaimSchema, claimOf(claim(), "a")),
       toBinary(LockSchema, lockOf({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })),
-      toBinary(RefusalSchema, refusedRefusal("a", "busy", 1, 1, holders)),
+      toBinary(RefusalSchema, refusedRefusal("a", busy(1), 1, holders)),
       toBinary(RefusalSchema, endedRefusal("a", claim({ endReason: "timed_out" }), holders)),
     ].map((bytes) => Buffer.from(bytes).toString("latin1"));
     for (const bytes of shown) {
@@ -231,6 +231,8 @@ describe("what everybody may see", () => {
     }
   });
 });
+
+const busy = (limit: number) => ({ kind: "refused", reason: "busy", limit }) as const;
 
 describe("a refusal", () => {
   const held = (...claims: Claim[]) => ({ nowUs: NOW_US, claims });
@@ -274,20 +276,18 @@ describe("a refusal", () => {
     ],
     ["a queue before it", 1, held(), "others wait for it"],
   ])("for %s says who holds the lock and for how long", (_, limit, holders, text) => {
-    expect(refusedRefusal("etl/load", "busy", limit, 1, holders).message).toBe(
-      `"etl/load" is busy: ${text}.`,
-    );
+    expect(refusedRefusal("etl/load", busy(limit), 1, holders).message).toBe(`"etl/load" is busy: ${text}.`);
   });
 
   test("tells the time until the earliest lease ends", () => {
     const holders = held(claim(), claim({ deadlineUs: NOW_US + SECOND_US / 2 }), claim({ deadlineUs: null }));
-    expect(refusedRefusal("a", "busy", 9, 1, holders).retryAfter).toMatchObject({
+    expect(refusedRefusal("a", busy(9), 1, holders).retryAfter).toMatchObject({
       seconds: 0n,
       nanos: 500_000_000,
     });
     const overdue = held(claim({ deadlineUs: NOW_US - 1 }));
-    expect(refusedRefusal("a", "busy", 9, 1, overdue).retryAfter).toMatchObject({ seconds: 0n, nanos: 0 });
-    expect(refusedRefusal("a", "busy", 9, 1, held()).retryAfter).toBeUndefined();
+    expect(refusedRefusal("a", busy(9), 1, overdue).retryAfter).toMatchObject({ seconds: 0n, nanos: 0 });
+    expect(refusedRefusal("a", busy(9), 1, held()).retryAfter).toBeUndefined();
   });
 
   test.each([
@@ -295,10 +295,20 @@ describe("a refusal", () => {
     ["queue_full", RefusalReason.QUEUE_FULL, /queue of "a" is full/],
     ["never_fits", RefusalReason.NEVER_FITS, /^5 permits of "a" can never be granted: its limit is 3/],
   ] as const)("of kind %s has its reason and no holders", (kind, reason, message) => {
-    const refusal = refusedRefusal("a", kind, kind === "paused" ? 0 : 3, 5, null);
+    const limit = kind === "paused" ? 0 : 3;
+    const refusal = refusedRefusal("a", { kind: "refused", reason: kind, limit }, 5, null);
     expect(refusal).toMatchObject({ reason, message: expect.stringMatching(message), holders: [] });
     expect(refusal.retryAfter).toBeUndefined();
     expect(showsHolders(kind)).toBe(false);
+  });
+
+  test("after a fail-over says when leases are granted again", () => {
+    const refused = { kind: "refused", reason: "failed_over", limit: 3, forUs: 12 * SECOND_US } as const;
+    expect(refusedRefusal("a", refused, 1, null)).toMatchObject({
+      reason: RefusalReason.PAUSED,
+      message: expect.stringMatching(/the database has failed over.* in 12 s\./),
+      retryAfter: { seconds: 12n },
+    });
   });
 
   test.each<[EndReason, RefusalReason, RegExp]>([

@@ -194,8 +194,9 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   holders: Claim[];
 
   /**
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end. A
-   * hint only: a lease may be renewed or released before.
+   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
+   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
+   * before.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */
@@ -528,7 +529,8 @@ export enum RefusalReason {
   BUSY = 1,
 
   /**
-   * The limit is 0. Sent for WHEN_BUSY_REFUSE; other requests wait until the limit is raised.
+   * Nothing is granted at present. Sent for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0, until an
+   * operator raises it; or the database has failed over, and until retry_after leases may be held that it has lost.
    *
    * @generated from enum value: REFUSAL_REASON_PAUSED = 2;
    */
