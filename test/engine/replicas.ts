@@ -38,6 +38,7 @@ export async function startReplicas(
   count: number,
   rules: Partial<Rules> = {},
   wrap: (store: Store) => Store = (store) => store,
+  failOverPauseUs: number | null = null,
 ): Promise<Replicas> {
   const fresh = await database.fresh();
   await migrateUp(fresh.url);
@@ -48,7 +49,7 @@ export async function startReplicas(
   const urls = Array.from({ length: count }, (_, index) => nodes[index % nodes.length] as string);
   const stores = await Promise.all(urls.map((url) => shared ?? openStore(url)));
   // Wrapped in the order of the replicas, and not in the order in which their connections happened to open.
-  const all = await Promise.all(stores.map((store) => startReplica(wrap(store), rules)));
+  const all = await Promise.all(stores.map((store) => startReplica(wrap(store), rules, failOverPauseUs)));
   return {
     all,
     url: fresh.url,
@@ -60,7 +61,11 @@ export async function startReplicas(
   };
 }
 
-async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Replica> {
+async function startReplica(
+  store: Store,
+  overrides: Partial<Rules>,
+  failOverPauseUs: number | null,
+): Promise<Replica> {
   const id = randomBytes(8).readBigUInt64BE() >> 1n;
   const events: Event[] = [];
   const failures: unknown[] = [];
@@ -90,7 +95,7 @@ async function startReplica(store: Store, overrides: Partial<Rules>): Promise<Re
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,
-    failOverPauseUs: null,
+    failOverPauseUs,
     newSecret: () => randomBytes(16).toString("base64url"),
   });
   await engine.start();
