@@ -23,8 +23,8 @@ const KUBERNETES_NAME =
   /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;
 
-/** How many letters may differ for a name to be taken for a slip of the pen. */
-const SLIP_MAX = 6;
+/** Of how many letters one may differ for a name to be taken for a slip of the pen. */
+const LETTERS_PER_SLIP = 3;
 
 /** The environment or the flags. */
 export function sourceOf(values: Source["values"], where: string): Source {
@@ -94,15 +94,22 @@ function isForeign(name: string, value: string): boolean {
   );
 }
 
+/** null where none is near. The prefix is the same in all of them, so it counts for nothing. */
 function nearestName(name: string, known: ReadonlySet<string>): string | null {
-  const meant = name.toUpperCase().startsWith(PREFIX) ? name.toUpperCase() : `${PREFIX}${name.toUpperCase()}`;
+  const meant = withoutPrefix(name.toUpperCase());
   let best: string | null = null;
-  let bestDistance = SLIP_MAX + 1;
+  let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
-    const distance = editDistance(meant, candidate);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    const ours = withoutPrefix(candidate);
+    const distance = editDistance(meant, ours);
+    const slipMax = Math.ceil(Math.max(meant.length, ours.length) / LETTERS_PER_SLIP);
+    if (distance <= slipMax && distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+function withoutPrefix(name: string): string {
+  return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
 }
 
 /** Letters to insert, delete or replace to make one of the other. */

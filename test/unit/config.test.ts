@@ -114,8 +114,25 @@ describe("names", () => {
     expect(faultsOf({ files: { f: "DATABASE_URL=x" }, flags: { ROWLOCK_CONFIG: "f" } })).toEqual([
       "DATABASE_URL (f) is not a setting: did you mean ROWLOCK_DATABASE_URL?",
     ]);
-    expect(faultsOf({ env: { ROWLOCK_THE_QUICK_BROWN_FOX: "x" } })[0]).toContain("leave it out");
   });
+
+  test.each([
+    ["TLS_CERTS", "TLS_CERT"],
+    ["GARCE", "GRACE"],
+    ["LOGLEVEL", "LOG_LEVEL"],
+    ["METRICS_LISTENER", "METRICS_LISTEN"],
+  ])("%s is near %s", (slip, meant) => {
+    expect(faultsOf({ env: { [`ROWLOCK_${slip}`]: "x" } })[0]).toContain(`did you mean ROWLOCK_${meant}?`);
+  });
+
+  test.each(["THE_QUICK_BROWN_FOX", "DEBUG", "PORT", "HOST", "USER", "X", "PASSWORD", "TOKEN"])(
+    "%s is near none",
+    (name) => {
+      expect(faultsOf({ env: { [`ROWLOCK_${name}`]: "x" } })).toEqual([
+        `ROWLOCK_${name} (environment) is not a setting: leave it out; \`rowlock serve --help\` lists all settings.`,
+      ]);
+    },
+  );
 
   test("others' names in the environment are left alone", () => {
     const env = {
