@@ -126,7 +126,7 @@ function checkDatabaseUrl(url: unknown, input: ConfigInput, faults: string[]): v
 /** What is wrong only together. A setting that has a fault of its own already is undefined here. */
 function contradictions(values: { readonly [Key in SettingKey]: SettingValues[Key] | undefined }): string[] {
   const faults: string[] = [];
-  const { listen, metricsListen, lanes, poolSize, databaseUrl, tlsCertFile, allowPlaintext } = values;
+  const { listen, metricsListen, lanes, poolSize, tlsCertFile, allowPlaintext } = values;
   if (listen && tlsCertFile === null && allowPlaintext === false && !isLoopback(listen.host)) {
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, which other machines can reach, and TLS is off: set ` +
@@ -139,7 +139,7 @@ function contradictions(values: { readonly [Key in SettingKey]: SettingValues[Ke
       `ROWLOCK_LISTEN and ROWLOCK_METRICS_LISTEN are both ${formatListenAddress(listen)}: give each its own port.`,
     );
   }
-  if (databaseUrl?.startsWith("mysql:") && lanes && poolSize && lanes >= poolSize) {
+  if (lanes && poolSize && lanes >= poolSize) {
     faults.push(
       `ROWLOCK_LANES is ${lanes} and ROWLOCK_POOL_SIZE ${poolSize}: heartbeats and reads need a connection beside ` +
         `the lanes, so set ROWLOCK_POOL_SIZE to ${lanes + 1} or more.`,

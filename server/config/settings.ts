@@ -167,7 +167,7 @@ export const SETTINGS = {
     name: "ROWLOCK_POOL_SIZE",
     default: "10",
     kind: count(2, 1_000),
-    about: "Connections to MySQL; SQLite has one.",
+    about: "Connections to MySQL or MariaDB; SQLite has one, and one lane.",
   },
   lanes: {
     name: "ROWLOCK_LANES",

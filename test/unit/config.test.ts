@@ -280,10 +280,11 @@ describe("what is wrong only together", () => {
     ).toEqual([]);
   });
 
-  test("lanes leave a connection over, where connections are what they need", () => {
-    const env = { ROWLOCK_LANES: "10" };
-    expect(faultsOf({ env })).toEqual([]);
-    expect(faultsOf({ env: { ...env, ROWLOCK_DATABASE_URL: "mysql://u@db/rowlock" } })).toHaveLength(1);
+  test.each(["mysql://u@db/rowlock", "sqlite:x.db"])("lanes leave a connection over, on %s, too", (url) => {
+    const faults = (lanes: string) =>
+      faultsOf({ env: { ROWLOCK_LANES: lanes, ROWLOCK_DATABASE_URL: url, ROWLOCK_POOL_SIZE: "4" } });
+    expect(faults("3")).toEqual([]);
+    expect(faults("4")).toEqual([expect.stringContaining("set ROWLOCK_POOL_SIZE to 5 or more")]);
   });
 });
 
