@@ -1,5 +1,6 @@
 // Starts a Galera cluster of two MariaDB servers on loopback, both to be written. No state transfer is needed: the
 // second server begins with a copy of the first one's data, and a script in the place of a transfer method says so.
+// A start that fails, or does not come to its end in time, is taken down and made anew from the beginning.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -7,17 +8,22 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import type { FoundServer } from "./found-server.ts";
-import { postGuardian } from "./guardian.ts";
+import { type Guardian, postGuardian } from "./guardian.ts";
 import { identify } from "./identify.ts";
 import { localBinaries } from "./local-binaries.ts";
-import { asRoot, createDataDirectory, flavourOf, freePort, stopProcess } from "./private-server.ts";
+import { asRoot, createDataDirectory, flavourOf, freePort, hasEnded, stopProcess } from "./private-server.ts";
 
 const LIBRARIES = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
-const PATIENCE_MS = 30_000;
+/** For a node to come up, which takes 2 s on an idle machine. */
+const NODE_PATIENCE_MS = 25_000;
+const QUERY_PATIENCE_MS = 5_000;
+const POLL_EVERY_MS = 50;
+/** A port may be taken between its choice and its use, and a group may not form on a machine that stalls. */
+const STARTS_MAX = 3;
 const LOG_TAIL_LINES = 20;
 
 // Only what was committed since the copy has to travel, which the servers do by themselves.
@@ -32,7 +38,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 if [ "$role" = donor ]; then
-  echo "$position" > "/\${address#*/}"
+  told="/\${address#*/}"
+  echo "$position" > "$told.part" && mv "$told.part" "$told"
   echo "done $position"
 else
   told="\${data%/}/told"
@@ -49,42 +56,72 @@ export interface GaleraCluster {
   stop(): Promise<void>;
 }
 
-/** Throws when MariaDB or the library is not there, or with the end of a log when a node does not come up. */
+/** Throws when MariaDB or the library is not there, or with the end of a log when the nodes do not come up. */
 export async function startGaleraCluster(): Promise<GaleraCluster> {
   const library = LIBRARIES.find((path) => existsSync(path));
   if (library === undefined) throw new Error("The tests on Galera need its library: install galera-4.");
   const binary = await mariadbBinary();
+  for (let starts = 1; ; starts++) {
+    try {
+      return await startOnce(binary, library);
+    } catch (error) {
+      if (starts === STARTS_MAX) throw error;
+      console.error(`test databases: ${(error as Error).message}\n  It is started anew.`);
+    }
+  }
+}
+
+interface Node {
+  readonly child: ChildProcess;
+  readonly guardian: Guardian;
+}
+
+async function startOnce(binary: string, library: string): Promise<GaleraCluster> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-galera-"));
-  const guardians = [postGuardian(directory), postGuardian(directory)];
-  const children: ChildProcess[] = [];
-  const stop = async () => {
+  // A node that comes to a port of another cluster must not be taken in there.
+  const clusterName = basename(directory);
+  const running: Node[] = [];
+  const stopNodes = async () => {
     // Backwards, so that the first one is always part of a cluster that can decide.
-    for (const child of children.splice(0).reverse()) await stopProcess(child);
+    for (const { child, guardian } of running.splice(0).reverse()) {
+      await stopProcess(child);
+      guardian.dismiss();
+    }
+  };
+  const stop = async () => {
+    await stopNodes();
     await rm(directory, { recursive: true, force: true });
-    for (const guardian of guardians) guardian.dismiss();
   };
 
   const password = randomBytes(12).toString("hex");
-  const start = async (node: 0 | 1, ports: Ports, clusterAddress: string): Promise<FoundServer> => {
+  const start = async (node: 0 | 1, ports: Ports, others: string): Promise<FoundServer> => {
     const log = join(directory, `log-${node}.err`);
-    const flags = nodeFlags(directory, node, log, library, ports, clusterAddress);
+    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, others });
     const child = spawn(binary, flags, {
       detached: true,
       stdio: "ignore",
       env: { ...process.env, PATH: `${directory}${delimiter}${process.env.PATH}` },
     });
-    children.push(child);
-    if (child.pid !== undefined) guardians[node]?.watch(child.pid);
+    child.on("error", () => {});
+    const guardian = postGuardian(directory);
+    running.push({ child, guardian });
+    if (child.pid !== undefined) guardian.watch(child.pid);
     const url = `mysql://rowlock:${password}@127.0.0.1:${ports.sql}`;
+    const mustRun = () => {
+      if (child.pid === undefined || hasEnded(child)) {
+        throw new Error(`It ended with ${child.exitCode ?? child.signalCode}.`);
+      }
+    };
     try {
-      const server = await identify(url, PATIENCE_MS, () => {
-        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}.`);
-      });
-      await untilSynced(url);
+      const server = await identify(url, NODE_PATIENCE_MS, mustRun);
+      await untilSynced(url, running.length, mustRun);
       return server;
     } catch (error) {
-      const tail = existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(-LOG_TAIL_LINES) : [];
-      throw new Error(["A node of Galera did not start.", ...tail].join("\n  "), { cause: error });
+      const tail = existsSync(log)
+        ? readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
+        : [];
+      const what = `Node ${node} of Galera did not start: ${(error as Error).message}`;
+      throw new Error([what, ...tail].join("\n  "), { cause: error });
     }
   };
 
@@ -100,14 +137,13 @@ export async function startGaleraCluster(): Promise<GaleraCluster> {
     );
     const [first, second] = [await freePorts(), await freePorts()];
     // Once by itself, so that the copy knows which cluster it belongs to and how far it has come.
-    await start(0, first, "gcomm://");
-    for (const child of children.splice(0)) await stopProcess(child);
+    await start(0, first, "");
+    await stopNodes();
     await cp(join(directory, "0"), join(directory, "1"), { recursive: true });
     for (const own of ["gvwstate.dat", "galera.cache"]) await rm(join(directory, "1", own), { force: true });
-    const nodes = [
-      await start(0, first, "gcomm://"),
-      await start(1, second, `gcomm://127.0.0.1:${first.group}`),
-    ] as const;
+    const nodes = [await start(0, first, ""), await start(1, second, `127.0.0.1:${first.group}`)] as const;
+    // The first one has stood aside while the second one came.
+    await untilSynced(nodes[0].url, nodes.length);
     return { nodes, stop };
   } catch (error) {
     await stop();
@@ -130,23 +166,32 @@ async function mariadbBinary(): Promise<string> {
   throw new Error("The tests on Galera need MariaDB's server on this machine.");
 }
 
-function nodeFlags(
-  directory: string,
-  node: 0 | 1,
-  log: string,
-  library: string,
-  { sql, group, transfer }: Ports,
-  clusterAddress: string,
-): string[] {
+interface NodeSetting {
+  readonly directory: string;
+  readonly node: 0 | 1;
+  readonly log: string;
+  readonly library: string;
+  readonly ports: Ports;
+  readonly clusterName: string;
+  /** Whom to join; empty: a cluster of its own. */
+  readonly others: string;
+}
+
+function nodeFlags({ directory, node, log, library, ports, clusterName, others }: NodeSetting): string[] {
   const provider = [
-    `gmcast.listen_addr=tcp://127.0.0.1:${group}`,
-    `ist.recv_addr=127.0.0.1:${transfer}`,
+    `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
+    `ist.recv_addr=127.0.0.1:${ports.transfer}`,
     "gcache.size=16M",
+    // Two nodes that lose sight of each other both stop, which a busy machine must not bring about.
+    "gmcast.peer_timeout=PT20S",
+    "evs.suspect_timeout=PT30S",
+    "evs.inactive_timeout=PT40S",
+    "evs.install_timeout=PT40S",
   ];
   return [
     "--no-defaults",
     `--datadir=${join(directory, String(node))}`,
-    `--port=${sql}`,
+    `--port=${ports.sql}`,
     "--bind-address=127.0.0.1",
     `--socket=${join(directory, `${node}.sock`)}`,
     `--pid-file=${join(directory, `${node}.pid`)}`,
@@ -162,8 +207,8 @@ function nodeFlags(
     "--wsrep-on=ON",
     `--wsrep-provider=${library}`,
     `--wsrep-provider-options=${provider.join(";")}`,
-    "--wsrep-cluster-name=rowlock",
-    `--wsrep-cluster-address=${clusterAddress}`,
+    `--wsrep-cluster-name=${clusterName}`,
+    `--wsrep-cluster-address=gcomm://${others}`,
     "--wsrep-node-address=127.0.0.1",
     "--wsrep-sst-method=copied",
     "--wsrep-slave-threads=2",
@@ -171,18 +216,35 @@ function nodeFlags(
   ];
 }
 
-async function untilSynced(url: string): Promise<void> {
-  const connection = await createConnection(url);
-  try {
-    for (
-      const deadlineMs = performance.now() + PATIENCE_MS;
-      performance.now() < deadlineMs;
-      await sleep(50)
-    ) {
-      const [rows] = await connection.query<RowDataPacket[]>("SHOW STATUS LIKE 'wsrep_local_state_comment'");
-      if (rows[0]?.Value === "Synced") return;
+/** Waits until the node takes part in the decisions of a cluster of `size`, and has all that was decided before. */
+async function untilSynced(url: string, size: number, giveUp?: () => void): Promise<void> {
+  const wanted = {
+    wsrep_ready: "ON",
+    wsrep_cluster_status: "Primary",
+    wsrep_cluster_size: String(size),
+    wsrep_local_state_comment: "Synced",
+  };
+  const deadlineMs = performance.now() + NODE_PATIENCE_MS;
+  for (let seen = ""; ; await sleep(POLL_EVERY_MS)) {
+    giveUp?.();
+    try {
+      const state = await stateOf(url);
+      seen = JSON.stringify(state);
+      if (Object.entries(wanted).every(([name, value]) => state[name] === value)) return;
+    } catch (error) {
+      seen = (error as Error).message;
     }
-    throw new Error("The node was not synced in time.");
+    if (performance.now() > deadlineMs) throw new Error(`The node was not synced in time: ${seen}`);
+  }
+}
+
+async function stateOf(url: string): Promise<Record<string, string>> {
+  const connection = await createConnection({ uri: url, connectTimeout: QUERY_PATIENCE_MS });
+  try {
+    const sql = `SHOW GLOBAL STATUS WHERE Variable_name IN
+      ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_size', 'wsrep_local_state_comment')`;
+    const [rows] = await connection.query<RowDataPacket[]>({ sql, timeout: QUERY_PATIENCE_MS });
+    return Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
   } finally {
     connection.destroy();
   }

@@ -1,5 +1,5 @@
 // Cleans up behind a test run that is cut short, even by a signal that no process can catch: a small shell outlives
-// the run, notices that its input has closed, ends the server and removes its directory.
+// the run, notices that its input has closed, ends the server and removes its directory, or what is mounted there.
 
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -8,6 +8,7 @@ const SCRIPT = `
 read -r pid
 cat >/dev/null
 [ -n "$pid" ] && kill -KILL "$pid" && sleep 1
+umount -l -- "$1" 2>/dev/null
 rm -rf -- "$1"
 `;
 

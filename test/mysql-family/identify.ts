@@ -6,6 +6,7 @@ import type { FoundServer } from "./found-server.ts";
 
 const POLL_EVERY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
+const QUERY_TIMEOUT_MS = 5_000;
 
 /**
  * Waits until the server at `url` takes a connection, at most `patienceMs`, and says what it is.
@@ -18,11 +19,14 @@ export async function identify(url: string, patienceMs: number, giveUp?: () => v
     try {
       const connection = await createConnection({ uri: url, connectTimeout: CONNECT_TIMEOUT_MS });
       try {
-        const [rows] = await connection.query<RowDataPacket[]>("SELECT VERSION() AS version");
+        const [rows] = await connection.query<RowDataPacket[]>({
+          sql: "SELECT VERSION() AS version",
+          timeout: QUERY_TIMEOUT_MS,
+        });
         const version = String(rows[0]?.version);
         return { flavour: version.includes("MariaDB") ? "mariadb" : "mysql", version, url };
       } finally {
-        await connection.end();
+        connection.destroy();
       }
     } catch (error) {
       if (performance.now() > deadlineMs) throw error;

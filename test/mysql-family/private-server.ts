@@ -3,11 +3,10 @@
 
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,6 +19,9 @@ import { identify } from "./identify.ts";
 const START_PATIENCE_MS = 90_000;
 const STOP_PATIENCE_MS = 15_000;
 const LOG_TAIL_LINES = 20;
+const PORTS_FROM = 15_000;
+const PORTS_TO = 32_000;
+const PORT_TRIES_MAX = 20;
 const run = promisify(execFile);
 
 export interface RunningServer {
@@ -38,9 +40,20 @@ export async function flavourOf(binary: string): Promise<Flavour | undefined> {
   }
 }
 
+export interface PrivateServerOptions {
+  /** Where its directory is made; that of temporary files unless told otherwise. */
+  readonly parent?: string;
+  /** Beside those of every private server, and after them. */
+  readonly flags?: readonly string[];
+}
+
 /** Starts `binary` and waits until it answers. Throws with the end of its log when it does not come up. */
-export async function startPrivateServer(binary: string, flavour: Flavour): Promise<RunningServer> {
-  const directory = await mkdtemp(join(tmpdir(), `rowlock-${flavour}-`));
+export async function startPrivateServer(
+  binary: string,
+  flavour: Flavour,
+  { parent = tmpdir(), flags: more = [] }: PrivateServerOptions = {},
+): Promise<RunningServer> {
+  const directory = await mkdtemp(join(parent, `rowlock-${flavour}-`));
   const log = join(directory, "error.log");
   const data = join(directory, "data");
   let child: ChildProcess | undefined;
@@ -59,7 +72,7 @@ export async function startPrivateServer(binary: string, flavour: Flavour): Prom
       `CREATE USER 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
     );
     const port = await freePort();
-    const flags = serverFlags(flavour, directory, data, log, port);
+    const flags = [...serverFlags(flavour, directory, data, log, port), ...more];
     // A group of its own: the terminal's interrupt ends the tests, which then stop the server.
     const started = spawn(binary, flags, { detached: true, stdio: "ignore" });
     child = started;
@@ -134,17 +147,27 @@ function serverFlags(flavour: Flavour, directory: string, data: string, log: str
   ];
 }
 
-/** A loopback port that nobody listens on. */
+/**
+ * A loopback port that nobody listens on. Not one of those that systems give to outgoing connections, as one of these
+ * could have it by the time that it is used.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
+  for (let tries = 1; ; tries++) {
+    const port = randomInt(PORTS_FROM, PORTS_TO);
+    const probe = createServer().listen(port, "127.0.0.1");
+    try {
+      await once(probe, "listening");
+    } catch (error) {
+      if (tries === PORT_TRIES_MAX) throw error;
+      continue;
+    }
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
 }
 
-const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
+export const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
 /** Ends a server in good order, or by force when it takes too long. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
