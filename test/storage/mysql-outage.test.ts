@@ -6,10 +6,9 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";
 import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
-import type { Flavour } from "../mysql-family/found-server.ts";
-import { localBinaries } from "../mysql-family/local-binaries.ts";
+import { namedBinaries, ownBinaries } from "../mysql-family/own-binaries.ts";
 import type { RunningServer } from "../mysql-family/private-server.ts";
-import { flavourOf, startPrivateServer } from "../mysql-family/private-server.ts";
+import { startPrivateServer } from "../mysql-family/private-server.ts";
 import {
   addClaims,
   addClaimsTo,
@@ -24,13 +23,7 @@ import {
 import type { PlainSession, Stage } from "./mysql-stage.ts";
 import { connectionsOf, openStage, refusal, until } from "./mysql-stage.ts";
 
-const named = (process.env.ROWLOCK_TEST_MYSQLD ?? "").split(",").flatMap((path) => path.trim() || []);
-const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
-const binaries = new Map<Flavour, string>();
-for (const binary of [...named, ...localBinaries()]) {
-  const flavour = await flavourOf(binary);
-  if (flavour && flavours.has(flavour) && !binaries.has(flavour)) binaries.set(flavour, binary);
-}
+const binaries = await ownBinaries();
 
 describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
   let running: RunningServer;
@@ -180,7 +173,8 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
 });
 
 test("servers of their own are started wherever there is a binary", () => {
-  expect(binaries.size).toBeGreaterThanOrEqual(named.length > 0 && flavours.size > 0 ? 1 : 0);
+  const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
+  expect(binaries.size).toBeGreaterThanOrEqual(namedBinaries().length > 0 && flavours.size > 0 ? 1 : 0);
 });
 
 /** Far fewer than the tables hold. */

@@ -1,0 +1,22 @@
+// The binaries of which a test file may start a server for itself alone, because nobody else could use it meanwhile.
+
+import { chosenDatabases } from "./chosen-databases.ts";
+import type { Flavour } from "./found-server.ts";
+import { localBinaries } from "./local-binaries.ts";
+import { flavourOf } from "./private-server.ts";
+
+/** One of each flavour that this run uses and that is there, those of ROWLOCK_TEST_MYSQLD first. */
+export async function ownBinaries(): Promise<ReadonlyMap<Flavour, string>> {
+  const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
+  const binaries = new Map<Flavour, string>();
+  for (const binary of [...namedBinaries(), ...localBinaries()]) {
+    const flavour = await flavourOf(binary);
+    if (flavour && flavours.has(flavour) && !binaries.has(flavour)) binaries.set(flavour, binary);
+  }
+  return binaries;
+}
+
+/** Those of ROWLOCK_TEST_MYSQLD. */
+export function namedBinaries(): string[] {
+  return (process.env.ROWLOCK_TEST_MYSQLD ?? "").split(",").flatMap((path) => path.trim() || []);
+}
