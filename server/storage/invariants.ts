@@ -136,13 +136,17 @@ const OVER_LIMIT = `
   SELECT l.id AS lock_id, ${LOCK} FROM rowlock_lock l
   WHERE l.id > ? AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
-// Where something is due, the next decision will move the queue, and it may fit only then.
+const PAUSE = "SELECT grants_from FROM rowlock_meta WHERE id = 1 AND grants_from > ?";
+
+// Where something is due, or nobody has looked since the pause after a fail-over, the next decision will move the queue,
+// and it may fit only then.
 const FIRST_WAITERS = `
   SELECT l.id AS lock_id, ${LOCK}, c.ticket_number, c.mode, c.permits
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
     (SELECT MIN(w.ticket_number) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.state = 1)
   WHERE l.id > ? AND l.waiting > 0 AND NOT EXISTS
     (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.state IN (1, 2) AND d.deadline <= ?)
+    AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > ? OR l.decided_at < m.grants_from)
   ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
 /** At most `max` findings; none of severity `error` in a database that only rowlock has written. */
@@ -154,6 +158,13 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
     const rows = yield { name: `check_${check}`, sql: `${sql} LIMIT ${Math.trunc(left)}`, values: [] };
     for (const row of rows) findings.push({ severity: "error", check, message: message(row) });
   }
+  for (const row of yield { name: "check_fail_over", sql: PAUSE, values: [nowUs] }) {
+    const seconds = Math.ceil((Number(row.grants_from) - nowUs) / 1e6);
+    const message =
+      `After a fail-over of the database nothing is granted for ${seconds} s more, as leases that it has lost may be ` +
+      "held. If it has lost nothing: UPDATE rowlock_meta SET grants_from = UNIX_TIMESTAMP() * 1000000.";
+    if (findings.length < max) findings.push({ severity: "warning", check: "fail_over", message });
+  }
   const rules = (yield { name: "check_rules", sql: RULES, values: [] }).map(ruleOf);
   yield* checkPages(findings, max, "over_limit", OVER_LIMIT, [], (row) => {
     const limit = limitOf(row, rules);
@@ -163,7 +174,7 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
       "That is as it should be if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
-  yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, [nowUs], (row) => {
+  yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, [nowUs, nowUs], (row) => {
     if (!fits(countersOf(row), limitOf(row, rules).limit, askedOf(row))) return null;
     const message = `Claim ${row.ticket_number} is first in the queue of ${lockOf(row)} and would fit, but waits.`;
     return { severity: "error", check: "not_granted", message };

@@ -24,6 +24,19 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
     changeLock(fresh().store, id, (lock) => Object.assign(lock, { limit: value, limitVersion: 1n }));
 
   describe("the check of all rows", () => {
+    test("says that nothing is granted after a fail-over, and takes no waiter for forgotten", async () => {
+      const { store } = fresh();
+      await addClaims(store, await lockId(store, "a"), {});
+      expect(await found()).toEqual(["error not_granted"]);
+      await store.failOver({
+        seenEpoch: 0n,
+        epochMin: 0n,
+        pauseUsMin: 60 * SECOND_US,
+        pauseUsMax: 60 * SECOND_US,
+      });
+      expect(await found()).toEqual(["warning fail_over"]);
+    });
+
     test("finds nothing wrong with locks that are held and waited for in every way", async () => {
       const { store } = fresh();
       const ids = await store.resolve([
