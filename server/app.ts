@@ -118,7 +118,7 @@ function buildEngine(config: Config, store: Store, metrics: Metrics, options: Ap
   const graceUs = config.graceMs * 1_000;
   // 63 bits: what every database's BIGINT holds.
   const replica = randomBytes(8).readBigUInt64BE() >> 1n;
-  const observer = bothObservers(metrics.engine, new EventLog(log));
+  const observer = bothObservers(metrics.engine, new EventLog(log, { audit: config.auditLog }));
   return new Engine({
     store,
     observer,

@@ -123,10 +123,13 @@ function checkDatabaseUrl(url: unknown, input: ConfigInput, faults: string[]): v
   }
 }
 
+/** Levels at which lines of level info are written. */
+const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
+
 /** What is wrong only together. A setting that has a fault of its own already is undefined here. */
 function contradictions(values: { readonly [Key in SettingKey]: SettingValues[Key] | undefined }): string[] {
   const faults: string[] = [];
-  const { listen, metricsListen, lanes, poolSize, tlsCertFile, allowPlaintext } = values;
+  const { listen, metricsListen, lanes, poolSize, tlsCertFile, allowPlaintext, auditLog, logLevel } = values;
   if (listen && tlsCertFile === null && allowPlaintext === false && !isLoopback(listen.host)) {
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, which other machines can reach, and TLS is off: set ` +
@@ -143,6 +146,12 @@ function contradictions(values: { readonly [Key in SettingKey]: SettingValues[Ke
     faults.push(
       `ROWLOCK_LANES is ${lanes} and ROWLOCK_POOL_SIZE ${poolSize}: heartbeats and reads need a connection beside ` +
         `the lanes, so set ROWLOCK_POOL_SIZE to ${lanes + 1} or more.`,
+    );
+  }
+  if (auditLog && logLevel && !AUDIBLE_LEVELS.includes(logLevel)) {
+    faults.push(
+      `ROWLOCK_AUDIT_LOG is true and ROWLOCK_LOG_LEVEL ${logLevel}: grants and releases are logged at info, so set ` +
+        "ROWLOCK_LOG_LEVEL to info.",
     );
   }
   return faults;

@@ -189,6 +189,13 @@ export const SETTINGS = {
     kind: flag(),
     about: "Serve gRPC reflection, so that generic clients know the API.",
   },
+  auditLog: {
+    name: "ROWLOCK_AUDIT_LOG",
+    default: "false",
+    kind: flag(),
+    about:
+      "Log each grant and each release at level info, so that the log says who held which lock, and when.",
+  },
   logLevel: {
     name: "ROWLOCK_LOG_LEVEL",
     default: "info",

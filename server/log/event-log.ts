@@ -1,5 +1,5 @@
 // What happens to locks, as lines of the log: what an operator would ask about at level info, the daily round of
-// grants and releases at debug. Says who and which lock, never an id that proves a right.
+// grants and releases at debug unless it is to be audited. Says who and which lock, never an id that proves a right.
 
 import type { Claim } from "../core/claim.ts";
 import type { Event } from "../core/command.ts";
@@ -9,14 +9,22 @@ import type { Logger } from "./log.ts";
 /** A loop that goes on failing for the same reason is told again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
 
+export interface EventLogOptions {
+  /** Whether grants and releases are told at level info, too. */
+  readonly audit: boolean;
+}
+
 /** Implements EngineObserver. */
 export class EventLog {
   readonly #log: Logger;
+  /** Of grants and releases. */
+  readonly #dailyLevel: "info" | "debug";
   /** What is not told for now, by loop and reason, and how often it has happened since it was told. */
   readonly #muted = new Map<string, { readonly untilMs: number; suppressed: number }>();
 
-  constructor(log: Logger) {
+  constructor(log: Logger, { audit }: EventLogOptions) {
     this.#log = log;
+    this.#dailyLevel = audit ? "info" : "debug";
   }
 
   batch(): void {}
@@ -26,8 +34,11 @@ export class EventLog {
   event(event: Event, lockName: string): void {
     switch (event.kind) {
       case "granted":
-        if (!this.#log.isLevelEnabled("debug")) return;
-        this.#log.debug({ ...who(event.claim, lockName), waitedMs: event.waitedUs / 1_000 }, "granted");
+        if (!this.#log.isLevelEnabled(this.#dailyLevel)) return;
+        this.#log[this.#dailyLevel](
+          { ...who(event.claim, lockName), waitedMs: event.waitedUs / 1_000 },
+          "granted",
+        );
         return;
       case "enqueued":
         if (!this.#log.isLevelEnabled("debug")) return;
@@ -80,17 +91,22 @@ export class EventLog {
     this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");
   }
 
-  /** A lease that ended by itself may mean that somebody works without it; one that an operator ended, too. */
   #ended(claim: Claim, was: "waiting" | "held", lockName: string): void {
     const reason = claim.endReason;
-    const notable = reason === "force_released" || (was === "held" && reason !== "released");
-    const level = notable ? "info" : "debug";
+    const level = this.#endLevel(reason, was);
     if (!this.#log.isLevelEnabled(level)) return;
     const note = claim.endNote === "" ? {} : { note: claim.endNote };
     this.#log[level](
       { ...who(claim, lockName), reason, ...note },
       was === "held" ? "lease ended" : "left the queue",
     );
+  }
+
+  /** A lease that ended by itself may mean that somebody works without it; one that an operator ended, too. */
+  #endLevel(reason: Claim["endReason"], was: "waiting" | "held"): "info" | "debug" {
+    if (reason === "force_released") return "info";
+    if (was === "waiting") return "debug";
+    return reason === "released" ? this.#dailyLevel : "info";
   }
 }
 

@@ -96,7 +96,7 @@ describe("events", () => {
 
   test("at info are those that an operator asks about", () => {
     const { lines, log } = recorded();
-    report(new EventLog(log));
+    report(new EventLog(log, { audit: false }));
     expect(messages(lines)).toEqual([
       "lease ended",
       "lease ended",
@@ -115,9 +115,27 @@ describe("events", () => {
     expect(lines[2]).toContain('"pattern":"etl/*"');
   });
 
+  test("that are audited are at info those and each grant and release, without secrets", () => {
+    const { lines, log } = recorded();
+    report(new EventLog(log, { audit: true }));
+    expect(messages(lines).slice(0, 3)).toEqual(["granted", "lease ended", "lease ended"]);
+    const told = { lock: "l", ticket: "9", owner: "worker-1", token: "4", mode: "permit", permits: 1 };
+    expect(JSON.parse(lines[0] as string)).toEqual({
+      ...told,
+      level: "info",
+      time: expect.any(String),
+      waitedMs: 0.005,
+      msg: "granted",
+    });
+    expect(JSON.parse(lines[1] as string)).toMatchObject({ ...told, level: "info", reason: "released" });
+    expect(messages(lines)).not.toContain("queued");
+    expect(messages(lines)).not.toContain("left the queue");
+    for (const hidden of [SECRET, "hush"]) expect(lines.join("")).not.toContain(hidden);
+  });
+
   test("at debug are all", () => {
     const { lines, log } = recorded("debug");
-    report(new EventLog(log));
+    report(new EventLog(log, { audit: false }));
     expect(messages(lines)).toEqual(
       expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
     );
@@ -132,7 +150,7 @@ describe("a loop that goes on failing", () => {
   test("is told at once and then seldom, with the number of times in between", () => {
     vi.useFakeTimers();
     const { lines, log } = recorded();
-    const events = new EventLog(log);
+    const events = new EventLog(log, { audit: false });
     for (let tick = 0; tick < 201; tick++) {
       events.loopFailed("poll", away("unreachable"));
       vi.advanceTimersByTime(100);
@@ -142,7 +160,7 @@ describe("a loop that goes on failing", () => {
 
   test("does not hide another one, or another reason", () => {
     const { lines, log } = recorded();
-    const events = new EventLog(log);
+    const events = new EventLog(log, { audit: false });
     for (let round = 0; round < 3; round++) {
       events.loopFailed("poll", away("unreachable"));
       events.loopFailed("sweep", away("unreachable"));

@@ -68,6 +68,7 @@ describe("without any setting", () => {
       lanes: null,
       metricsClasses: [],
       reflection: true,
+      auditLog: false,
       logLevel: "info",
     });
   });
@@ -286,6 +287,14 @@ describe("what is wrong only together", () => {
     expect(faults("3")).toEqual([]);
     expect(faults("4")).toEqual([expect.stringContaining("set ROWLOCK_POOL_SIZE to 5 or more")]);
   });
+});
+
+test("an audit is refused where its lines would not be written", () => {
+  const faults = (level: string) =>
+    faultsOf({ env: { ROWLOCK_AUDIT_LOG: "true", ROWLOCK_LOG_LEVEL: level } });
+  expect(faults("info")).toEqual([]);
+  expect(faults("debug")).toEqual([]);
+  expect(faults("warn")).toEqual([expect.stringContaining("set ROWLOCK_LOG_LEVEL to info")]);
 });
 
 describe("TLS files", () => {
