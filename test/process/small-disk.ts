@@ -1,0 +1,77 @@
+// A disk of a few megabytes that a test fills and makes room on. It is memory that is mounted, which needs root and
+// Linux; elsewhere the tests that want one are skipped and say so.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { postGuardian } from "../mysql-family/guardian.ts";
+
+const MIB = 1_048_576;
+/** Large ones first, because they are quick; then whatever is left. */
+const PIECES = [MIB, 4_096, 1];
+
+export interface SmallDisk {
+  readonly directory: string;
+  /** Takes all the room that is left. Can be called again. */
+  fill(): void;
+  /** Gives back what filling took. */
+  makeRoom(): void;
+  /** From now on nothing can be written. Nobody may have a file open for writing. */
+  becomeReadOnly(): void;
+  /** Can be called twice. */
+  remove(): void;
+}
+
+/** Whether there can be one here; for `test.skipIf`. */
+export const hasSmallDisks: boolean = (() => {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  const directory = mkdtempSync(join(tmpdir(), "rowlock-disk-"));
+  const mounted = spawnSync("mount", mountArgs(1, directory), { stdio: "ignore" }).status === 0;
+  if (mounted) spawnSync("umount", [directory], { stdio: "ignore" });
+  rmSync(directory, { recursive: true, force: true });
+  return mounted;
+})();
+
+/** For titles of tests: why they are skipped, where they are. */
+export const NEEDS_SMALL_DISK = hasSmallDisks ? "" : " (left out: a small disk needs root on Linux)";
+
+export function mountSmallDisk(mebibytes: number): SmallDisk {
+  const directory = mkdtempSync(join(tmpdir(), "rowlock-disk-"));
+  const guardian = postGuardian(directory);
+  execFileSync("mount", mountArgs(mebibytes, directory));
+  const ballast = join(directory, "ballast");
+  let mounted = true;
+  return {
+    directory,
+    fill() {
+      const file = openSync(ballast, "a");
+      for (const bytes of PIECES) writeUntilFull(file, Buffer.alloc(bytes));
+      closeSync(file);
+    },
+    makeRoom: () => rmSync(ballast),
+    becomeReadOnly: () => void execFileSync("mount", ["-o", "remount,ro", directory]),
+    remove() {
+      if (!mounted) return;
+      mounted = false;
+      execFileSync("umount", ["-l", directory]);
+      rmSync(directory, { recursive: true, force: true });
+      guardian.dismiss();
+    },
+  };
+}
+
+function mountArgs(mebibytes: number, directory: string): string[] {
+  return ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "rowlock-test", directory];
+}
+
+function writeUntilFull(file: number, piece: Buffer): void {
+  for (;;) {
+    try {
+      if (writeSync(file, piece) < piece.length) return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOSPC") return;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,245 @@
+// A database that can be reached and not be written: no room on its disk, or switched to read-only. Calls fail as
+// UNAVAILABLE and change nothing, the server says so on /readyz, and goes on by itself afterwards.
+
+import { join } from "node:path";
+import { createConnection } from "mysql2/promise";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { freshDatabase, reportLeftOut } from "../database.ts";
+import { ownBinaries } from "../mysql-family/own-binaries.ts";
+import type { RunningServer } from "../mysql-family/private-server.ts";
+import { startPrivateServer } from "../mysql-family/private-server.ts";
+import { serveArgs } from "./server-process.ts";
+import type { SmallDisk } from "./small-disk.ts";
+import { hasSmallDisks, mountSmallDisk, NEEDS_SMALL_DISK } from "./small-disk.ts";
+import { AWAY, answered, processStage, readyPage, refused, type ServingServer } from "./stage.ts";
+
+const HOUR = { seconds: 3_600n, nanos: 0 };
+const SQLITE_DISK_MIB = 8;
+const MYSQL_DISK_MIB = 400;
+/** Far below what anybody waits for an answer; each is decided within some milliseconds. */
+const ANSWER_MS_MAX = 25_000;
+
+const stage = processStage();
+
+/** As large as a claim can be, so that few of them take all the room that a database still has in its files. */
+const large = (name: string) => ({
+  name: name.padEnd(255, "."),
+  owner: "o".repeat(255),
+  labels: Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`label-${index}`, "v".repeat(255)])),
+  ttl: HOUR,
+});
+
+/** Takes locks until the database has no room for more; the names of those that were granted. */
+async function takeAllRoom({ client }: ServingServer): Promise<string[]> {
+  const granted: string[] = [];
+  for (let round = 0; ; round++) {
+    const requests = Array.from({ length: 32 }, (_, index) => large(`large/${round}/${index}/`));
+    const startedMs = performance.now();
+    const results = await Promise.allSettled(requests.map((request) => client.lease(request)));
+    expect(performance.now() - startedMs).toBeLessThan(ANSWER_MS_MAX);
+    const refusals = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    results.forEach((result, index) => {
+      if (result.status === "fulfilled") granted.push(requests[index]?.name as string);
+    });
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({ ...AWAY, message: expect.stringContaining("(full)") });
+    if (refusals.length > 0) return granted;
+  }
+}
+
+async function busyNames({ client }: ServingServer): Promise<string[]> {
+  const names: string[] = [];
+  for (let pageToken = ""; ; ) {
+    const page = await client.call("listLocks", { prefix: "large/", busyOnly: true, pageToken });
+    names.push(...page.locks.map(({ name }) => name));
+    if (page.nextPageToken === "") return names.sort();
+    pageToken = page.nextPageToken;
+  }
+}
+
+/** A holder and somebody who follows the queue, from before. */
+async function heldAndWaitedFor({ client }: ServingServer) {
+  const lease = await client.lease({ name: "kept", ttl: HOUR });
+  const stream = client.wait({ target: { case: "acquire", value: { name: "kept", requestId: "w" } } });
+  await stream.position();
+  return { lease, stream };
+}
+
+type Kept = Awaited<ReturnType<typeof heldAndWaitedFor>>;
+
+/** The lease is still there and can be released, and the waiter is granted the next token. */
+async function goesOn({ client }: ServingServer, { lease, stream }: Kept): Promise<void> {
+  await answered(() => client.call("renew", { leaseId: lease.leaseId }));
+  expect(await answered(() => client.call("release", { leaseId: lease.leaseId }))).toBeTruthy();
+  expect((await stream.granted()).fencingToken).toBe(lease.fencingToken + 1n);
+}
+
+async function isSound(server: ServingServer, url: string): Promise<void> {
+  server.process.kill("SIGTERM");
+  expect(await server.process.exited).toMatchObject({ code: 0 });
+  const doctor = await stage.rowlock(["doctor"], { ROWLOCK_DATABASE_URL: url }).exited;
+  expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining("no errors") });
+}
+
+describe.runIf(inject("sqlite"))(`an SQLite file${NEEDS_SMALL_DISK}`, () => {
+  function smallDisk(): SmallDisk {
+    const disk = mountSmallDisk(SQLITE_DISK_MIB);
+    stage.afterwards(() => disk.remove());
+    return disk;
+  }
+
+  test.skipIf(!hasSmallDisks)(
+    "on a full disk refuses what it has no room for, and goes on when there is some",
+    async () => {
+      const disk = smallDisk();
+      const url = `sqlite:${join(disk.directory, "rowlock.db")}`;
+      const server = await stage.serving(url);
+      const kept = await heldAndWaitedFor(server);
+      disk.fill();
+      const granted = await takeAllRoom(server);
+      const { client } = server;
+      expect(
+        await refused(() => client.call("renew", { leaseId: kept.lease.leaseId, ttl: HOUR })),
+      ).toMatchObject({
+        message: expect.stringContaining("(full)"),
+      });
+      await refused(() => client.call("release", { leaseId: kept.lease.leaseId }));
+      // Its entry in the register is small, and may find room for a while longer.
+      expect(await readyPage(server, 503)).toBe("not ready: the database cannot be written: full\n");
+      expect((await client.call("getLock", { name: "kept" })).lock).toMatchObject({
+        holderCount: 1,
+        waiting: 1,
+      });
+
+      disk.makeRoom();
+      expect(await readyPage(server, 200)).toBe("ready\n");
+      expect(await busyNames(server)).toEqual(granted.sort());
+      await client.lease(large("large/afterwards/"));
+      await goesOn(server, kept);
+      await isSound(server, url);
+    },
+  );
+
+  test.skipIf(!hasSmallDisks)("that became read-only while nobody served it is refused", async () => {
+    const disk = smallDisk();
+    const url = `sqlite:${join(disk.directory, "rowlock.db")}`;
+    const server = await stage.serving(url);
+    server.process.kill("SIGTERM");
+    await server.process.exited;
+    disk.becomeReadOnly();
+    const { code, err } = await stage.rowlock(serveArgs(url, "--startup-timeout", "0s")).exited;
+    expect(code).toBe(1);
+    expect(err).toContain(`rowlock cannot start: `);
+    expect(err).toContain(join(disk.directory, "rowlock.db"));
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+});
+
+const binaries = [...(await ownBinaries())];
+reportLeftOut(binaries);
+
+describe.each(binaries)("a %s", (flavour, binary) => {
+  let disk: SmallDisk | undefined;
+  let running: RunningServer;
+
+  beforeAll(async () => {
+    disk = hasSmallDisks ? mountSmallDisk(MYSQL_DISK_MIB) : undefined;
+    running = await startPrivateServer(binary, flavour, {
+      // With one, MySQL waits for room in its binary log for a minute at a time, and says nothing.
+      flags: flavour === "mysql" ? ["--skip-log-bin"] : [],
+      ...(disk && { parent: disk.directory }),
+    });
+  });
+  afterAll(async () => {
+    await running?.stop();
+    disk?.remove();
+  });
+
+  async function database(): Promise<string> {
+    const url = await stage.database(() => freshDatabase(running.server));
+    const up = await stage.rowlock(["migrate", "up"], { ROWLOCK_DATABASE_URL: url }).exited;
+    expect(up).toMatchObject({ code: 0 });
+    return url;
+  }
+
+  async function administer(sql: string): Promise<void> {
+    const connection = await createConnection({ uri: running.server.url, multipleStatements: true });
+    await connection.query(sql);
+    await connection.end();
+  }
+
+  /** The same database, by a user whom read-only stops. */
+  async function asSmallUser(url: string): Promise<string> {
+    const small = new URL(url);
+    await administer(`CREATE USER IF NOT EXISTS 'small'@'%' IDENTIFIED BY 'small';
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ${small.pathname.slice(1)}.* TO 'small'@'%'`);
+    small.username = small.password = "small";
+    return small.href;
+  }
+
+  // What stops an administrator, too, is MySQL's alone. Turning read_only off turns off both.
+  test.each(flavour === "mysql" ? ["read_only", "super_read_only"] : ["read_only"])(
+    "that is switched to %s fails calls, keeps servers waiting that start, and serves when it is switched back",
+    async (variable) => {
+      const own = await database();
+      const url = variable === "read_only" ? await asSmallUser(own) : own;
+      const server = await stage.serving(url, "--migrate", "false");
+      const kept = await heldAndWaitedFor(server);
+      const { client } = server;
+      const writes = {
+        acquire: () => client.call("acquire", { name: "other" }),
+        renew: () => client.call("renew", { leaseId: kept.lease.leaseId }),
+        release: () => client.call("release", { leaseId: kept.lease.leaseId }),
+        setLimit: () => client.call("setLimit", { target: { case: "name", value: "kept" }, limit: 2 }),
+      };
+      await administer(`SET GLOBAL ${variable} = 1`);
+      try {
+        for (const write of Object.values(writes)) {
+          await expect(write()).rejects.toMatchObject({
+            ...AWAY,
+            message: expect.stringContaining("(read_only)"),
+          });
+        }
+        expect(await readyPage(server, 503)).toContain("cannot be written: read_only");
+        const late = stage.rowlock(serveArgs(url));
+        await late.logged(/The database server is read-only \((super_)?read_only is on\).*Trying again/);
+        const short = await stage.rowlock(serveArgs(url, "--startup-timeout", "0s")).exited;
+        expect(short).toMatchObject({
+          code: 1,
+          out: "",
+          err: expect.stringMatching(/^rowlock cannot start: .* read-only/m),
+        });
+        await administer("SET GLOBAL read_only = 0");
+        await late.said(/LockService\/Acquire/);
+      } finally {
+        await administer("SET GLOBAL read_only = 0");
+      }
+      expect(await readyPage(server, 200)).toBe("ready\n");
+      const { lock } = await client.call("getLock", { name: "kept" });
+      expect(lock).toMatchObject({ holderCount: 1, waiting: 1, limit: { limit: 1, version: 0n } });
+      await goesOn(server, kept);
+    },
+  );
+
+  test.skipIf(!hasSmallDisks)(
+    `on a full disk refuses what it has no room for, and goes on when there is some${NEEDS_SMALL_DISK}`,
+    async () => {
+      const url = await database();
+      const server = await stage.serving(url);
+      const kept = await heldAndWaitedFor(server);
+      disk?.fill();
+      try {
+        const granted = await takeAllRoom(server);
+        expect(await busyNames(server)).toEqual(granted.sort());
+        // What needs no more room is done all the same.
+        await server.client.call("renew", { leaseId: kept.lease.leaseId, ttl: HOUR });
+      } finally {
+        disk?.makeRoom();
+      }
+      await answered(() => server.client.lease(large("large/afterwards/")));
+      expect(await readyPage(server, 200)).toBe("ready\n");
+      await goesOn(server, kept);
+      await isSound(server, url);
+    },
+  );
+});
