@@ -6,7 +6,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { freshSqlite } from "../database.ts";
+import { freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
+import { startDroppingProxy } from "../storage/dropping-proxy.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 
 const cleanups: (() => void | Promise<void>)[] = [];
@@ -77,6 +78,21 @@ describe("a server does not start", () => {
     expect(said).toContain("rowlock migrate up");
   });
 
+  test.each(mysqlFamily())(
+    "on a schema that is not there in $flavour when it may not make it",
+    async (found) => {
+      const { url, drop } = await freshDatabase(found);
+      cleanups.push(drop);
+      const said = await refusal(serveArgs(url, "--migrate", "false"));
+      expect(said).toMatch(
+        /^rowlock cannot start: The database's schema lacks 0001-.* Run `rowlock migrate up`\.$/,
+      );
+      // It has not made anything either.
+      const status = await start(["migrate", "status"], { ROWLOCK_DATABASE_URL: url }).exited;
+      expect(status).toMatchObject({ code: 1 });
+    },
+  );
+
   test("on a port that is taken, of either listener", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -91,12 +107,31 @@ describe("a server does not start", () => {
     const server = start(serveArgs(url, "--startup-timeout", "1s"));
     const { code, out, err } = await server.exited;
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toContain("rowlock cannot start: ");
+    expect(err).toContain("Trying again");
+    expect(err).toMatch(
+      /^rowlock cannot start: .* Tried for 1 s \(ROWLOCK_STARTUP_TIMEOUT\)\. Check that the database/m,
+    );
     expect(err).not.toContain("hush");
   });
 });
 
 describe("a server that is still starting", () => {
+  test.each(mysqlFamily())("serves as soon as the $flavour that was away is there", async (found) => {
+    const { url, drop } = await freshDatabase(found);
+    cleanups.push(drop);
+    const target = new URL(url);
+    const proxy = await startDroppingProxy(target.hostname, Number(target.port));
+    cleanups.push(() => proxy.close());
+    proxy.leave();
+    target.host = `127.0.0.1:${proxy.port}`;
+    const server = start(serveArgs(target.href));
+    await server.logged(/cannot be reached.*Trying again/);
+    expect(server.out).toBe("");
+    await proxy.comeBack();
+    const { metricsUrl } = await screenOf(server);
+    expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
+  });
+
   test("ends at once when it is told to", async () => {
     const server = start(serveArgs("mysql://root:hush@127.0.0.1:1/rowlock", "--startup-timeout", "1h"));
     await server.logged(/Trying again/);
