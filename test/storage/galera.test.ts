@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { countHolder } from "../../server/core/lock.ts";
-import { migrateUp } from "../../server/storage/migrate.ts";
+import { migrateUp, migrationStatus } from "../../server/storage/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Changes, Loaded, Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
@@ -35,7 +35,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   beforeAll(async () => {
     cluster = await startGaleraCluster();
     fresh = await freshDatabase(cluster.nodes[0]);
-    await migrateUp(fresh.url);
+    await migrateOnBoth(fresh.url, urlAt(1));
     stores = [await openStore(urlAt(0)), await openStore(urlAt(1))];
   }, START_MS_MAX);
   afterAll(async () => {
@@ -124,6 +124,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
           const nodes = cluster.nodes.map(
             ({ url }) => Object.assign(new URL(url), { pathname: new URL(own.url).pathname }).href,
           );
+          await migrateOnBoth(own.url, nodes[1] as string);
           return { ...own, nodes };
         },
       };
@@ -138,6 +139,15 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     LOAD_MS + 30_000,
   );
 });
+
+/** What one node has committed comes to the other one a little later. */
+async function migrateOnBoth(here: string, there: string): Promise<void> {
+  await migrateUp(here);
+  await until(async () => {
+    const { pending } = await migrationStatus(there).catch(() => ({ pending: ["unknown database"] }));
+    return pending.length === 0;
+  });
+}
 
 function holderOf(lockId: bigint, ticketNumber: bigint, nowUs: number): Claim {
   return {
