@@ -69,6 +69,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
         else log.warn({ err: cause }, `not ready: ${ready.reason}`);
       },
     });
+    metrics.observeReadiness(readiness);
     const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
     const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
     parts.add(() => grpc.drain(config.drainTimeoutMs));

@@ -65,9 +65,9 @@ export class EngineMetrics {
       registry,
     });
     this.#commands = new Labelled((verb) => commands({ verb }));
-    this.#limitChanges = new Labelled((target) => limitChanges({ target }));
-    this.#retries = new Labelled((cause) => retries({ cause }));
-    this.#clockJumps = new Labelled((direction) => clockJumps({ direction }));
+    this.#limitChanges = new Labelled((target) => limitChanges({ target }), ["name", "pattern"]);
+    this.#retries = new Labelled((cause) => retries({ cause }), ["failed_over"]);
+    this.#clockJumps = new Labelled((direction) => clockJumps({ direction }), ["ahead", "behind"]);
     this.#loopFailures = new Labelled((loop) => loopFailures({ loop }));
     this.#batchCommands = tallyHistogram({
       name: "rowlock_transaction_commands",
@@ -167,6 +167,15 @@ interface ClassMetrics {
   ended(claim: Claim, was: "waiting" | "held"): void;
 }
 
+const LEASE_ENDS: readonly EndReason[] = ["released", "expired", "force_released", "lapsed", "cancelled"];
+const TICKET_ENDS: readonly EndReason[] = [
+  "cancelled",
+  "timed_out",
+  "lapsed",
+  "never_fits",
+  "force_released",
+];
+
 function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] {
   const acquires = tallyCounter({
     name: "rowlock_acquires_total",
@@ -217,8 +226,8 @@ function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] 
   return classes.labels.map((label) => {
     const of = { class: label };
     const held = holds(of);
-    const leaseEnds = new Labelled((reason) => leasesEnded({ ...of, reason }));
-    const ticketEnds = new Labelled((reason) => ticketsEnded({ ...of, reason }));
+    const leaseEnds = new Labelled((reason) => leasesEnded({ ...of, reason }), LEASE_ENDS);
+    const ticketEnds = new Labelled((reason) => ticketsEnded({ ...of, reason }), TICKET_ENDS);
     return {
       acquires: new Labelled((mode) => new Labelled((outcome) => acquires({ ...of, mode, outcome }))),
       renewals: new Labelled((outcome) => renewals({ ...of, outcome })),

@@ -10,8 +10,13 @@ export class Labelled<Child> {
   readonly #children = new Map<string, Child>();
   readonly #make: (value: string) => Child;
 
-  constructor(make: (value: string) => Child) {
+  /**
+   * `known`: values that are there from the start, since a counter that appears has not increased yet to Prometheus: of
+   * what is rare, the first time would go unseen.
+   */
+  constructor(make: (value: string) => Child, known: readonly string[] = []) {
     this.#make = make;
+    for (const value of known) this.of(value);
   }
 
   of(value: string): Child {

@@ -7,6 +7,7 @@ import { EngineMetrics } from "./engine-metrics.ts";
 import { lockClasses } from "./lock-classes.ts";
 import type { LockSource } from "./lock-gauges.ts";
 import { LockGauges } from "./lock-gauges.ts";
+import type { Ready } from "./readiness.ts";
 import { StoreMetrics } from "./store-metrics.ts";
 
 export interface MetricsOptions {
@@ -75,6 +76,18 @@ export class Metrics {
       labelNames: ["version", "node", "database"],
       registers,
     }).set({ ...build }, 1);
+  }
+
+  /** Adds the gauge of what /readyz says, asked when somebody scrapes. To be called once. */
+  observeReadiness(readiness: { check(): Promise<Ready> }): void {
+    new Gauge({
+      name: "rowlock_ready",
+      help: "1 if this server should get calls: the database can be written, and nobody has told it to stop.",
+      registers: [this.#registry],
+      async collect() {
+        this.set((await readiness.check()).ready ? 1 : 0);
+      },
+    });
   }
 
   /** The text of a scrape. */

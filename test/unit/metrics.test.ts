@@ -106,6 +106,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   metrics.calls.call("Acquire", "OK", 0.002);
   metrics.calls.streamOpened();
   metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
+  metrics.observeReadiness({ check: async () => ({ ready: true }) });
   return metrics;
 }
 
@@ -179,6 +180,29 @@ describe("what is counted", () => {
       ]),
     );
   });
+});
+
+test("what is rare is there from the start, so that its first time is an increase", async () => {
+  const { lines } = await scrape(new Metrics({ classes: ["etl/*"], nodeMetrics: false }));
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'rowlock_leases_ended_total{class="etl/*",reason="expired"} 0',
+      'rowlock_tickets_ended_total{class="other",reason="timed_out"} 0',
+      'rowlock_limit_changes_total{target="pattern"} 0',
+      'rowlock_transaction_retries_total{cause="failed_over"} 0',
+      'rowlock_clock_jumps_total{direction="ahead"} 0',
+    ]),
+  );
+});
+
+test("readiness is a gauge", async () => {
+  const rowlockReady = async (ready: boolean) => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    metrics.observeReadiness({ check: async () => (ready ? { ready } : { ready, reason: "away" }) });
+    return (await scrape(metrics)).lines;
+  };
+  expect(await rowlockReady(true)).toContain("rowlock_ready 1");
+  expect(await rowlockReady(false)).toContain("rowlock_ready 0");
 });
 
 describe("the gauges of locks", () => {
