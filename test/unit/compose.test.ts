@@ -87,11 +87,19 @@ describe("Dockerfile", () => {
 
 describe("deploy", () => {
   it.each([
+    "deploy/alerts.yml",
     "deploy/prometheus.yml",
     "deploy/grafana/provisioning/datasources/prometheus.yml",
     "deploy/grafana/provisioning/dashboards/rowlock.yml",
   ])("%s is YAML", (path) => {
     expect(parse(read(path))).toBeTypeOf("object");
+  });
+
+  it("has rules that Prometheus finds where compose.yaml mounts them", () => {
+    const { rule_files } = parse(read("deploy/prometheus.yml")) as { rule_files: readonly string[] };
+    const mounted = compose.services.prometheus?.volumes?.map((volume) => volume.split(":")[1]);
+    expect(rule_files.length).toBeGreaterThan(0);
+    for (const file of rule_files) expect(mounted).toContain(`/etc/prometheus/${file}`);
   });
 
   it("has dashboards that name the provisioned data source and no other", () => {

@@ -1,14 +1,18 @@
-// The Grafana dashboard asks only for metrics and labels that a server has, and its panels do not overlap.
+// The Grafana dashboard and the alerts ask only for metrics and labels that a server has; the dashboard's panels do not
+// overlap, and each says what it shows.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { Metrics } from "../../server/metrics/metrics.ts";
 
 interface Panel {
   readonly id: number;
   readonly title: string;
   readonly type: string;
+  readonly description?: string;
   readonly datasource?: { readonly uid: string };
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
 }
@@ -18,10 +22,26 @@ const dashboard = JSON.parse(readFileSync(file, "utf8")) as {
   readonly panels: readonly Panel[];
   readonly templating: { readonly list: readonly { readonly query: { readonly query: string } }[] };
 };
-const expressions = [
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+const { groups } = parse(readFileSync(new URL("../../deploy/alerts.yml", import.meta.url), "utf8")) as {
+  readonly groups: readonly { readonly rules: readonly Alert[] }[];
+};
+const alerts = groups.flatMap(({ rules }) => rules);
+
+const shownExpressions = [
   ...dashboard.panels.flatMap((panel) => panel.targets ?? []).map((target) => target.expr),
   ...dashboard.templating.list.map((variable) => variable.query.query),
 ];
+const expressions = [...shownExpressions, ...alerts.map(({ expr }) => expr)];
+const namesIn = (texts: readonly string[]) =>
+  texts.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []);
 
 /** Names of the families that a server has, with the suffixes of its histograms. */
 async function servedNames(): Promise<Set<string>> {
@@ -29,6 +49,7 @@ async function servedNames(): Promise<Set<string>> {
   const pool = () => ({ open: 0, idle: 0, waiting: 0 });
   const source = { busyLocks: async () => [], limitRules: async () => [], pool };
   metrics.observeStore(source, { version: "", node: "", database: "" });
+  metrics.observeReadiness({ check: async () => ({ ready: true }) });
   const names = new Set<string>();
   for (const [, name, type] of (await metrics.render()).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     if (type !== "histogram") names.add(name as string);
@@ -37,20 +58,13 @@ async function servedNames(): Promise<Set<string>> {
   return names;
 }
 
-describe("the dashboard", () => {
-  test("asks only for metrics that exist, and for most of ours", async () => {
+describe("the dashboard and the alerts", () => {
+  test("ask only for metrics that exist", async () => {
     const served = await servedNames();
-    const asked = new Set(
-      expressions.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []),
-    );
-    for (const name of asked) expect(served, name).toContain(name);
-    const family = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
-    const ours = new Set([...served].filter((name) => name.startsWith("rowlock_")).map(family));
-    const shown = new Set([...asked].map(family));
-    expect([...ours].filter((name) => !shown.has(name))).toEqual([]);
+    for (const name of namesIn(expressions)) expect(served, name).toContain(name);
   });
 
-  test("groups and selects by labels that exist", () => {
+  test("group and select by labels that exist", () => {
     const grouped = expressions.flatMap((text) =>
       [...text.matchAll(/by \(([^)]*)\)/g)].map((match) => match[1]),
     );
@@ -63,10 +77,50 @@ describe("the dashboard", () => {
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });
 
-  test("has balanced expressions, and a legend only of labels that are grouped by", () => {
+  test("have balanced expressions", () => {
+    for (const expr of expressions) expect(expr.split("(").length, expr).toBe(expr.split(")").length);
+  });
+});
+
+describe("the alerts", () => {
+  test("say how bad it is, what is wrong and what to do, in words with labels that the expression keeps", () => {
+    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+    for (const { alert, expr, labels, annotations, ...more } of alerts) {
+      expect(alert).toMatch(/^Rowlock[A-Z]/);
+      expect(more.for).toMatch(/^\d+[sm]$/);
+      expect(["critical", "warning"]).toContain(labels.severity);
+      expect(annotations.summary, alert).not.toBe("");
+      expect(annotations.description.length, alert).toBeGreaterThan(annotations.summary.length);
+      const written = `${annotations.summary} ${annotations.description}`;
+      for (const [, label] of written.matchAll(/\$labels\.(\w+)/g)) {
+        const kept = /by \(/.test(expr)
+          ? new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr)
+          : label === "instance";
+        expect(kept, `${alert}: ${label}`).toBe(true);
+      }
+    }
+  });
+});
+
+describe("the dashboard", () => {
+  test("shows all metrics of ours", async () => {
+    const family = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
+    const ours = [...(await servedNames())].filter((name) => name.startsWith("rowlock_")).map(family);
+    const shown = new Set(namesIn(shownExpressions).map(family));
+    expect(ours.filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test("says of each panel what it shows, and in which unit", () => {
+    for (const { title, type, description, fieldConfig } of dashboard.panels) {
+      if (type === "row") continue;
+      expect(description ?? "", title).toMatch(/\.$/);
+      expect(fieldConfig?.defaults.unit, title).toBeTypeOf("string");
+    }
+  });
+
+  test("has a legend only of labels that are grouped by", () => {
     for (const { title, targets = [] } of dashboard.panels) {
       for (const { expr, legendFormat = "" } of targets) {
-        expect(expr.split("(").length, expr).toBe(expr.split(")").length);
         for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
           const kept = /by \(/.test(expr)
             ? new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr)
