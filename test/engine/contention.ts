@@ -19,17 +19,20 @@ export interface Contention {
   readonly replicas: readonly Replica[];
   readonly seed: number;
   readonly runMs: number;
+  /** The locks are there: from now on things may go wrong. */
+  readonly onStart?: () => void;
   /** The time is over: from now on nothing is to go wrong any more. */
   readonly onOver?: () => void;
 }
 
 /** Runs to its end, holds it against all promises, and answers how many leases clients were given. */
-export async function contend({ replicas, seed, runMs, onOver }: Contention): Promise<number> {
+export async function contend({ replicas, seed, runMs, onStart, onOver }: Contention): Promise<number> {
   const beliefs = new Beliefs();
   const chance = chanceFrom(seed);
   const untilMs = performance.now() + runMs;
   const names = ["contended/mutex", "contended/named", "contended/under/pattern", "contended/modes"];
   const ids = await (replicas[0] as Replica).store.resolve(names);
+  onStart?.();
   const targets = names.map((name): Target => {
     const modes = name.endsWith("modes") ? (["shared", "exclusive", "permit"] as const) : ["permit" as const];
     const permitsMax = name.endsWith("named") || name.endsWith("pattern") ? 3 : 1;

@@ -24,11 +24,11 @@ describe.each(testDatabases())("under faults on $label", (database) => {
   test(
     `${CLIENTS} clients of ${REPLICAS} replicas are never promised more than there is, seed ${seed}`,
     async () => {
-      faults.on = true;
-      const onOver = () => {
-        faults.on = false;
+      const turn = (on: boolean) => () => {
+        faults.on = on;
       };
-      await contend({ replicas: replicas.all, seed, runMs: RUN_MS, onOver });
+      const [onStart, onOver] = [turn(true), turn(false)];
+      await contend({ replicas: replicas.all, seed, runMs: RUN_MS, onStart, onOver });
       expect([...faults.made.keys()].length).toBeGreaterThan(3);
     },
     RUN_MS + 30_000,

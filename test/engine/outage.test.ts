@@ -34,10 +34,10 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     const second = follower();
     claimOf(await here.engine.acquire(ask("long"), second), "waiting");
 
-    away = true;
+    away = awayThere = true;
     await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
     await expect(here.engine.release(holder)).rejects.toMatchObject({ kind: "unavailable" });
-    away = false;
+    away = awayThere = false;
 
     await here.engine.release(holder);
     const { claim } = await first.settledClaim;
