@@ -81,6 +81,12 @@ const UNREACHABLE: Meaning = {
   openAtCommit: true,
 };
 
+/** Raised by STILL_KNOWN in mysql-save.ts. */
+const CHANGED: Meaning = {
+  reason: "changed",
+  kind: "transient",
+  message: "Another server has changed what this one knew.",
+};
 const DUPLICATE_REQUEST: Meaning = {
   reason: "duplicate_request",
   kind: "transient",
@@ -221,6 +227,7 @@ function meaningOf(cause: unknown): Meaning {
   const number = numberOf(cause);
   if (number === DUPLICATE_KEY && cause.message.endsWith(`${REQUEST_KEY}'`)) return DUPLICATE_REQUEST;
   if (number === NULL_VALUE && /'(lock_id|prefix)'/.test(cause.message)) return DEADLOCK;
+  if (number === NULL_VALUE && cause.message.includes("'token_floor'")) return CHANGED;
   const known = (number !== null && BY_NUMBER.get(number)) || BY_CODE.get(textOf(cause, "code"));
   if (known) return known;
   if (textOf(cause, "sqlState") === "40001") return DEADLOCK;

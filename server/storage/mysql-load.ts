@@ -25,12 +25,12 @@ import { LOCKS_PER_RULE_MAX } from "./store.ts";
 export interface Read {
   readonly loaded: Loaded;
   readonly guardRows: ReadonlyMap<bigint, Row>;
-  readonly claimRows: ReadonlyMap<string, Row>;
+  readonly claimRows: Pick<ReadonlyMap<string, Row>, "get">;
   /** Of the limit rules that the decision goes by. */
   readonly rulesRevision: string;
 }
 
-const BEGIN = "START TRANSACTION";
+export const BEGIN = "START TRANSACTION";
 const GUARDS = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
   FROM rowlock_meta WHERE id = 1`;

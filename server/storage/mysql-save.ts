@@ -4,11 +4,14 @@
 // by what both have written.
 
 import type { Claim } from "../core/claim.ts";
+import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { hasKey } from "./mysql-keys.ts";
+import type { Known } from "./mysql-known.ts";
 import type { Read } from "./mysql-load.ts";
 import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./mysql-open-transaction.ts";
+import { NOW_US } from "./mysql-rows.ts";
 import type { Row } from "./mysql-session.ts";
 import type { SqlValue, Trip } from "./mysql-trip.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "./row-values.ts";
@@ -19,7 +22,7 @@ import {
   LOCK_COUNTER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
 } from "./shared-sql.ts";
-import { DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "./storage-bounds.ts";
+import { CLOCK_BEHIND_US_MAX, DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "./storage-bounds.ts";
 import type { Changes } from "./store.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
@@ -39,9 +42,50 @@ const RAISE_RULES_REVISION = `UPDATE rowlock_meta SET rules_revision = rules_rev
 const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
   SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ? LOCK IN SHARE MODE`;
 
-/** Adds the statements that write the changes. */
+// Where the rows were known without a load, the writing of the guard rows comes first, which locks them, and only at
+// the revision that they were known at. Then this fails, as RULES_UNCHANGED does, unless all of them were still that,
+// and everything else that the decision went by is true.
+const STILL_KNOWN = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
+  SELECT 2, 0, NULL FROM rowlock_meta WHERE id = 1 AND NOT (ROW_COUNT() = ?
+    AND rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
+    AND ${NOW_US} BETWEEN ? AND ?`;
+const NO_SUCH_REQUEST = `AND NOT EXISTS
+  (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
+
+/** Adds the statements that write the changes, after the guard rows were locked. */
 export function addWrites(trip: Trip, changes: Changes, read: Read): void {
-  const { added, changed, locks, rule } = changes;
+  addClaimWrites(trip, changes, read);
+  for (const part of partsOf(changes.locks)) addGuardUpdate(trip, part, read);
+  if (changes.rule) addRuleWrites(trip, changes.rule);
+}
+
+/** Adds the statements that lock the guard rows, make sure that all is as it was known, and write the changes. */
+export function addKnownWrites(
+  trip: Trip,
+  changes: Changes,
+  { read, newRequestIds }: Known,
+  serverIdentity: string,
+): void {
+  const { nowUs, failOver } = read.loaded;
+  addGuardUpdate(trip, changes.locks, read, true);
+  // Those that are added are checked by their unique key.
+  const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
+  trip.add(
+    `${STILL_KNOWN} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""})`,
+    changes.locks.length,
+    BigInt(read.rulesRevision),
+    failOver.epoch,
+    failOver.atUs,
+    failOver.grantsFromUs,
+    bytesOf(serverIdentity),
+    nowUs,
+    nowUs + CLOCK_BEHIND_US_MAX,
+    ...(unseen.length > 0 ? [unseen.map(bytesOf)] : []),
+  );
+  addClaimWrites(trip, changes, read);
+}
+
+function addClaimWrites(trip: Trip, { added, changed }: Changes, read: Read): void {
   if (added.length > 0) {
     const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
     const [[lockId, ...first] = [], ...others] = rows;
@@ -52,13 +96,12 @@ export function addWrites(trip: Trip, changes: Changes, read: Read): void {
     const alike = changed.filter((claim) => claim.state === state);
     for (const part of partsOf(alike)) addClaimUpdate(trip, part, read);
   }
-  for (const part of partsOf(locks)) addGuardUpdate(trip, part, read);
-  if (rule) {
-    const { limit, version } = rule;
-    const reason = bytesOf(rule.reason);
-    trip.add(ADD_RULE, bytesOf(rule.prefix), limit, version, reason, limit, version, reason);
-    trip.add(RAISE_RULES_REVISION);
-  }
+}
+
+function addRuleWrites(trip: Trip, { prefix, limit, version, reason }: LimitRule): void {
+  const bytes = bytesOf(reason);
+  trip.add(ADD_RULE, bytesOf(prefix), limit, version, bytes, limit, version, bytes);
+  trip.add(RAISE_RULES_REVISION);
 }
 
 /** Whether claims are left waiting under a limit that a pattern or the default gives. */
@@ -90,7 +133,7 @@ function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void 
   );
 }
 
-function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
+function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read, onlyAsKnown = false): void {
   const rows = locks.map((lock) => {
     const before = read.guardRows.get(lock.id);
     if (!before) throw new Error(`Lock ${lock.id} was decided about and never read.`);
@@ -102,11 +145,15 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read): void {
   // A row that is written as it was is not written at all, and then a cluster would not see that it was decided about.
   const decidedAt = sets.length > 0 ? [nowUs - DECIDED_AT_STEP_US, nowUs] : [nowUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
+  const asKnown = onlyAsKnown
+    ? `AND revision = CASE id ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
+    : "";
   trip.add(
-    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${WHILE_OPEN}`,
+    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${asKnown} ${WHILE_OPEN}`,
     ...values,
     ...decidedAt,
     locks.map(({ id }) => id),
+    ...(onlyAsKnown ? locks.flatMap(({ id, revision }) => [id, revision - 1n]) : []),
   );
 }
 

@@ -163,6 +163,8 @@ export function wasGone(session: Session, error: unknown): boolean {
     session.kept &&
     session.answered === 0 &&
     error instanceof StoreError &&
+    // Not if COMMIT was sent with it: then nobody knows what was done.
+    error.kind === "transient" &&
     error.reason === "connection_lost"
   );
 }

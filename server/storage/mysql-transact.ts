@@ -1,28 +1,40 @@
-// One deciding transaction: load, decide, save, in two round trips where nothing unexpected turns up. The decision is
-// the caller's; what is read and written is in mysql-load.ts and mysql-save.ts.
+// One deciding transaction: load, decide, save, in two round trips where nothing unexpected turns up; in one where all
+// that would be loaded is known. The decision is the caller's; what is read and written is in mysql-load.ts and
+// mysql-save.ts.
 
-import { load, loadAgain } from "./mysql-load.ts";
+import type { KnownLocks } from "./mysql-known.ts";
+import { BEGIN, load, loadAgain } from "./mysql-load.ts";
 import { mustStillBeOpen } from "./mysql-open-transaction.ts";
 import { RuleCache } from "./mysql-rules.ts";
-import { addRulesCheck, addWrites, leavesWaiters } from "./mysql-save.ts";
+import { addKnownWrites, addRulesCheck, addWrites, leavesWaiters } from "./mysql-save.ts";
 import type { Session } from "./mysql-session.ts";
 import { inTransaction } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
 import type { DecideRows, LoadPlan, StoreObserver } from "./store.ts";
+
+/** What the transactions of a store have in common. */
+export interface TransactContext {
+  readonly rules: RuleCache;
+  readonly known: KnownLocks;
+  readonly observer: StoreObserver;
+}
 
 /** Runs the transaction. Throws what `decide` throws, or a StoreError; nothing was committed unless it says so. */
 export async function transactOn(
   session: Session,
   plan: LoadPlan,
   decide: DecideRows,
-  rules: RuleCache,
-  observer: StoreObserver,
+  context: TransactContext,
 ): Promise<void> {
+  const { known, observer } = context;
   const startedMs = performance.now();
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
-    await inTransaction(session, () => decideAll(session, plan, decide, rules));
+    await inTransaction(session, () => decideAll(session, plan, decide, context));
     outcome = "committed";
+  } catch (error) {
+    known.forget(plan.locks.map(({ id }) => id));
+    throw error;
   } finally {
     observer.transaction((performance.now() - startedMs) / 1000, session.sent, outcome);
   }
@@ -32,28 +44,35 @@ async function decideAll(
   session: Session,
   plan: LoadPlan,
   decide: DecideRows,
-  sharedRules: RuleCache,
+  { rules: sharedRules, known: knownLocks }: TransactContext,
 ): Promise<void> {
   // After its own change it reads rules that are not committed, under a revision that may come again with others.
   const rules = plan.rule ? new RuleCache() : sharedRules;
-  let read = await load(session, plan, rules);
+  const known = session.serverIdentity === null ? null : knownLocks.read(plan);
+  let read = known?.read ?? (await load(session, knownLocks.widened(plan), rules));
+  if (!known) knownLocks.sawClock(read.loaded.nowUs);
   const { rulesRevision, loaded } = read;
   let waitersLeft = false;
-  for (;;) {
+  for (let round = 1; ; round++) {
     const changes = decide(read.loaded);
     waitersLeft ||= leavesWaiters(changes);
-    const trip = new Trip(changes.again.length > 0 ? "save" : "save_commit");
-    addWrites(trip, changes, read);
-    if (changes.again.length > 0) {
-      mustStillBeOpen(await session.run(trip));
+    const last = changes.again.length === 0;
+    const trip = new Trip(known && round === 1 ? "decide_commit" : last ? "save_commit" : "save");
+    if (known && round === 1) {
+      trip.add(BEGIN);
+      addKnownWrites(trip, changes, known, session.serverIdentity as string);
+    } else addWrites(trip, changes, read);
+    if (!last) {
+      mustStillBeOpen((await session.run(trip)).slice(known && round === 1 ? 1 : 0));
       read = await loadAgain(session, changes.again, rules, loaded.nowUs);
-    } else {
-      // Who changes a rule holds the rules exclusively.
-      if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision);
-      trip.addCommit();
-      const results = await session.run(trip);
-      mustStillBeOpen(results.slice(0, -1));
-      return;
+      continue;
     }
+    // Who changes a rule holds the rules exclusively.
+    if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision);
+    trip.addCommit();
+    mustStillBeOpen((await session.run(trip)).slice(0, -1));
+    if (round === 1 && !plan.rule) knownLocks.learn(read, changes);
+    else knownLocks.forget(loaded.locks.keys());
+    return;
   }
 }

@@ -7,6 +7,7 @@ import type { LimitRule } from "../core/limit.ts";
 import type { MysqlAddress } from "./database-url.ts";
 import { checkDurability, checkInvariants } from "./mysql-checks.ts";
 import { adopt, failOver } from "./mysql-fail-over.ts";
+import { KnownLocks } from "./mysql-known.ts";
 import { findNames, purgeLocks, resolveNames } from "./mysql-names.ts";
 import { MysqlPool } from "./mysql-pool.ts";
 import { busyLocks, claimsByKey, dueLocks, holders, list, queue, show, watch } from "./mysql-reads.ts";
@@ -59,6 +60,7 @@ class MysqlStore implements Store {
   readonly #pool: MysqlPool;
   readonly #observer: StoreObserver;
   readonly #rules = new RuleCache();
+  readonly #known = new KnownLocks();
 
   constructor(pool: MysqlPool, lanes: number, observer: StoreObserver) {
     this.#pool = pool;
@@ -76,15 +78,17 @@ class MysqlStore implements Store {
   }
 
   transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
-    return this.#pool.use((session) => transactOn(session, plan, decide, this.#rules, this.#observer));
+    const context = { rules: this.#rules, known: this.#known, observer: this.#observer };
+    return this.#pool.use((session) => transactOn(session, plan, decide, context));
   }
 
   failOver(note: FailOverNote): Promise<number> {
     return failOver(this.#pool, note);
   }
 
-  heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
-    return heartbeat(this.#pool, replica, keys, keepForUs);
+  async heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
+    await heartbeat(this.#pool, replica, keys, keepForUs);
+    this.#known.prolonged(replica, keys, keepForUs);
   }
 
   beat(replica: ReplicaRow, keepForUs: number): Promise<void> {
@@ -103,8 +107,10 @@ class MysqlStore implements Store {
     return claimsByKey(this.#pool, keys);
   }
 
-  dueLocks(max: number): ReturnType<Store["dueLocks"]> {
-    return dueLocks(this.#pool, max);
+  async dueLocks(max: number): ReturnType<Store["dueLocks"]> {
+    const due = await dueLocks(this.#pool, max);
+    this.#known.sawClock(due.nowUs);
+    return due;
   }
 
   purgeClaims(max: number): Promise<number> {

@@ -59,3 +59,14 @@ export const MIGRATION_CONNECT_MS_MAX = 10_000;
 /** Between two tries to reach the database at start: the first pause, which doubles, and the longest. */
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
+
+/** Locks that a server knows by heart, and live claims of each: some 40 MB if all of them were that many. */
+export const KNOWN_LOCKS_MAX = 2_000;
+export const KNOWN_CLAIMS_MAX = 100;
+/**
+ * How long a reading of the database's clock serves to tell its time (it is read every second), how fast the two clocks
+ * may drift apart meanwhile, and how far behind the true time a decision may be.
+ */
+export const CLOCK_KEPT_MS = 5_000;
+export const CLOCK_SLACK = 0.001;
+export const CLOCK_BEHIND_US_MAX = 100_000;

@@ -51,9 +51,12 @@ export interface Loaded {
   readonly locks: Map<bigint, Lock>;
   /** All limit rules, including those that were taken away. */
   readonly limitRules: readonly LimitRule[];
-  /** Claims that the plan asked for and, of the plan's locks, those that are due (DUE_MAX at the most), each once. */
+  /**
+   * Claims that the plan asked for and, of the plan's locks, those that are due (DUE_MAX at the most), each once. There may
+   * be others of those locks among them.
+   */
   readonly claims: readonly Claim[];
-  /** For each lock with waiters: as many of them as planned, in order; complete if that is the whole queue. */
+  /** For each lock with waiters: as many of them as planned, or more, in order; complete if that is the whole queue. */
   readonly queues: Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>;
 }
 

@@ -72,7 +72,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(claims).toEqual([claim]);
     });
 
-    test("what is due of the planned locks, and nothing else of them", async () => {
+    test("what is due of the planned locks, and nothing that is due of others", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const added = await addClaims(
@@ -87,7 +87,8 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       );
       await addClaims(store, b, { state: "held", dueInUs: -SECOND_US });
       const { claims } = await load(store, { locks: planned(a) });
-      expect(sorted(claims)).toEqual(sorted([added[0], added[3]] as Claim[]));
+      expect(claims).toEqual(expect.arrayContaining([added[0], added[3]]));
+      expect(added).toEqual(expect.arrayContaining([...claims]));
       expect((await load(store, { locks: [] })).claims).toEqual([]);
     });
 
@@ -108,7 +109,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       await addClaims(store, a, { state: "ended" }, { state: "waiting" });
       await addClaims(store, b, ...held);
       const { claims } = await load(store, { locks: planned(a, b), holdersOf: [a] });
-      expect(claims).toEqual(holders);
+      expect(claims.filter((claim) => claim.lockId === a)).toEqual(holders);
     });
 
     test.for([true, false])(
@@ -131,7 +132,10 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
           [a, b, idle].sort((x, y) => (x < y ? -1 : 1)).map((id) => ({ id, heads, likelyQueue }));
         for (const heads of [1, 11, 12, 13, QUEUE_HEAD_MAX]) {
           const { queues } = await load(store, { locks: planOf(heads) });
-          expect(queues.get(a)).toEqual({ head: queue.slice(0, heads), complete: heads >= 12 });
+          const { head, complete } = queues.get(a) ?? { head: [], complete: false };
+          expect(head.length).toBeGreaterThanOrEqual(Math.min(heads, 12));
+          expect(head).toEqual(queue.slice(0, head.length));
+          expect(complete).toBe(heads >= 12 || head.length === 12);
           expect(queues.get(b)).toEqual({ head: [only], complete: true });
           expect(queues.get(idle)?.head ?? []).toEqual([]);
           expect(queues.get(idle)?.complete ?? true).toBe(true);
@@ -169,8 +173,8 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       });
       expect(rounds.map((round) => [...round.locks.keys()])).toEqual([[a, b], [a], [a]]);
       expect(rounds.map((round) => round.locks.get(a)?.waiting)).toEqual([10, 9, 8]);
-      expect(rounds.map((round) => round.queues.get(a)?.head.length)).toEqual([1, 9, 8]);
-      expect(rounds.map((round) => round.queues.get(a)?.complete)).toEqual([false, true, true]);
+      expect(rounds.slice(1).map((round) => round.queues.get(a)?.head.length)).toEqual([9, 8]);
+      expect(rounds.slice(1).map((round) => round.queues.get(a)?.complete)).toEqual([true, true]);
       expect(rounds.map((round) => round.queues.get(a)?.head[0]?.ticketNumber)).toEqual([1n, 2n, 3n]);
       expect((await store.queue(a)).places.length).toBe(7);
       expect((await store.show("a", 0))?.lock.waiting).toBe(7);

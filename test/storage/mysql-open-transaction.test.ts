@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { openSession } from "../../server/storage/mysql-connect.ts";
+import { KnownLocks } from "../../server/storage/mysql-known.ts";
 import { RuleCache } from "../../server/storage/mysql-rules.ts";
 import type { Session } from "../../server/storage/mysql-session.ts";
 import { transactOn } from "../../server/storage/mysql-transact.ts";
@@ -47,7 +48,11 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
   });
 
   const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Changes) =>
-    transactOn(session, { ...NO_PLAN, locks: planned(...ids), claims }, decide, new RuleCache(), UNOBSERVED);
+    transactOn(session, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
+      rules: new RuleCache(),
+      known: new KnownLocks(),
+      observer: UNOBSERVED,
+    });
 
   test.each(["save_commit", "save"])(
     "nothing is written by a %s after it, and it is to be repeated",

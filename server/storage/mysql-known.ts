@@ -1,0 +1,248 @@
+// What this server knows of locks without asking the database: their rows as it has written them last itself. As long as
+// nobody else has written since, which the guard row's revision tells, a decision can go by them: the statement that
+// takes the guard rows then proves it, and the transaction needs one trip in place of two (mysql-transact.ts).
+//
+// A lock is known with all of its live claims or not at all. Only a server's own heartbeats change a claim without the
+// guard row, and they only make a place last longer; so a place that seems to have run out is a reason to ask.
+
+import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Lock } from "../core/lock.ts";
+import type { Read } from "./mysql-load.ts";
+import type { Row } from "./mysql-session.ts";
+import { changingClaimValues, fixedClaimValues, lockValues } from "./row-values.ts";
+import {
+  CLOCK_BEHIND_US_MAX,
+  CLOCK_KEPT_MS,
+  CLOCK_SLACK,
+  KNOWN_CLAIMS_MAX,
+  KNOWN_LOCKS_MAX,
+  UPDATE_ROWS_MAX,
+} from "./storage-bounds.ts";
+import type { Changes, LoadPlan } from "./store.ts";
+
+interface KnownLock {
+  readonly lock: Lock;
+  /** All live claims in order of ticket numbers; null: not all of them are known. */
+  readonly claims: Map<bigint, Claim> | null;
+  /** Whether all of them were asked for since somebody else wrote last. */
+  readonly asked: boolean;
+}
+
+/** What a load would have read, and what has to be true for it. */
+export interface Known {
+  readonly read: Read;
+  /** Claims with these request ids must not be there. */
+  readonly newRequestIds: readonly string[];
+}
+
+export class KnownLocks {
+  /** Those used last at the end. */
+  readonly #locks = new Map<bigint, KnownLock>();
+  #facts: Pick<Read, "rulesRevision"> & Pick<Read["loaded"], "limitRules" | "failOver"> = {
+    rulesRevision: "",
+    limitRules: [],
+    failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
+  };
+  /** How far the database's clock is ahead of performance.now() at least, when that was read, and the latest time told. */
+  #aheadUs = Number.NEGATIVE_INFINITY;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #latestUs = 0;
+
+  /** To be told of each reading of the database's clock, when it comes in. */
+  sawClock(nowUs: number): void {
+    const nowMs = performance.now();
+    const slackUs = (nowMs - this.#readAtMs) * 1_000 * CLOCK_SLACK;
+    const stillUs =
+      nowMs - this.#readAtMs > CLOCK_KEPT_MS ? Number.NEGATIVE_INFINITY : this.#aheadUs - slackUs;
+    this.#aheadUs = Math.max(nowUs - nowMs * 1_000, stillUs);
+    this.#readAtMs = nowMs;
+    // It was set back: the times that were told before do not bind any more.
+    if (nowUs < this.#latestUs - CLOCK_BEHIND_US_MAX) this.#latestUs = nowUs;
+  }
+
+  /** The plan, with what has to be read in addition so that its locks are known afterwards. */
+  widened(plan: LoadPlan): LoadPlan {
+    const unknown = new Set<bigint>();
+    for (const { id } of plan.locks) {
+      const known = this.#locks.get(id);
+      if (!known || known.claims || known.asked) continue;
+      const live = known.lock.holders + known.lock.waiting;
+      if (live === 0 || live > KNOWN_CLAIMS_MAX) continue;
+      this.#locks.set(id, { ...known, asked: true });
+      unknown.add(id);
+    }
+    if (unknown.size === 0) return plan;
+    const locks = plan.locks.map((lock) =>
+      unknown.has(lock.id) ? { ...lock, heads: QUEUE_HEAD_MAX } : lock,
+    );
+    return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
+  }
+
+  /** What the plan wants to read; null: not all of it is known. */
+  read(plan: LoadPlan): Known | null {
+    const nowUs = this.#nowUs();
+    const { length } = plan.locks;
+    if (nowUs === null || plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
+    if (nowUs < this.#facts.failOver.grantsFromUs) return null;
+    const reading = new Reading(nowUs);
+    for (const { id } of plan.locks) {
+      const known = this.#locks.get(id);
+      if (!known?.claims || !reading.take(known.lock, known.claims)) return null;
+      if (plan.holdersOf.includes(id)) reading.takeHolders(known.claims);
+    }
+    for (const { lockId, ticketNumber } of plan.claims) {
+      const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
+      if (!claim || !reading.locks.has(lockId)) return null;
+      reading.ask(claim);
+    }
+    const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, reading));
+    this.#latestUs = nowUs;
+    const { rulesRevision, limitRules, failOver } = this.#facts;
+    const { locks, queues, guardRows } = reading;
+    const claims = [...reading.asked];
+    const loaded = { nowUs, failOver, isSuccessor: false, limitRules, locks, claims, queues };
+    return { read: { loaded, guardRows, claimRows: reading, rulesRevision }, newRequestIds };
+  }
+
+  /** To be told after the commit of what was read and written. */
+  learn({ loaded, rulesRevision }: Read, changes: Changes): void {
+    const { limitRules, failOver } = loaded;
+    this.#facts = { rulesRevision, limitRules, failOver };
+    this.#latestUs = Math.max(this.#latestUs, loaded.nowUs);
+    const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
+    const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
+    const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
+    for (const lock of changes.locks) {
+      const before = this.#locks.get(lock.id);
+      this.#locks.delete(lock.id);
+      const own = before?.lock.revision === lock.revision - 1n;
+      const known = before?.claims ?? inOrder(read.get(lock.id) ?? []);
+      const claims = own ? liveClaims(lock, known, written.get(lock.id) ?? []) : null;
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && before.asked });
+    }
+    for (const id of this.#locks.keys()) {
+      if (this.#locks.size <= KNOWN_LOCKS_MAX) break;
+      this.#locks.delete(id);
+    }
+  }
+
+  /** To be told of locks about which anything has failed. */
+  forget(ids: Iterable<bigint>): void {
+    for (const id of ids) this.#locks.delete(id);
+  }
+
+  /** To be told of the signs of life that this server has written. */
+  prolonged(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): void {
+    const nowUs = this.#nowUs();
+    if (nowUs === null) return;
+    for (const { lockId, ticketNumber } of keys) {
+      const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
+      if (claim?.state !== "waiting") continue;
+      claim.deadlineUs = Math.min(nowUs + keepForUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
+      claim.replica = replica;
+    }
+  }
+
+  /** The database's time: never ahead of it, and hardly behind. null: it was read too long ago. */
+  #nowUs(): number | null {
+    const nowMs = performance.now();
+    const ageMs = nowMs - this.#readAtMs;
+    if (ageMs > CLOCK_KEPT_MS) return null;
+    return Math.max(this.#latestUs, Math.floor(nowMs * 1_000 + this.#aheadUs - ageMs * 1_000 * CLOCK_SLACK));
+  }
+
+  #findRequest(plan: LoadPlan, requestId: string, reading: Reading): boolean {
+    for (const { id } of plan.locks) {
+      for (const claim of this.#locks.get(id)?.claims?.values() ?? []) {
+        if (claim.requestId !== requestId) continue;
+        reading.ask(claim);
+        return true;
+      }
+    }
+    return false;
+  }
+}
+
+/** Copies of known rows, each claim once, in the form of a load. */
+class Reading {
+  readonly locks = new Map<bigint, Lock>();
+  readonly guardRows = new Map<bigint, Row>();
+  readonly asked = new Set<Claim>();
+  readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
+  readonly #nowUs: number;
+  readonly #originals = new Map<string, { readonly original: Claim; readonly copy: Claim }>();
+
+  constructor(nowUs: number) {
+    this.#nowUs = nowUs;
+  }
+
+  /** The row of a claim that was taken, as it was. */
+  get(key: string): Row | undefined {
+    const taken = this.#originals.get(key);
+    if (!taken) return undefined;
+    return [...fixedClaimValues(taken.original), ...changingClaimValues(taken.original)] as unknown as Row;
+  }
+
+  /** Takes the lock, what is due and the queue. False: a place seems to have run out. */
+  take(lock: Lock, claims: ReadonlyMap<bigint, Claim>): boolean {
+    this.locks.set(lock.id, { ...lock });
+    this.guardRows.set(lock.id, [lock.id, null, ...lockValues(lock)] as unknown as Row);
+    const head: Claim[] = [];
+    let due = 0;
+    for (const claim of claims.values()) {
+      const isDue = claim.deadlineUs !== null && claim.deadlineUs <= this.#nowUs;
+      if (claim.state === "waiting") {
+        if (isDue) return false;
+        head.push(this.#copy(claim));
+      } else if (isDue && ++due <= DUE_MAX) this.ask(claim);
+    }
+    if (lock.waiting > 0) this.queues.set(lock.id, { head: head.sort(byTicket), complete: true });
+    return true;
+  }
+
+  takeHolders(claims: ReadonlyMap<bigint, Claim>): void {
+    const held = [...claims.values()].filter(({ state }) => state === "held");
+    for (const claim of held.slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
+  }
+
+  ask(claim: Claim): void {
+    this.asked.add(this.#copy(claim));
+  }
+
+  #copy(claim: Claim): Claim {
+    const key = `${claim.lockId}.${claim.ticketNumber}`;
+    let taken = this.#originals.get(key);
+    if (!taken) {
+      taken = { original: claim, copy: { ...claim } };
+      this.#originals.set(key, taken);
+    }
+    return taken.copy;
+  }
+}
+
+function inOrder(claims: readonly Claim[]): Map<bigint, Claim> {
+  return new Map(claims.toSorted(byTicket).map((claim) => [claim.ticketNumber, { ...claim }]));
+}
+
+function byTicket(a: Claim, b: Claim): number {
+  return a.ticketNumber < b.ticketNumber ? -1 : 1;
+}
+
+/** The live claims of a lock after it was written; null if not all of them are known, or they are too many. */
+function liveClaims(
+  lock: Lock,
+  claims: Map<bigint, Claim>,
+  written: readonly Claim[],
+): Map<bigint, Claim> | null {
+  if (lock.holders + lock.waiting > KNOWN_CLAIMS_MAX) return null;
+  for (const claim of written) claims.set(claim.ticketNumber, { ...claim });
+  let holders = 0;
+  let waiting = 0;
+  for (const [number, { state }] of claims) {
+    if (state === "ended") claims.delete(number);
+    else if (state === "held") holders += 1;
+    else waiting += 1;
+  }
+  return holders === lock.holders && waiting === lock.waiting ? claims : null;
+}
