@@ -108,7 +108,8 @@ export type Outcome =
   | { readonly kind: "released"; readonly byThisCall: boolean }
   | { readonly kind: "limit"; readonly lock: Lock; readonly limit: EffectiveLimit; readonly version: bigint }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
-  | { readonly kind: "forced"; readonly ended: readonly Claim[] }
+  /** `holdersLeft`: those that it did not end, before anybody else is granted the lock. */
+  | { readonly kind: "forced"; readonly ended: readonly Claim[]; readonly holdersLeft: number }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
   | { readonly kind: "done" };

@@ -129,7 +129,7 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   chosen.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
   const before = chosen.map(snapshot);
   for (const claim of chosen) end(draft, claim, "force_released", command.reason);
-  return { kind: "forced", ended: before };
+  return { kind: "forced", ended: before, holdersLeft: draft.lock.holders };
 }
 
 function find(draft: Draft, ref: ClaimRef): Claim | undefined {

@@ -78,7 +78,8 @@ export function forceReleaseVerb({
       const answer = await engine.forceRelease(name, ticketNumber, reason);
       if (!answer) throw unknownLock(name);
       const ended = answer.outcome.ended.map((claim) => claimOf(claim, name));
-      return create(ForceReleaseResponseSchema, { ended });
+      const remaining = ticketNumber === null ? answer.outcome.holdersLeft : 0;
+      return create(ForceReleaseResponseSchema, { ended, remaining });
     },
   };
 }

@@ -9,7 +9,7 @@ describe("a forced release", () => {
     const held = [lock.lease(), lock.lease()];
     const waiting = [lock.ticket(), lock.ticket(), lock.ticket()];
     const outcome = lock.forceRelease(null);
-    expect(outcome).toEqual({ kind: "forced", ended: held });
+    expect(outcome).toEqual({ kind: "forced", ended: held, holdersLeft: 0 });
     expect(lock.states(...held, ...waiting)).toEqual([
       "force_released",
       "force_released",
@@ -22,7 +22,11 @@ describe("a forced release", () => {
   test("of one holder leaves the others alone, and keeps the reason with the claim", () => {
     const lock = new OneLock({ limit: 2 });
     const [stuck, well] = [lock.lease(), lock.lease()];
-    expect(lock.forceRelease(stuck, "host is gone")).toEqual({ kind: "forced", ended: [stuck] });
+    expect(lock.forceRelease(stuck, "host is gone")).toEqual({
+      kind: "forced",
+      ended: [stuck],
+      holdersLeft: 1,
+    });
     expect(lock.states(stuck, well)).toEqual(["force_released", "held"]);
     expect(lock.now(stuck).endNote).toBe("host is gone");
   });
@@ -32,7 +36,7 @@ describe("a forced release", () => {
     lock.lease();
     const heavy = lock.ticket({ permits: 2 });
     const light = lock.ticket();
-    expect(lock.forceRelease(heavy)).toEqual({ kind: "forced", ended: [heavy] });
+    expect(lock.forceRelease(heavy)).toEqual({ kind: "forced", ended: [heavy], holdersLeft: 1 });
     expect(lock.states(heavy, light)).toEqual(["force_released", "held"]);
   });
 
@@ -40,10 +44,10 @@ describe("a forced release", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: SECOND_US });
     lock.forceRelease(lease);
-    expect(lock.forceRelease(lease)).toEqual({ kind: "forced", ended: [] });
+    expect(lock.forceRelease(lease)).toEqual({ kind: "forced", ended: [], holdersLeft: 0 });
     const expired = lock.lease({ ttlUs: SECOND_US });
     lock.pass(SECOND_US);
-    expect(lock.forceRelease(null)).toEqual({ kind: "forced", ended: [] });
+    expect(lock.forceRelease(null)).toEqual({ kind: "forced", ended: [], holdersLeft: 0 });
     expect(lock.states(lease, expired)).toEqual(["force_released", "expired"]);
   });
 
@@ -57,7 +61,11 @@ describe("a forced release", () => {
   test("of an unknown ticket number ends nothing", () => {
     const lock = new OneLock();
     const lease = lock.lease();
-    expect(lock.forceRelease({ ...lease, ticketNumber: 99n })).toEqual({ kind: "forced", ended: [] });
+    expect(lock.forceRelease({ ...lease, ticketNumber: 99n })).toEqual({
+      kind: "forced",
+      ended: [],
+      holdersLeft: 1,
+    });
     expect(lock.states(lease)).toEqual(["held"]);
   });
 });

@@ -25,10 +25,15 @@ test("is done in two calls", async () => {
 
     const target = { case: "name" as const, value: name };
     const all = () => server.client.call("forceRelease", { target, reason: text });
-    const first = (await all()).ended.map(({ ticketNumber }) => Number(ticketNumber));
-    expect(first).toEqual(Array.from({ length: FORCE_RELEASE_MAX }, (_, index) => index + 1));
-    expect((await all()).ended).toMatchObject([{ ticketNumber: BigInt(FORCE_RELEASE_MAX + 1) }]);
-    expect((await all()).ended).toEqual([]);
+    const first = await all();
+    const numbers = first.ended.map(({ ticketNumber }) => Number(ticketNumber));
+    expect(numbers).toEqual(Array.from({ length: FORCE_RELEASE_MAX }, (_, index) => index + 1));
+    expect(first.remaining).toBe(1);
+    expect(await all()).toMatchObject({
+      ended: [{ ticketNumber: BigInt(FORCE_RELEASE_MAX + 1) }],
+      remaining: 0,
+    });
+    expect(await all()).toMatchObject({ ended: [], remaining: 0 });
   } finally {
     await server.stop();
   }

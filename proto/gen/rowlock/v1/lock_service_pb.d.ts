@@ -614,8 +614,8 @@ export declare type ForceReleaseRequest = Message<"rowlock.v1.ForceReleaseReques
   target: {
     /**
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while it answers 500. Waiters stay, and are granted
-     * what has become free.
+     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
+     * are granted what has become free.
      *
      * @generated from field: string name = 1;
      */
@@ -657,6 +657,14 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
    */
   ended: Claim[];
+
+  /**
+   * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
+   * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+   *
+   * @generated from field: uint32 remaining = 2;
+   */
+  remaining: number;
 };
 
 /**
