@@ -55,18 +55,19 @@ export class Upkeep {
 
   /**
    * To be awaited before a decision; null when nothing has to be. Where heartbeats have failed for so long that places
-   * may have run out, they come first: it was the database, or this process, that was away, and not the waiters. Those
-   * of other replicas get the time to do the same.
+   * may have run out, they come first: it was the database, or this process, that was away, and not the waiters.
    */
   lateHeartbeat(): Promise<void> | null {
-    const lateMs = performance.now() - this.#heartbeatMs;
-    if (lateMs * 1_000 < this.#options.rules.attachedForUs / 2) return null;
-    this.#lateHeartbeat ??= this.#heartbeat()
-      .then(() => this.#options.clockGuard.cameBack())
-      .finally(() => {
-        this.#lateHeartbeat = undefined;
-      });
+    if (!this.#isLate()) return null;
+    this.#lateHeartbeat ??= this.#heartbeat().finally(() => {
+      this.#lateHeartbeat = undefined;
+    });
     return this.#lateHeartbeat;
+  }
+
+  /** Whether no heartbeats have got through for so long that places may have run out. */
+  #isLate(): boolean {
+    return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.rules.attachedForUs / 2;
   }
 
   async #heartbeat(): Promise<void> {
@@ -80,6 +81,10 @@ export class Upkeep {
         rules.attachedForUs,
       );
     }
+    // Who has no waiters has to notice, too, that the database was away.
+    if (keys.length === 0) await this.beat();
+    // Waiters of other replicas get the time to say that they are there.
+    if (this.#isLate()) this.#options.clockGuard.cameBack();
     this.#heartbeatMs = startedMs;
   }
 
