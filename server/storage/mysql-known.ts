@@ -16,6 +16,7 @@ import {
   CLOCK_KEPT_MS,
   CLOCK_SLACK,
   KNOWN_CLAIMS_MAX,
+  KNOWN_CLAIMS_PER_LOCK_MAX,
   KNOWN_LOCKS_MAX,
   UPDATE_ROWS_MAX,
 } from "./storage-bounds.ts";
@@ -25,6 +26,7 @@ interface KnownLock {
   readonly lock: Lock;
   /** All live claims in order of ticket numbers; null: not all of them are known. */
   readonly claims: Map<bigint, Claim> | null;
+  readonly size: number;
   /** Whether all of them were asked for since somebody else wrote last. */
   readonly asked: boolean;
 }
@@ -37,8 +39,10 @@ export interface Known {
 }
 
 export class KnownLocks {
-  /** Those used last at the end. */
+  /** Those written last at the end. */
   readonly #locks = new Map<bigint, KnownLock>();
+  /** Live claims of all of them. */
+  #claims = 0;
   #facts: Pick<Read, "rulesRevision"> & Pick<Read["loaded"], "limitRules" | "failOver"> = {
     rulesRevision: "",
     limitRules: [],
@@ -68,7 +72,7 @@ export class KnownLocks {
       const known = this.#locks.get(id);
       if (!known || known.claims || known.asked) continue;
       const live = known.lock.holders + known.lock.waiting;
-      if (live === 0 || live > KNOWN_CLAIMS_MAX) continue;
+      if (live === 0 || live > KNOWN_CLAIMS_PER_LOCK_MAX) continue;
       this.#locks.set(id, { ...known, asked: true });
       unknown.add(id);
     }
@@ -86,9 +90,9 @@ export class KnownLocks {
     if (nowUs === null || plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
     if (nowUs < this.#facts.failOver.grantsFromUs) return null;
     const reading = new Reading(nowUs);
-    for (const { id } of plan.locks) {
+    for (const { id, heads } of plan.locks) {
       const known = this.#locks.get(id);
-      if (!known?.claims || !reading.take(known.lock, known.claims)) return null;
+      if (!known?.claims || !reading.take(known.lock, known.claims, heads)) return null;
       if (plan.holdersOf.includes(id)) reading.takeHolders(known.claims);
     }
     for (const { lockId, ticketNumber } of plan.claims) {
@@ -115,21 +119,26 @@ export class KnownLocks {
     const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
     for (const lock of changes.locks) {
       const before = this.#locks.get(lock.id);
-      this.#locks.delete(lock.id);
+      this.forget([lock.id]);
       const own = before?.lock.revision === lock.revision - 1n;
       const known = before?.claims ?? inOrder(read.get(lock.id) ?? []);
       const claims = own ? liveClaims(lock, known, written.get(lock.id) ?? []) : null;
-      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && before.asked });
+      const size = claims?.size ?? 0;
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, size, asked: own && before.asked });
+      this.#claims += size;
     }
     for (const id of this.#locks.keys()) {
-      if (this.#locks.size <= KNOWN_LOCKS_MAX) break;
-      this.#locks.delete(id);
+      if (this.#locks.size <= KNOWN_LOCKS_MAX && this.#claims <= KNOWN_CLAIMS_MAX) break;
+      this.forget([id]);
     }
   }
 
   /** To be told of locks about which anything has failed. */
   forget(ids: Iterable<bigint>): void {
-    for (const id of ids) this.#locks.delete(id);
+    for (const id of ids) {
+      this.#claims -= this.#locks.get(id)?.size ?? 0;
+      this.#locks.delete(id);
+    }
   }
 
   /** To be told of the signs of life that this server has written. */
@@ -184,8 +193,8 @@ class Reading {
     return [...fixedClaimValues(taken.original), ...changingClaimValues(taken.original)] as unknown as Row;
   }
 
-  /** Takes the lock, what is due and the queue. False: a place seems to have run out. */
-  take(lock: Lock, claims: ReadonlyMap<bigint, Claim>): boolean {
+  /** Takes the lock, what is due and the head of the queue. False: a place seems to have run out. */
+  take(lock: Lock, claims: ReadonlyMap<bigint, Claim>, heads: number): boolean {
     this.locks.set(lock.id, { ...lock });
     this.guardRows.set(lock.id, [lock.id, null, ...lockValues(lock)] as unknown as Row);
     const head: Claim[] = [];
@@ -194,10 +203,10 @@ class Reading {
       const isDue = claim.deadlineUs !== null && claim.deadlineUs <= this.#nowUs;
       if (claim.state === "waiting") {
         if (isDue) return false;
-        head.push(this.#copy(claim));
+        if (head.length < heads) head.push(this.#copy(claim));
       } else if (isDue && ++due <= DUE_MAX) this.ask(claim);
     }
-    if (lock.waiting > 0) this.queues.set(lock.id, { head: head.sort(byTicket), complete: true });
+    if (lock.waiting > 0) this.queues.set(lock.id, { head, complete: head.length === lock.waiting });
     return true;
   }
 
@@ -235,14 +244,19 @@ function liveClaims(
   claims: Map<bigint, Claim>,
   written: readonly Claim[],
 ): Map<bigint, Claim> | null {
-  if (lock.holders + lock.waiting > KNOWN_CLAIMS_MAX) return null;
+  if (lock.holders + lock.waiting > KNOWN_CLAIMS_PER_LOCK_MAX) return null;
   for (const claim of written) claims.set(claim.ticketNumber, { ...claim });
   let holders = 0;
   let waiting = 0;
+  let latest = 0n;
+  let areInOrder = true;
   for (const [number, { state }] of claims) {
     if (state === "ended") claims.delete(number);
     else if (state === "held") holders += 1;
     else waiting += 1;
+    areInOrder &&= number > latest;
+    latest = number;
   }
-  return holders === lock.holders && waiting === lock.waiting ? claims : null;
+  if (holders !== lock.holders || waiting !== lock.waiting) return null;
+  return areInOrder ? claims : inOrder([...claims.values()]);
 }

@@ -60,9 +60,10 @@ export const MIGRATION_CONNECT_MS_MAX = 10_000;
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
 
-/** Locks that a server knows by heart, and live claims of each: some 40 MB if all of them were that many. */
-export const KNOWN_LOCKS_MAX = 2_000;
-export const KNOWN_CLAIMS_MAX = 100;
+/** Locks that a server knows by heart, live claims of all of them, some 40 MB in sum, and live claims of one of them. */
+export const KNOWN_LOCKS_MAX = 20_000;
+export const KNOWN_CLAIMS_MAX = 50_000;
+export const KNOWN_CLAIMS_PER_LOCK_MAX = 500;
 /**
  * How long a reading of the database's clock serves to tell its time (it is read every second), how fast the two clocks
  * may drift apart meanwhile, and how far behind the true time a decision may be.

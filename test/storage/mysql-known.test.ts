@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { QUEUE_HEAD_MAX } from "../../server/core/bounds.ts";
 import type { Claim } from "../../server/core/claim.ts";
 import { countHolder, countWaiter, uncountHolder } from "../../server/core/lock.ts";
+import { KNOWN_CLAIMS_PER_LOCK_MAX } from "../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../database.ts";
 import { addClaims, changeLock, lockId, NO_CHANGES, NO_PLAN, planned, raised, SECOND_US } from "./fixture.ts";
@@ -59,7 +60,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   async function knownLock(...claims: Parameters<typeof addClaims>[2][]) {
     const id = await lockId(store, `known/${++names}`);
     const added = claims.length > 0 ? await addClaims(store, id, ...claims) : [];
-    const plan = { locks: planned(id) };
+    const plan = { locks: [{ id, heads: 10, likelyQueue: true }] };
     await look(store, plan);
     await look(store, plan);
     trips.length = 0;
@@ -239,7 +240,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("more claims of a lock than are remembered are asked for each time", async () => {
     const id = await lockId(store, `known/${++names}`);
-    await addClaims(store, id, ...Array.from({ length: 101 }, () => ({})));
+    await addClaims(store, id, ...Array.from({ length: KNOWN_CLAIMS_PER_LOCK_MAX + 1 }, () => ({})));
     for (let turn = 0; turn < 4; turn++) await look(store, { locks: planned(id) });
     expect(trips).not.toContain("decide_commit");
   });
