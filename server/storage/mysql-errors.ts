@@ -50,6 +50,13 @@ const ACCESS: Meaning = {
   message: "The database refuses this user: check the user, the password and its rights on the database.",
   reconnect: true,
 };
+const BINLOG: Meaning = {
+  reason: "binlog_format",
+  kind: "unavailable",
+  message:
+    "The binary log is in the format STATEMENT, which cannot hold what is written at READ COMMITTED: set binlog_format " +
+    "to ROW or MIXED.",
+};
 const BUSY: Meaning = {
   reason: "too_many_connections",
   kind: "unavailable",
@@ -140,6 +147,7 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [1021, FULL],
   [1026, FULL],
   [1114, FULL],
+  [1665, BINLOG],
   [1049, SCHEMA],
   [1054, SCHEMA],
   [1109, SCHEMA],

@@ -25,6 +25,8 @@ describe("an error of the server", () => {
     [3572, "transient lock_wait_timeout"],
     [1020, "transient row_changed"],
     [1048, "transient rules_changed"],
+    [1048, "transient changed", "Column 'token_floor' cannot be null"],
+    [1048, "transient deadlock", "Column 'lock_id' cannot be null"],
     [1927, "transient connection_lost, reconnect"],
     [4031, "transient connection_lost, reconnect"],
     [1317, "transient connection_lost, reconnect"],
@@ -37,6 +39,7 @@ describe("an error of the server", () => {
     [1021, "unavailable full"],
     [1114, "unavailable full"],
     [3, "unavailable full"],
+    [1665, "unavailable binlog_format"],
     [1146, "unavailable schema, reconnect"],
     [1054, "unavailable schema, reconnect"],
     [1049, "unavailable schema, reconnect"],
@@ -47,8 +50,8 @@ describe("an error of the server", () => {
     [1969, "unavailable timeout, reconnect"],
     [3024, "unavailable timeout, reconnect"],
     [65_000, "unavailable unexpected, reconnect"],
-  ])("%i is %s", (errno, expected) => {
-    expect(meaning(serverError(errno))).toBe(expected);
+  ])("%i is %s", (errno, expected, message = "an error") => {
+    expect(meaning(serverError(errno, message))).toBe(expected);
   });
 
   test("with SQLSTATE 40001 is a rolled back transaction, whatever its number", () => {
