@@ -56,13 +56,13 @@ export class KnownLocks {
   /** To be told of each reading of the database's clock, when it comes in. */
   sawClock(nowUs: number): void {
     const nowMs = performance.now();
+    const aheadUs = nowUs - nowMs * 1_000;
     const slackUs = (nowMs - this.#readAtMs) * 1_000 * CLOCK_SLACK;
-    const stillUs =
-      nowMs - this.#readAtMs > CLOCK_KEPT_MS ? Number.NEGATIVE_INFINITY : this.#aheadUs - slackUs;
-    this.#aheadUs = Math.max(nowUs - nowMs * 1_000, stillUs);
+    // Set back by so much, what was read and told before does not bind any more.
+    const wasSetBack = aheadUs < this.#aheadUs - CLOCK_BEHIND_US_MAX;
+    this.#aheadUs = wasSetBack ? aheadUs : Math.max(aheadUs, this.#aheadUs - slackUs);
+    if (wasSetBack) this.#latestUs = nowUs;
     this.#readAtMs = nowMs;
-    // It was set back: the times that were told before do not bind any more.
-    if (nowUs < this.#latestUs - CLOCK_BEHIND_US_MAX) this.#latestUs = nowUs;
   }
 
   /** The plan, with what has to be read in addition so that its locks are known afterwards. */
@@ -121,8 +121,8 @@ export class KnownLocks {
       const before = this.#locks.get(lock.id);
       this.forget([lock.id]);
       const own = before?.lock.revision === lock.revision - 1n;
-      const known = before?.claims ?? inOrder(read.get(lock.id) ?? []);
-      const claims = own ? liveClaims(lock, known, written.get(lock.id) ?? []) : null;
+      const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
+      const claims = own ? liveClaims(lock, before.claims ?? new Map(), seen) : null;
       const size = claims?.size ?? 0;
       this.#locks.set(lock.id, { lock: { ...lock }, claims, size, asked: own && before.asked });
       this.#claims += size;
@@ -242,10 +242,10 @@ function byTicket(a: Claim, b: Claim): number {
 function liveClaims(
   lock: Lock,
   claims: Map<bigint, Claim>,
-  written: readonly Claim[],
+  seen: readonly Claim[],
 ): Map<bigint, Claim> | null {
   if (lock.holders + lock.waiting > KNOWN_CLAIMS_PER_LOCK_MAX) return null;
-  for (const claim of written) claims.set(claim.ticketNumber, { ...claim });
+  for (const claim of seen) claims.set(claim.ticketNumber, { ...claim });
   let holders = 0;
   let waiting = 0;
   let latest = 0n;
