@@ -1,6 +1,7 @@
 // A load check, small and honest: 64 callers take and release locks, over distinct names and over one hot name, for a
 // few seconds each, against a Rowlock server and, in the same run, against a gRPC service that does nothing. The ratio
-// of the two is what can be compared between machines. Prints how many commands each transaction carried.
+// of the two is what can be compared between machines. Prints how many commands each transaction carried, and for MySQL
+// how many transactions the database does one after the other, which bounds the hot name.
 //
 //   npm run bench -- [--database-url URL] [--callers N] [--seconds N]
 
@@ -10,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { bareTransactionsPerSecond } from "./bare-transactions.ts";
 import type { DriverResult } from "./driver.ts";
 
 const { values: options } = parseArgs({
@@ -38,6 +40,10 @@ try {
     /gRPC\s+(\S+)[\s\S]*?metrics\s+http:\/\/(\S+?)\/metrics/i,
   );
   const [address, metrics] = rowlock as [string, string];
+  if (databaseUrl.startsWith("mysql:")) {
+    const bare = await bareTransactionsPerSecond(databaseUrl, Number(options.seconds) / 2);
+    console.log(`${"database, one hot row".padEnd(26)} ${bare.toFixed(0).padStart(6)} transactions/s`);
+  }
   report("nothing, distinct names", await drive(nothing[0] as string, "distinct"));
   report("rowlock, distinct names", await measured(metrics, () => drive(address, "distinct")));
   report("rowlock, one hot name", await measured(metrics, () => drive(address, "hot")));
