@@ -23,8 +23,10 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
 
 // SHOW answers nothing for a variable that this server does not have, where @@name would fail.
 const FACTS = `SHOW VARIABLES WHERE Variable_name IN
-  ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'server_uuid', 'server_uid',
-   'group_replication_group_name')`;
+  ('version', 'server_uuid', 'server_uid', 'group_replication_group_name')`;
+const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
+/** To be given to `mustBeWritable`. A user with many rights can go on writing where others cannot. */
+export const WRITABLE = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('${READ_ONLY.join("', '")}')`;
 const CLUSTER = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'";
 
 export interface Server {
@@ -103,12 +105,11 @@ async function setUp(session: Session): Promise<Server> {
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
   const factsAt = trip.add(FACTS);
+  const writableAt = trip.add(WRITABLE);
   const clusterAt = trip.add(CLUSTER);
   const results = await session.run(trip);
   const facts = new Map(pairs(results[factsAt]));
-  for (const name of ["read_only", "super_read_only", "innodb_read_only"]) {
-    if (!["OFF", "0"].includes(facts.get(name) ?? "OFF")) throw readOnly(name);
-  }
+  mustBeWritable(results[writableAt]);
   const version = facts.get("version") ?? "";
   const cluster = pairs(results[clusterAt])[0]?.[1] || facts.get("group_replication_group_name");
   const server = facts.get("server_uuid") || facts.get("server_uid");
@@ -116,6 +117,11 @@ async function setUp(session: Session): Promise<Server> {
     product: productOf(version),
     identity: version.includes("TiDB") ? null : cluster || server || null,
   };
+}
+
+/** Throws a StoreError, `read_only`, if the server is not to be written. */
+export function mustBeWritable(rows: unknown): void {
+  for (const [name, value] of pairs(rows)) if (!["OFF", "0"].includes(value)) throw readOnly(name);
 }
 
 function pairs(rows: unknown): [string, string][] {

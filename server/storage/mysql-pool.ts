@@ -31,6 +31,7 @@ export class MysqlPool {
   readonly #sweep: NodeJS.Timeout;
   #connecting = 0;
   #server: Server | null = null;
+  #serverChanges = 0;
   #generation = 0;
   #onDrained: (() => void) | null = null;
   #closed = false;
@@ -50,7 +51,7 @@ export class MysqlPool {
 
   /** How often a new connection has led to another server than the one before. */
   get serverChanges(): number {
-    return this.#generation;
+    return this.#serverChanges;
   }
 
   get state(): PoolState {
@@ -77,6 +78,12 @@ export class MysqlPool {
         this.#giveBack(session);
       }
     }
+  }
+
+  /** Lends no connection again that is open now. */
+  renew(): void {
+    this.#generation += 1;
+    for (const idle of this.#idle.splice(0)) void this.#end(idle);
   }
 
   /** Refuses new callers, waits for those at work, and says goodbye to the server. Can be called twice. */
@@ -147,8 +154,8 @@ export class MysqlPool {
     const before = this.#server?.identity ?? null;
     this.#server = server;
     if (before === null || server.identity === null || before === server.identity) return;
-    this.#generation += 1;
-    for (const idle of this.#idle.splice(0)) void this.#end(idle);
+    this.#serverChanges += 1;
+    this.renew();
   }
 
   #giveBack(session: Session): void {

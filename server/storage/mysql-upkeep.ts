@@ -2,6 +2,7 @@
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
 import type { ClaimKey } from "../core/claim.ts";
+import { mustBeWritable, WRITABLE } from "./mysql-connect.ts";
 import { hasKey } from "./mysql-keys.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
@@ -10,6 +11,7 @@ import { rowsOf, writtenBy } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
 import { bytesOf } from "./row-values.ts";
 import type { ReplicaRow } from "./store.ts";
+import { StoreError } from "./store.ts";
 
 // Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
 const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
@@ -42,9 +44,16 @@ export async function beat(pool: MysqlPool, replica: ReplicaRow, keepForUs: numb
   const address = bytesOf(replica.address);
   const version = bytesOf(replica.version);
   const trip = new Trip("beat");
+  const writableAt = trip.add(WRITABLE);
   trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
   trip.add(FORGET);
-  await repeatedly(pool, (session) => session.run(trip));
+  try {
+    await repeatedly(pool, async (session) => mustBeWritable((await session.run(trip))[writableAt]));
+  } catch (error) {
+    // It was switched over under our connections, which this user's rights might let it go on writing through.
+    if (error instanceof StoreError && error.reason === "read_only") pool.renew();
+    throw error;
+  }
 }
 
 export async function retire(pool: MysqlPool, replica: bigint): Promise<void> {

@@ -6,7 +6,7 @@ import { StoreError } from "./store.ts";
 const ERROR = 1;
 const BUSY = 5;
 const LOCKED = 6;
-const READONLY = 8;
+export const READONLY = 8;
 const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;

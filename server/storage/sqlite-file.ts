@@ -1,9 +1,9 @@
 // Opens the SQLite file: durable on every commit, and for this process alone. Knows nothing of what is in it.
 
-import { closeSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { IN_MEMORY } from "./database-url.ts";
-import { sqliteError } from "./sqlite-errors.ts";
+import { READONLY, sqliteError } from "./sqlite-errors.ts";
 
 /**
  * Opens or creates the file and locks it until the handle is closed. Throws a StoreError, `in_use` if another process
@@ -24,7 +24,25 @@ export function openSqliteFile(path: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw sqliteError(error, path);
+    throw sqliteError(isReadOnly(path) ? new ReadOnlyDisk(error) : error, path);
+  }
+}
+
+/** With the result code that SQLite would have for it, had it not failed at its log before. */
+class ReadOnlyDisk extends Error {
+  readonly errcode = READONLY;
+
+  constructor(cause: unknown) {
+    super("The disk is read-only.", { cause });
+  }
+}
+
+function isReadOnly(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EROFS";
   }
 }
 

@@ -133,7 +133,7 @@ describe.runIf(inject("sqlite"))(`an SQLite file${NEEDS_SMALL_DISK}`, () => {
     const { code, err } = await stage.rowlock(serveArgs(url, "--startup-timeout", "0s")).exited;
     expect(code).toBe(1);
     expect(err).toContain(`rowlock cannot start: `);
-    expect(err).toContain(join(disk.directory, "rowlock.db"));
+    expect(err).toContain(`${join(disk.directory, "rowlock.db")} cannot be written`);
     expect(err).not.toMatch(/^\s+at /m);
   });
 });
@@ -215,6 +215,21 @@ describe.each(binaries)("a %s", (flavour, binary) => {
     const { lock } = await client.call("getLock", { name: "kept" });
     expect(lock).toMatchObject({ holderCount: 1, waiting: 1, limit: { limit: 1, version: 0n } });
     await goesOn(server, kept);
+  });
+
+  test("that is switched to read_only is left alone also by a user who could go on writing", async () => {
+    const server = await stage.serving(await database());
+    const { client } = server;
+    await client.lease({ name: "before" });
+    await administer("SET GLOBAL read_only = 1");
+    try {
+      expect(await readyPage(server, 503)).toContain("cannot be written: read_only");
+      await expect(client.lease({ name: "meanwhile" })).rejects.toMatchObject(AWAY);
+    } finally {
+      await administer("SET GLOBAL read_only = 0");
+    }
+    expect(await readyPage(server, 200)).toBe("ready\n");
+    await client.lease({ name: "afterwards" });
   });
 
   test.skipIf(!hasSmallDisks)(
