@@ -3,6 +3,7 @@
 import { StoreError } from "../storage/store.ts";
 import {
   ATTEMPTS_MAX,
+  ATTEMPTS_MS_MAX,
   RETRY_PAUSE_MS,
   RETRY_PAUSE_MS_MAX,
   UNAVAILABLE_RETRY_AFTER_MS,
@@ -17,13 +18,15 @@ export async function withAttempts<Result>(
   attempt: (repeated: boolean) => Promise<Result>,
   onRetry: (cause: string) => void,
 ): Promise<Result> {
+  const startedMs = performance.now();
   let repeated = false;
   for (let tries = 1; ; tries++) {
     try {
       return await attempt(repeated);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (error.kind === "unavailable" || tries >= ATTEMPTS_MAX) throw unavailable(error);
+      const isOver = tries >= ATTEMPTS_MAX || performance.now() - startedMs > ATTEMPTS_MS_MAX;
+      if (error.kind === "unavailable" || isOver) throw unavailable(error);
       if (error.kind === "unknown_outcome") repeated = true;
       onRetry(error.reason);
       await pause(tries);

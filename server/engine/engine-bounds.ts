@@ -9,6 +9,8 @@ export const AGAIN_ROUNDS_MAX = 8;
 
 /** Tries of one transaction, and the pause before the second one, which doubles from then on. */
 export const ATTEMPTS_MAX = 7;
+/** From when on no further try is begun: with a last one behind it, callers wait for 11 s at the most. */
+export const ATTEMPTS_MS_MAX = 6_000;
 export const RETRY_PAUSE_MS = 4;
 export const RETRY_PAUSE_MS_MAX = 250;
 /** When a client may try again after the database was away. */
