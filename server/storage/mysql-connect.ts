@@ -23,7 +23,7 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
 
 // SHOW answers nothing for a variable that this server does not have, where @@name would fail.
 const FACTS = `SHOW VARIABLES WHERE Variable_name IN
-  ('version', 'server_uuid', 'server_uid', 'group_replication_group_name')`;
+  ('version', 'server_uuid', 'server_id', 'group_replication_group_name')`;
 const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
 /** To be given to `mustBeWritable`. A user with many rights can go on writing where others cannot. */
 export const WRITABLE = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('${READ_ONLY.join("', '")}')`;
@@ -34,9 +34,9 @@ export interface Server {
   readonly product: string;
   /**
    * What tells this database from any other: the uuid of the server, or that of the Galera cluster or replication
-   * group, whose members do not lose what they have acknowledged. MariaDB's `server_uid` is made from the machine's
-   * address and the port, and older ones have none: then null, and a change goes unnoticed. So for TiDB, where each
-   * connection may be to another of its servers.
+   * group, whose members do not lose what they have acknowledged. MariaDB has its `server_id`, by which it and its
+   * replicas are told apart (its `server_uid` is another one after each move to another address). null for TiDB, where
+   * each connection may be to another of its servers.
    */
   readonly identity: string | null;
 }
@@ -112,10 +112,10 @@ async function setUp(session: Session): Promise<Server> {
   mustBeWritable(results[writableAt]);
   const version = facts.get("version") ?? "";
   const cluster = pairs(results[clusterAt])[0]?.[1] || facts.get("group_replication_group_name");
-  const server = facts.get("server_uuid") || facts.get("server_uid");
+  const server = facts.get("server_uuid") || `server_id ${facts.get("server_id")}`;
   return {
     product: productOf(version),
-    identity: version.includes("TiDB") ? null : cluster || server || null,
+    identity: version.includes("TiDB") ? null : cluster || server,
   };
 }
 

@@ -130,6 +130,8 @@ function serverFlags(flavour: Flavour, directory: string, data: string, log: str
     "--no-defaults",
     `--datadir=${data}`,
     `--port=${port}`,
+    // Which no other server of this machine has, as it would be among replicas.
+    `--server-id=${port}`,
     "--bind-address=127.0.0.1",
     `--socket=${join(directory, "s.sock")}`,
     `--pid-file=${join(directory, "pid")}`,
