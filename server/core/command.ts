@@ -28,6 +28,8 @@ export interface Attach {
   readonly verb: "attach";
   readonly ref: ClaimRef;
   readonly replica: bigint | null;
+  /** It is the replica that asks, before it tells its waiter of the lease: nobody has fetched that yet. */
+  readonly toDeliver?: true;
 }
 
 /**

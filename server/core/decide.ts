@@ -62,7 +62,7 @@ function apply(draft: Draft, command: Command, known: Claim | undefined): Outcom
 
 function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
   const claim = find(draft, command.ref);
-  return claim ? returning(draft, claim, command.replica) : { kind: "unknown_claim" };
+  return claim ? returning(draft, claim, command.replica, command.toDeliver) : { kind: "unknown_claim" };
 }
 
 function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {

@@ -60,6 +60,17 @@ export function startGrace(draft: Draft, claim: Claim): void {
   touch(draft, claim);
 }
 
+/**
+ * The replica that holds the waiter's stream is about to tell it of a lease that another one has granted: it runs for its
+ * whole time to live, from the grant, and is cut short again if the stream turns out to be lost. Nothing if it was lost
+ * already, or if another replica holds the stream by now.
+ */
+export function deliver(draft: Draft, claim: Claim, replica: bigint | null): void {
+  if (!claim.provisional || claim.replica === null || claim.replica !== replica) return;
+  claim.deadlineUs = wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs);
+  touch(draft, claim);
+}
+
 /** Somebody fetched the lease: it runs for its whole time to live, from the grant. */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;

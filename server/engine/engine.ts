@@ -80,7 +80,7 @@ export class Engine implements LockEngine {
     const onRetry = observer.retried.bind(observer);
     const onFailure = observer.loopFailed.bind(observer);
     const advance = this.#advance.bind(this);
-    const confirm = this.#confirm.bind(this);
+    const deliver = this.#deliver.bind(this);
     const places = new Places({ store, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, advance });
     this.#clockGuard = new ClockGuard(observer.clockJumped.bind(observer));
@@ -101,7 +101,7 @@ export class Engine implements LockEngine {
     this.#lockIds = new LockIds({ resolve: (names) => withAttempts(() => store.resolve(names), onRetry) });
     this.#places = places;
     this.#afterCommit = afterCommit;
-    this.#watch = new Watch({ store, waiters, places, advance, confirm });
+    this.#watch = new Watch({ store, waiters, places, advance, deliver });
     this.#upkeep = new Upkeep({ ...options, clockGuard: this.#clockGuard, waiters, advance, onFailure });
     this.#holders = new SharedRead((lockId) => store.holders(lockId, SHOWN_BY_REFUSAL_MAX));
   }
@@ -257,11 +257,12 @@ export class Engine implements LockEngine {
   }
 
   /** A waiter whose lease was granted by another replica is about to learn of it. */
-  async #confirm(claim: Claim): Promise<{ claim: Claim; nowUs: number } | null> {
+  async #deliver(claim: Claim): Promise<{ claim: Claim; nowUs: number } | null> {
     const { outcome, nowUs } = await this.#byRef({
       verb: "attach",
       ref: claim,
       replica: this.#options.rules.replica,
+      toDeliver: true,
     });
     return outcome.kind === "held" || outcome.kind === "ended" ? { claim: outcome.claim, nowUs } : null;
   }

@@ -13,8 +13,8 @@ export interface WatchOptions {
   readonly places: Places;
   /** Ends what is due at a lock and grants what fits. */
   readonly advance: (lockId: bigint) => Promise<void>;
-  /** Turns a provisional lease into a whole one, now that its waiter is about to learn of it. */
-  readonly confirm: (claim: Claim) => Promise<{ claim: Claim; nowUs: number } | null>;
+  /** Gives a lease that was cut short its whole time to live, now that its waiter is about to learn of it. */
+  readonly deliver: (claim: Claim) => Promise<{ claim: Claim; nowUs: number } | null>;
 }
 
 export class Watch {
@@ -62,8 +62,8 @@ export class Watch {
 
   async #settle(claim: Claim, nowUs: number): Promise<void> {
     if (claim.state === "waiting") return;
-    const confirmed = claim.provisional ? await this.#options.confirm(claim) : { claim, nowUs };
-    if (confirmed) this.#options.waiters.settle(confirmed.claim, confirmed.nowUs);
+    const delivered = claim.provisional ? await this.#options.deliver(claim) : { claim, nowUs };
+    if (delivered) this.#options.waiters.settle(delivered.claim, delivered.nowUs);
   }
 }
 

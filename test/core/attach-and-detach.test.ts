@@ -89,6 +89,21 @@ describe("a grant to a waiter", () => {
     expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
   });
 
+  test("by another replica is whole before it is delivered, and cut short again when the stream is lost then", () => {
+    const { lock, holder, ticket } = waitingBehind({ replica: THERE });
+    lock.release(holder);
+    const cut = lock.now(ticket).deadlineUs;
+    lock.pass(SECOND_US);
+    expect(claimOf(lock.deliver(ticket, THERE), "held")).toMatchObject({ provisional: true, replica: THERE });
+    expect(lock.now(ticket).deadlineUs).toBe((cut as number) - GRACE_US + 30 * SECOND_US);
+    lock.detach(ticket, { replica: THERE });
+    const lost = { provisional: true, deadlineUs: lock.nowUs + GRACE_US };
+    expect(lock.now(ticket)).toMatchObject(lost);
+    // Too late: what was lost before must not be given its whole time again.
+    lock.pass(SECOND_US).deliver(ticket, THERE);
+    expect(lock.now(ticket)).toMatchObject(lost);
+  });
+
   test("to a stream that stays is not cut short, and without expiry not even when nobody fetches it", () => {
     const { lock, holder, ticket } = waitingBehind({ ttlUs: null });
     lock.release(holder);

@@ -101,6 +101,12 @@ const MUTANTS: readonly Mutant[] = [
     to: "lastToken + (epochStart > 0n ? 1n : 1n)",
   },
   {
+    fault: "takes a lease that is about to be delivered for one that was fetched",
+    file: "acquire.ts",
+    from: "if (toDeliver) deliver(draft, claim, replica);",
+    to: "if (toDeliver) confirm(draft, claim);",
+  },
+  {
     fault: "takes the places of waiters whose replica has not come back yet",
     file: "advance.ts",
     from: 'claim.state === "waiting" && isKept(',
@@ -175,8 +181,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "counts the time to live from when the lease is fetched",
     file: "transitions.ts",
-    from: "wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs)",
-    to: "wholeEnd(claim, draft.nowUs)",
+    from: "provisional = false;\n  claim.deadlineUs = wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs)",
+    to: "provisional = false;\n  claim.deadlineUs = wholeEnd(claim, draft.nowUs)",
   },
   {
     fault: "takes every grant to have been fetched",

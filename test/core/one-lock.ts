@@ -109,6 +109,11 @@ export class OneLock {
     return this.do({ verb: "attach", ref: claim, replica });
   }
 
+  /** The replica that holds the waiter's stream learns of the lease. */
+  deliver(claim: Claim, replica: bigint = HERE): Outcome {
+    return this.do({ verb: "attach", ref: claim, replica, toDeliver: true });
+  }
+
   detach(claim: Claim, options: { replica?: bigint; canReturn?: boolean } = {}): Outcome {
     return this.do({ verb: "detach", ref: claim, replica: HERE, canReturn: true, ...options });
   }

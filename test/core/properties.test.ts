@@ -39,7 +39,7 @@ test("random histories reach every outcome and every end", () => {
   // A seed of its own, so that the test says the same each time.
   fc.assert(
     fc.property(history, (steps) => simulate(steps, { reached: count })),
-    { seed: 1, numRuns: 150 },
+    { seed: 4, numRuns: 150 },
   );
   expect([...reached.keys()]).toEqual(expect.arrayContaining(WORTH_REACHING));
 });
@@ -71,6 +71,7 @@ const WORTH_REACHING = [
   "granted from the queue, whole",
   "granted from the queue, cut short",
   "undelivered lease fetched",
+  "undelivered lease about to be delivered",
   "undelivered lease lost its stream",
   "held claim kept",
   "waiting claim kept",

@@ -199,7 +199,7 @@ export class ReferenceModel {
         return this.#acquire(lock, command);
       case "attach": {
         const claim = this.#find(lock, command.ref);
-        return claim ? this.#returns(claim, command.replica) : { kind: "unknown_claim" };
+        return claim ? this.#returns(claim, command.replica, command.toDeliver) : { kind: "unknown_claim" };
       }
       case "detach":
         return this.#detach(this.#find(lock, command.ref), command.replica, command.canReturn);
@@ -265,10 +265,11 @@ export class ReferenceModel {
     return { kind: "waiting", claim: this.#row(claim), place };
   }
 
-  #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
+  #returns(claim: ModelClaim, replica: bigint | null, toDeliver = false): ModelOutcome {
     if (claim.ended) return { kind: "ended", claim: this.#row(claim) };
     if (claim.granted) {
-      claim.fetched = true;
+      if (!toDeliver) claim.fetched = true;
+      else if (!claim.fetched && replica !== null && claim.listener === replica) claim.keptUntil = null;
       return { kind: "held", claim: this.#row(claim) };
     }
     this.#signOfLife(claim, replica);

@@ -157,6 +157,8 @@ class Simulation {
       if (old?.state !== "held" || now.state !== "held") continue;
       if (old.replica !== null && now.replica === null) reached("undelivered lease lost its stream");
       if (old.provisional && !now.provisional) reached("undelivered lease fetched");
+      if (old.provisional && now.provisional && (old.deadlineUs ?? 0) < (now.deadlineUs ?? 0))
+        reached("undelivered lease about to be delivered");
     }
   }
 
@@ -231,7 +233,13 @@ class Simulation {
         ];
       }
       case "attach":
-        return this.#withRef(name, ask.pick, (ref) => ({ verb: "attach", ref, replica: ask.replica }));
+        return this.#withRef(name, ask.pick, (ref, claim) => ({
+          verb: "attach",
+          ref,
+          // Mostly whoever delivers holds the stream.
+          replica: ask.toDeliver && claim.replica !== null ? claim.replica : ask.replica,
+          ...(ask.toDeliver && { toDeliver: true }),
+        }));
       case "detach": {
         const { replica, canReturn } = ask;
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica, canReturn }));
@@ -258,12 +266,12 @@ class Simulation {
     }
   }
 
-  #withRef(name: string, picked: Picked, make: (ref: ClaimRef) => Command): Command[] {
+  #withRef(name: string, picked: Picked, make: (ref: ClaimRef, claim: Claim) => Command): Command[] {
     const claim = this.#pick(name, picked);
     if (!claim) return [];
     const { lockId, ticketNumber } = claim;
     const secret = picked.wrongSecret ? this.#fresh("secret") : claim.secret;
-    return [make({ lockId, ticketNumber, secret })];
+    return [make({ lockId, ticketNumber, secret }, claim)];
   }
 
   /** A claim of the lock, or with null of any lock. */

@@ -57,7 +57,12 @@ export type Ask =
       /** For something else than the first time. */
       readonly changed: boolean;
     }
-  | { readonly ask: "attach"; readonly pick: Pick; readonly replica: bigint | null }
+  | {
+      readonly ask: "attach";
+      readonly pick: Pick;
+      readonly replica: bigint | null;
+      readonly toDeliver: boolean;
+    }
   | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint; readonly canReturn: boolean }
   | { readonly ask: "renew"; readonly pick: Pick; readonly ttlUs: number | undefined }
   | { readonly ask: "release"; readonly pick: Pick; readonly repeated: boolean }
@@ -167,7 +172,15 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       changed: seldom,
     }),
   },
-  { weight: 3, arbitrary: fc.record({ ask: fc.constant("attach" as const), pick, replica: listener }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ask: fc.constant("attach" as const),
+      pick,
+      replica: listener,
+      toDeliver: fc.boolean(),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({

