@@ -8,6 +8,7 @@ import { DURATION_US_MAX, TTL_US_DEFAULT } from "../core/bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../storage/store.ts";
 import { StoreError } from "../storage/store.ts";
 import { LOCKS_REMEMBERED_MAX } from "./engine-bounds.ts";
+import { RecentMap } from "./recent-map.ts";
 
 export interface ContinuityOptions {
   readonly store: Pick<Store, "transact" | "failOver">;
@@ -17,16 +18,11 @@ export interface ContinuityOptions {
   readonly onFailOver: (pauseUs: number) => void;
 }
 
-interface Seen {
-  readonly epoch: bigint;
-  readonly token: bigint;
-}
-
 export class Continuity {
   readonly #options: ContinuityOptions;
-  /** By lock, those used last at the end. */
-  readonly #seen = new Map<bigint, Seen>();
   #highestEpoch = 0n;
+  /** The last token of each lock in that epoch. */
+  readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
   /** The latest end of a lease that this replica has given or renewed. */
   #latestEndUs = 0;
 
@@ -54,11 +50,8 @@ export class Continuity {
 
   #isBroken({ failOver: { epoch }, isSuccessor, locks }: Loaded): boolean {
     if (isSuccessor || epoch < this.#highestEpoch) return true;
-    for (const lock of locks.values()) {
-      const seen = this.#seen.get(lock.id);
-      if (seen?.epoch === epoch && lock.lastToken < seen.token) return true;
-    }
-    return false;
+    if (epoch > this.#highestEpoch) return false;
+    return [...locks.values()].some(({ id, lastToken }) => lastToken < (this.#lastTokens.get(id) ?? 0n));
   }
 
   async #note({ failOver, nowUs }: Loaded): Promise<void> {
@@ -74,15 +67,13 @@ export class Continuity {
   }
 
   #remember(epoch: bigint, { locks, added, changed }: Changes): void {
-    if (epoch > this.#highestEpoch) this.#highestEpoch = epoch;
-    for (const { id, lastToken } of locks) {
-      this.#seen.delete(id);
-      this.#seen.set(id, { epoch, token: lastToken });
+    if (epoch > this.#highestEpoch) {
+      this.#highestEpoch = epoch;
+      this.#lastTokens.clear();
     }
-    for (const id of this.#seen.keys()) {
-      if (this.#seen.size <= LOCKS_REMEMBERED_MAX) break;
-      this.#seen.delete(id);
-    }
+    // A lower one was committed before another transaction saw the next.
+    if (epoch === this.#highestEpoch)
+      for (const { id, lastToken } of locks) this.#lastTokens.set(id, lastToken);
     for (const claims of [added, changed]) {
       for (const { state, deadlineUs } of claims) {
         if (state === "held" && deadlineUs !== null && deadlineUs > this.#latestEndUs)

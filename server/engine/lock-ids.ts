@@ -8,6 +8,7 @@ import {
   RESOLVE_QUEUED_MAX,
 } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
+import { RecentMap } from "./recent-map.ts";
 
 export interface LockIdsOptions {
   /** Store.resolve, with retries. */
@@ -22,8 +23,8 @@ interface Asked {
 
 export class LockIds {
   readonly #options: LockIdsOptions;
-  /** In order of last use: the oldest is forgotten first. */
-  readonly #known = new Map<string, bigint>();
+  /** Set again with each use, so that those used last are kept. */
+  readonly #known = new RecentMap<string, bigint>(LOCK_IDS_MAX);
   readonly #asked = new Map<string, Asked>();
   #busy = false;
 
@@ -38,7 +39,7 @@ export class LockIds {
   get(name: string): bigint | Promise<bigint> {
     const known = this.#known.get(name);
     if (known !== undefined) {
-      this.#remember(name, known);
+      this.#known.set(name, known);
       return known;
     }
     const asked = this.#asked.get(name) ?? this.#ask(name);
@@ -74,7 +75,7 @@ export class LockIds {
         for (const [name, asked] of part) {
           const id = ids.get(name);
           if (id === undefined) throw new Error("The store resolved a batch of names without one of them.");
-          this.#remember(name, id);
+          this.#known.set(name, id);
           asked.resolve(id);
         }
       } catch (error) {
@@ -90,13 +91,5 @@ export class LockIds {
   #refuseAll(fault: Fault): void {
     for (const asked of this.#asked.values()) asked.reject(fault);
     this.#asked.clear();
-  }
-
-  #remember(name: string, id: bigint): void {
-    this.#known.delete(name);
-    this.#known.set(name, id);
-    if (this.#known.size <= LOCK_IDS_MAX) return;
-    const oldest = this.#known.keys().next();
-    if (!oldest.done) this.#known.delete(oldest.value);
   }
 }
