@@ -26,7 +26,6 @@ interface KnownLock {
   readonly lock: Lock;
   /** All live claims in order of ticket numbers; null: not all of them are known. */
   readonly claims: Map<bigint, Claim> | null;
-  readonly size: number;
   /** Whether all of them were asked for since somebody else wrote last. */
   readonly asked: boolean;
 }
@@ -36,6 +35,8 @@ export interface Known {
   readonly read: Read;
   /** Claims with these request ids must not be there. */
   readonly newRequestIds: readonly string[];
+  /** Of the server that the rows must belong to. */
+  readonly serverIdentity: string;
 }
 
 export class KnownLocks {
@@ -84,10 +85,11 @@ export class KnownLocks {
   }
 
   /** What the plan wants to read; null: not all of it is known. */
-  read(plan: LoadPlan): Known | null {
+  read(plan: LoadPlan, serverIdentity: string | null): Known | null {
     const nowUs = this.#nowUs();
     const { length } = plan.locks;
-    if (nowUs === null || plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
+    if (serverIdentity === null || nowUs === null) return null;
+    if (plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
     if (nowUs < this.#facts.failOver.grantsFromUs) return null;
     const reading = new Reading(nowUs);
     for (const { id, heads } of plan.locks) {
@@ -106,7 +108,7 @@ export class KnownLocks {
     const { locks, queues, guardRows } = reading;
     const claims = [...reading.asked];
     const loaded = { nowUs, failOver, isSuccessor: false, limitRules, locks, claims, queues };
-    return { read: { loaded, guardRows, claimRows: reading, rulesRevision }, newRequestIds };
+    return { read: { loaded, guardRows, claimRows: reading, rulesRevision }, newRequestIds, serverIdentity };
   }
 
   /** To be told after the commit of what was read and written. */
@@ -123,9 +125,8 @@ export class KnownLocks {
       const own = before?.lock.revision === lock.revision - 1n;
       const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
       const claims = own ? liveClaims(lock, before.claims ?? new Map(), seen) : null;
-      const size = claims?.size ?? 0;
-      this.#locks.set(lock.id, { lock: { ...lock }, claims, size, asked: own && before.asked });
-      this.#claims += size;
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && before.asked });
+      this.#claims += claims?.size ?? 0;
     }
     for (const id of this.#locks.keys()) {
       if (this.#locks.size <= KNOWN_LOCKS_MAX && this.#claims <= KNOWN_CLAIMS_MAX) break;
@@ -136,7 +137,7 @@ export class KnownLocks {
   /** To be told of locks about which anything has failed. */
   forget(ids: Iterable<bigint>): void {
     for (const id of ids) {
-      this.#claims -= this.#locks.get(id)?.size ?? 0;
+      this.#claims -= this.#locks.get(id)?.claims?.size ?? 0;
       this.#locks.delete(id);
     }
   }

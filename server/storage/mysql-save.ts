@@ -60,12 +60,8 @@ export function addWrites(trip: Trip, changes: Changes, read: Read): void {
 }
 
 /** Adds the statements that lock the guard rows, make sure that all is as it was known, and write the changes. */
-export function addKnownWrites(
-  trip: Trip,
-  changes: Changes,
-  { read, newRequestIds }: Known,
-  serverIdentity: string,
-): void {
+export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void {
+  const { read, newRequestIds, serverIdentity } = known;
   const { nowUs, failOver } = read.loaded;
   addGuardUpdate(trip, changes.locks, read, true);
   // Those that are added are checked by their unique key.

@@ -48,7 +48,7 @@ async function decideAll(
 ): Promise<void> {
   // After its own change it reads rules that are not committed, under a revision that may come again with others.
   const rules = plan.rule ? new RuleCache() : sharedRules;
-  const known = session.serverIdentity === null ? null : knownLocks.read(plan);
+  const known = knownLocks.read(plan, session.serverIdentity);
   let read = known?.read ?? (await load(session, knownLocks.widened(plan), rules));
   if (!known) knownLocks.sawClock(read.loaded.nowUs);
   const { rulesRevision, loaded } = read;
@@ -57,13 +57,14 @@ async function decideAll(
     const changes = decide(read.loaded);
     waitersLeft ||= leavesWaiters(changes);
     const last = changes.again.length === 0;
-    const trip = new Trip(known && round === 1 ? "decide_commit" : last ? "save_commit" : "save");
-    if (known && round === 1) {
+    const byHeart = round === 1 ? known : null;
+    const trip = new Trip(byHeart ? "decide_commit" : last ? "save_commit" : "save");
+    if (byHeart) {
       trip.add(BEGIN);
-      addKnownWrites(trip, changes, known, session.serverIdentity as string);
+      addKnownWrites(trip, changes, byHeart);
     } else addWrites(trip, changes, read);
     if (!last) {
-      mustStillBeOpen((await session.run(trip)).slice(known && round === 1 ? 1 : 0));
+      mustStillBeOpen((await session.run(trip)).slice(byHeart ? 1 : 0));
       read = await loadAgain(session, changes.again, rules, loaded.nowUs);
       continue;
     }
