@@ -55,6 +55,13 @@ export function reportLeftOut(servers: readonly unknown[]): void {
   if (servers.length === 0) test.skip("on a server that ROWLOCK_TEST_DATABASES leaves out");
 }
 
+/** Those of them that are servers. */
+export function testServers(): (TestDatabase & { readonly server: FoundServer })[] {
+  return testDatabases().filter((database) => database.server !== undefined) as ReturnType<
+    typeof testServers
+  >;
+}
+
 /** Creates an empty database on `server`, of a name that nobody else has. */
 export async function freshDatabase(server: FoundServer): Promise<FreshDatabase> {
   const name = `rowlock_test_${randomBytes(8).toString("hex")}`;

@@ -1,48 +1,39 @@
 // The clock of a private MariaDB is set wrong, and right again, while engines work on it: no lease ends early, none is
 // given twice, and its waiter is granted in the end. Needs libfaketime (Debian's package of that name) beside mariadbd.
 
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { existsSync, globSync, renameSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freshDatabase } from "../database.ts";
 import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
-import { postGuardian } from "../mysql-family/guardian.ts";
-import { identify } from "../mysql-family/identify.ts";
-import { localBinaries } from "../mysql-family/local-binaries.ts";
-import {
-  asRoot,
-  createDataDirectory,
-  flavourOf,
-  freePort,
-  stopProcess,
-} from "../mysql-family/private-server.ts";
+import type { FoundServer } from "../mysql-family/found-server.ts";
+import { ownBinaries } from "../mysql-family/own-binaries.ts";
+import { startPrivateServer } from "../mysql-family/private-server.ts";
 import { ask, claimOf, follower, type Replica, startReplicas } from "./replicas.ts";
 
 const SECOND_US = 1_000_000;
 const TTL_MS = 2_000;
-const START_PATIENCE_MS = 60_000;
 
 const [library] = globSync("/usr/lib/*/faketime/libfaketimeMT.so.1").filter((path) => existsSync(path));
+const binary = (await ownBinaries()).get("mariadb");
 const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
 
 describe.runIf(library && flavours.has("mariadb"))("a clock of the database that is set wrong", () => {
-  let server: WrongableServer;
+  let wrongable: WrongableServer;
 
   beforeAll(async () => {
-    server = await startServer(library as string);
+    if (!binary) throw new Error("mariadbd is not there.");
+    wrongable = await startServer(binary, library as string);
   });
-  afterAll(() => server?.stop());
+  afterAll(() => wrongable?.stop());
 
   test.each([1, -1, 60, -60, 3_600, -3_600])(
     "by %i s, and right again, takes nothing from anybody",
     async (stepS) => {
-      const database = await server.createDatabase();
-      const fresh = async () => ({ url: database, drop: async () => {} });
+      const fresh = () => freshDatabase(wrongable.server);
       const rules = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
       const replicas = await startReplicas({ fresh }, 2, rules);
       const [here, there] = replicas.all as [Replica, Replica];
@@ -61,13 +52,13 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
       const longIsTaken = async ({ engine }: Replica) =>
         expect((await engine.acquire(ask("long", { mayWait: false }), null)).outcome.kind).toBe("refused");
 
-      server.setClock(stepS);
+      wrongable.setClock(stepS);
       await longIsTaken(there);
       claimOf(await there.engine.renew(long, undefined), "held");
       // Also the one that has nothing to do looks at the clock now and then.
       while (![here, there].every(hasSeenJump)) await sleep(20);
       await longIsTaken(there);
-      server.setClock(0);
+      wrongable.setClock(0);
       await longIsTaken(here);
 
       const { claim, afterMs } = await granted;
@@ -84,72 +75,33 @@ const hasSeenJump = ({ failures }: Replica) => !failures.every(isNoClockJump);
 const isNoClockJump = (failure: unknown) => (failure as { loop: string }).loop !== "clock";
 
 interface WrongableServer {
-  createDatabase(): Promise<string>;
+  readonly server: FoundServer;
   /** By how many seconds it is wrong. */
   setClock(seconds: number): void;
   stop(): Promise<void>;
 }
 
-async function startServer(preload: string): Promise<WrongableServer> {
+async function startServer(binary: string, preload: string): Promise<WrongableServer> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-clock-"));
-  const guardian = postGuardian(directory);
   const clockFile = join(directory, "clock");
   const setClock = (seconds: number) => {
     writeFileSync(`${clockFile}.new`, `${seconds < 0 ? "" : "+"}${seconds}`);
     renameSync(`${clockFile}.new`, clockFile);
   };
   setClock(0);
-  const binary = await mariadbBinary();
-  const data = join(directory, "data");
-  await createDataDirectory(binary, "mariadb", data);
-  const password = randomBytes(12).toString("hex");
-  const init = join(directory, "init.sql");
-  writeFileSync(
-    init,
-    `CREATE USER 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%';\n`,
-  );
-  const port = await freePort();
-  const flags = [
-    "--no-defaults",
-    `--datadir=${data}`,
-    `--port=${port}`,
-    "--bind-address=127.0.0.1",
-    `--socket=${join(directory, "s.sock")}`,
-    `--log-error=${join(directory, "log.err")}`,
-    `--init-file=${init}`,
-    "--skip-name-resolve",
-    "--performance-schema=OFF",
-    ...asRoot(),
-  ];
   const env = {
-    ...process.env,
     LD_PRELOAD: preload,
     FAKETIME_TIMESTAMP_FILE: clockFile,
     FAKETIME_NO_CACHE: "1",
     FAKETIME_DONT_FAKE_MONOTONIC: "1",
   };
-  const child = spawn(binary, flags, { detached: true, stdio: "ignore", env });
-  if (child.pid !== undefined) guardian.watch(child.pid);
-  const url = `mysql://rowlock:${password}@127.0.0.1:${port}`;
-  await identify(url, START_PATIENCE_MS);
+  const { server, stop } = await startPrivateServer(binary, "mariadb", { env });
   return {
+    server,
     setClock,
-    async createDatabase() {
-      const name = `clock_${randomBytes(4).toString("hex")}`;
-      const admin = await createConnection(url);
-      await admin.query(`CREATE DATABASE ${name}`);
-      await admin.end();
-      return `${url}/${name}`;
-    },
     async stop() {
-      await stopProcess(child);
+      await stop();
       await rm(directory, { recursive: true, force: true });
-      guardian.dismiss();
     },
   };
-}
-
-async function mariadbBinary(): Promise<string> {
-  for (const binary of localBinaries()) if ((await flavourOf(binary)) === "mariadb") return binary;
-  throw new Error("mariadbd is not there.");
 }

@@ -3,11 +3,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";
-import { reportLeftOut, testDatabases } from "../database.ts";
+import { reportLeftOut, testServers } from "../database.ts";
 import { type DroppingProxy, startDroppingProxy } from "../storage/dropping-proxy.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "./replicas.ts";
 
-const servers = testDatabases().filter(({ server }) => server !== undefined);
+const servers = testServers();
 
 reportLeftOut(servers);
 
@@ -18,7 +18,7 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
   let beside: Replica;
 
   beforeAll(async () => {
-    const { hostname, port } = new URL(database.server?.url ?? "");
+    const { hostname, port } = new URL(database.server.url);
     proxy = await startDroppingProxy(hostname, Number(port));
     const fresh = async () => {
       const own = await database.fresh();

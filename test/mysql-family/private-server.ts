@@ -45,13 +45,15 @@ export interface PrivateServerOptions {
   readonly parent?: string;
   /** Beside those of every private server, and after them. */
   readonly flags?: readonly string[];
+  /** Beside this process's own. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts `binary` and waits until it answers. Throws with the end of its log when it does not come up. */
 export async function startPrivateServer(
   binary: string,
   flavour: Flavour,
-  { parent = tmpdir(), flags: more = [] }: PrivateServerOptions = {},
+  { parent = tmpdir(), flags: more = [], env = {} }: PrivateServerOptions = {},
 ): Promise<RunningServer> {
   const directory = await mkdtemp(join(parent, `rowlock-${flavour}-`));
   const log = join(directory, "error.log");
@@ -74,7 +76,11 @@ export async function startPrivateServer(
     const port = await freePort();
     const flags = [...serverFlags(flavour, directory, data, log, port), ...more];
     // A group of its own: the terminal's interrupt ends the tests, which then stop the server.
-    const started = spawn(binary, flags, { detached: true, stdio: "ignore" });
+    const started = spawn(binary, flags, {
+      detached: true,
+      stdio: "ignore",
+      env: { ...process.env, ...env },
+    });
     child = started;
     if (started.pid !== undefined) guardian.watch(started.pid);
     let failure: Error | undefined;
