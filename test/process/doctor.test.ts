@@ -1,45 +1,31 @@
 // `rowlock migrate` and `rowlock doctor` as processes, beside a server and on what it has left behind.
 
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../database.ts";
 import { LockClient } from "./lock-client.ts";
-import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
 
-const cleanups: (() => void | Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-function rowlock(args: readonly string[], env: Record<string, string> = {}): RowlockProcess {
-  const process = new RowlockProcess(args, env);
-  cleanups.push(() => process.destroy());
-  return process;
-}
+const { afterwards, database, rowlock } = processStage();
 
 describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   test("migrate says where the schema stands and brings it up to date, and doctor finds it sound", async () => {
-    const database = await fresh();
-    cleanups.push(() => database.drop());
-    const env = { ROWLOCK_DATABASE_URL: database.url };
+    const url = await database(fresh);
+    const env = { ROWLOCK_DATABASE_URL: url };
     expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 2 });
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
     expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
     expect(await rowlock(["migrate", "unlock"], env).exited).toMatchObject({ code: 0 });
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
-    await screenOf(rowlock(serveArgs(database.url, "--migrate", "false")));
+    await screenOf(rowlock(serveArgs(url, "--migrate", "false")));
     // An embedded file belongs to its server alone.
     const expected = kind === "sqlite" ? 2 : 0;
     expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: expected });
   });
 });
 
-async function sqliteUrl(): Promise<string> {
-  const database = await freshSqlite();
-  cleanups.push(() => database.drop());
-  return database.url;
-}
+const sqliteUrl = () => database(freshSqlite);
 
 test("help and version need no settings", async () => {
   expect(await rowlock([]).exited).toMatchObject({
@@ -57,7 +43,7 @@ test("doctor waits for the server to stop, then finds what it left sound, and wh
   const url = await sqliteUrl();
   const server = await screenOf(rowlock(serveArgs(url)));
   const client = new LockClient(server.grpcAddress);
-  cleanups.push(() => client.close());
+  afterwards(() => client.close());
   await client.call("acquire", { name: "held" });
   const beside = await rowlock(["doctor", "--database-url", url]).exited;
   expect(beside).toMatchObject({ code: 2, err: expect.stringContaining("is in use by another process") });

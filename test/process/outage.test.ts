@@ -4,40 +4,15 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { createConnection } from "mysql2/promise";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
-import { LockClient, leaseIn } from "../server/lock-client.ts";
+import { leaseIn } from "../server/lock-client.ts";
 import { startDroppingProxy } from "../storage/dropping-proxy.ts";
-import type { RunningServer } from "./server-process.ts";
-import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+import { serveArgs } from "./server-process.ts";
+import { AWAY, answered, processStage } from "./stage.ts";
 
-const AWAY = { code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", retryDelayMs: 1_000 };
-
-const cleanups: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function serving(url: string): Promise<RunningServer & { readonly client: LockClient }> {
-  const process = new RowlockProcess(serveArgs(url));
-  cleanups.push(() => process.destroy());
-  const server = await screenOf(process);
-  const client = new LockClient(server.grpcAddress);
-  cleanups.push(() => client.close());
-  return { ...server, client };
-}
-
-async function answered<Value>(call: () => Promise<Value>): Promise<Value> {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      expect(error).toMatchObject(AWAY);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
+const { afterwards, rowlock, serving } = processStage();
 
 const linesOf = (log: string, level: string) =>
   log.split("\n").filter((line) => line.startsWith(`{"level":"${level}"`));
@@ -45,10 +20,10 @@ const linesOf = (log: string, level: string) =>
 describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
   test("that goes away and comes back costs nobody a place, and nobody has to do anything", async () => {
     const fresh = await freshDatabase(database);
-    cleanups.push(() => fresh.drop());
+    afterwards(() => fresh.drop());
     const url = new URL(fresh.url);
     const proxy = await startDroppingProxy(url.hostname, Number(url.port));
-    cleanups.push(() => proxy.close());
+    afterwards(() => proxy.close());
     url.hostname = "127.0.0.1";
     url.port = String(proxy.port);
     const { client, process, metricsUrl } = await serving(url.href);
@@ -93,8 +68,8 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
 describe.each(mysqlFamily())("on $flavour $version, a schema", (database) => {
   test("that is newer than the server is left alone", async () => {
     const fresh = await freshDatabase(database);
-    cleanups.push(() => fresh.drop());
-    const up = new RowlockProcess(["migrate", "up"], { ROWLOCK_DATABASE_URL: fresh.url });
+    afterwards(() => fresh.drop());
+    const up = rowlock(["migrate", "up"], { ROWLOCK_DATABASE_URL: fresh.url });
     expect(await up.exited).toMatchObject({ code: 0 });
     await runOn(fresh.url, "INSERT INTO rowlock_migration (name, batch) VALUES ('0999-from-the-future', 2)");
     await refusesNewer(fresh.url);
@@ -104,8 +79,8 @@ describe.each(mysqlFamily())("on $flavour $version, a schema", (database) => {
 describe("on SQLite, a schema", () => {
   test("that is newer than the server is left alone", async () => {
     const { url, drop } = await freshSqlite();
-    cleanups.push(drop);
-    const up = new RowlockProcess(["migrate", "up", "--database-url", url]);
+    afterwards(drop);
+    const up = rowlock(["migrate", "up", "--database-url", url]);
     expect(await up.exited).toMatchObject({ code: 0 });
     const file = new DatabaseSync(url.slice("sqlite:".length));
     file.exec("INSERT INTO rowlock_migration (name, migrated_at) VALUES ('0999-from-the-future', 0)");
@@ -117,7 +92,7 @@ describe("on SQLite, a schema", () => {
 /** At once, and in the words of `rowlock migrate status` and `rowlock doctor`, too. */
 async function refusesNewer(url: string): Promise<void> {
   const env = { ROWLOCK_DATABASE_URL: url };
-  const run = (...args: string[]) => new RowlockProcess(args, env).exited;
+  const run = (...args: string[]) => rowlock(args, env).exited;
   // One after the other: an SQLite file has room for one of them.
   const served = await run(...serveArgs(url));
   const servedAsItIs = await run(...serveArgs(url, "--migrate", "false"));

@@ -5,28 +5,15 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
 import { startDroppingProxy } from "../storage/dropping-proxy.ts";
-import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
 
-const cleanups: (() => void | Promise<void>)[] = [];
+const { afterwards, database, rowlock: start } = processStage();
 
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-function start(args: readonly string[], env: Record<string, string> = {}): RowlockProcess {
-  const server = new RowlockProcess(args, env);
-  cleanups.push(() => server.destroy());
-  return server;
-}
-
-async function sqliteUrl(): Promise<string> {
-  const database = await freshSqlite();
-  cleanups.push(() => database.drop());
-  return database.url;
-}
+const sqliteUrl = () => database(freshSqlite);
 
 /** What it says on the standard error output when it gives up. */
 async function refusal(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
@@ -65,7 +52,7 @@ describe("a server does not start", () => {
 
   test("on a file that is no database", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rowlock-refused-"));
-    cleanups.push(() => rmSync(folder, { recursive: true }));
+    afterwards(() => rmSync(folder, { recursive: true }));
     const path = join(folder, "letter.txt");
     writeFileSync(path, "Dear database, ".repeat(100));
     expect(await refusal(serveArgs(`sqlite:${path}`))).toContain("is not a SQLite database");
@@ -82,7 +69,7 @@ describe("a server does not start", () => {
     "on a schema that is not there in $flavour when it may not make it",
     async (found) => {
       const { url, drop } = await freshDatabase(found);
-      cleanups.push(drop);
+      afterwards(drop);
       const said = await refusal(serveArgs(url, "--migrate", "false"));
       expect(said).toMatch(
         /^rowlock cannot start: The database's schema lacks 0001-.* Run `rowlock migrate up`\.$/,
@@ -96,7 +83,7 @@ describe("a server does not start", () => {
   test("on a port that is taken, of either listener", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-    cleanups.push(() => new Promise<void>((resolve) => other.close(() => resolve())));
+    afterwards(() => new Promise<void>((resolve) => other.close(() => resolve())));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
     expect(await refusal([...serveArgs(await sqliteUrl()), "--listen", address])).toContain(address);
     expect(await refusal([...serveArgs(await sqliteUrl()), "--metrics-listen", address])).toContain(address);
@@ -118,10 +105,10 @@ describe("a server does not start", () => {
 describe("a server that is still starting", () => {
   test.each(mysqlFamily())("serves as soon as the $flavour that was away is there", async (found) => {
     const { url, drop } = await freshDatabase(found);
-    cleanups.push(drop);
+    afterwards(drop);
     const target = new URL(url);
     const proxy = await startDroppingProxy(target.hostname, Number(target.port));
-    cleanups.push(() => proxy.close());
+    afterwards(() => proxy.close());
     proxy.leave();
     target.host = `127.0.0.1:${proxy.port}`;
     const server = start(serveArgs(target.href));

@@ -2,41 +2,25 @@
 
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { afterEach, describe, expect, test } from "vitest";
-import type { FreshDatabase } from "../database.ts";
+import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../database.ts";
 import { LockClient } from "./lock-client.ts";
-import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
 
 const STOPS_WITHIN_MS = 10_000;
 
-const cleanups: (() => void | Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-function start(args: readonly string[], env: Record<string, string> = {}): RowlockProcess {
-  const server = new RowlockProcess(args, env);
-  cleanups.push(() => server.destroy());
-  return server;
-}
+const { afterwards, database, rowlock: start } = processStage();
 
 function connect(address: string): LockClient {
   const client = new LockClient(address);
-  cleanups.push(() => client.close());
+  afterwards(() => client.close());
   return client;
 }
 
 describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
-  async function database(): Promise<FreshDatabase> {
-    const made = await fresh();
-    cleanups.push(() => made.drop());
-    return made;
-  }
-
   test("a server says where it is, takes a lock, and shows itself to operators", async () => {
-    const { url } = await database();
+    const url = await database(fresh);
     const server = await screenOf(start(serveArgs(url)));
     expect(server.screen).toMatch(/^Rowlock \d+\.\d+\.\d+\n/);
     expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
@@ -72,7 +56,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   });
 
   test("SIGTERM ends streams as UNAVAILABLE, and the next server still knows the lease and the place", async () => {
-    const { url } = await database();
+    const url = await database(fresh);
     const first = await screenOf(start(serveArgs(url)));
     const client = connect(first.grpcAddress);
     const { outcome } = await client.call("acquire", { name: "kept" });
@@ -106,7 +90,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   });
 
   test("SIGINT stops it, too", async () => {
-    const { url } = await database();
+    const url = await database(fresh);
     const server = await screenOf(start(serveArgs(url)));
     server.process.kill("SIGINT");
     expect(await server.process.exited).toMatchObject({ code: 0 });
@@ -117,7 +101,7 @@ describe("a call that never ends", () => {
   /** A client that opens a call and never sends its message. */
   async function hang(address: string): Promise<void> {
     const session = connectHttp2(`http://${address}`);
-    cleanups.push(() => session.destroy());
+    afterwards(() => session.destroy());
     session.on("error", () => {});
     const headers = { ":method": "POST", ":path": "/rowlock.v1.LockService/Acquire", te: "trailers" };
     session.request({ ...headers, "content-type": "application/grpc" }).on("error", () => {});
@@ -129,7 +113,7 @@ describe("a call that never ends", () => {
 
   async function serving(...more: string[]) {
     const { url, drop } = await freshSqlite();
-    cleanups.push(drop);
+    afterwards(drop);
     const server = await screenOf(start(serveArgs(url, ...more)));
     await hang(server.grpcAddress);
     return server.process;
