@@ -5,8 +5,9 @@
 // A reading was made at some time between its question and its answer, so it says how far the database's clock is ahead
 // only to within that. A step is believed as soon as this cannot explain it.
 
+import { CLOCK_DRIFT_MAX } from "../core/bounds.ts";
 import type { Clock } from "../core/draft.ts";
-import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "./engine-bounds.ts";
+import { CLOCK_JUMP_US_MIN } from "./engine-bounds.ts";
 
 export class ClockGuard {
   readonly #onJump: (byUs: number) => void;

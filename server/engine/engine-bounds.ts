@@ -52,5 +52,3 @@ export const BEAT_KEEP_US = 20_000_000;
 
 /** A step of the database's clock that is taken for a jump: half of the shortest time to live. */
 export const CLOCK_JUMP_US_MIN = 500_000;
-/** How much a clock may go wrong or be slewed without having jumped. */
-export const CLOCK_DRIFT_MAX = 0.001;

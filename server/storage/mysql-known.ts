@@ -5,7 +5,7 @@
 // A lock is known with all of its live claims or not at all. Only a server's own heartbeats change a claim without the
 // guard row, and they only make a place last longer; so a place that seems to have run out is a reason to ask.
 
-import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
+import { CLOCK_DRIFT_MAX, DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
 import type { Read } from "./mysql-load.ts";
@@ -14,7 +14,6 @@ import { changingClaimValues, fixedClaimValues, lockValues } from "./row-values.
 import {
   CLOCK_BEHIND_US_MAX,
   CLOCK_KEPT_MS,
-  CLOCK_SLACK,
   KNOWN_CLAIMS_MAX,
   KNOWN_CLAIMS_PER_LOCK_MAX,
   KNOWN_LOCKS_MAX,
@@ -58,7 +57,7 @@ export class KnownLocks {
   sawClock(nowUs: number): void {
     const nowMs = performance.now();
     const aheadUs = nowUs - nowMs * 1_000;
-    const slackUs = (nowMs - this.#readAtMs) * 1_000 * CLOCK_SLACK;
+    const slackUs = (nowMs - this.#readAtMs) * 1_000 * CLOCK_DRIFT_MAX;
     // Set back by so much, what was read and told before does not bind any more.
     const wasSetBack = aheadUs < this.#aheadUs - CLOCK_BEHIND_US_MAX;
     this.#aheadUs = wasSetBack ? aheadUs : Math.max(aheadUs, this.#aheadUs - slackUs);
@@ -159,7 +158,10 @@ export class KnownLocks {
     const nowMs = performance.now();
     const ageMs = nowMs - this.#readAtMs;
     if (ageMs > CLOCK_KEPT_MS) return null;
-    return Math.max(this.#latestUs, Math.floor(nowMs * 1_000 + this.#aheadUs - ageMs * 1_000 * CLOCK_SLACK));
+    return Math.max(
+      this.#latestUs,
+      Math.floor(nowMs * 1_000 + this.#aheadUs - ageMs * 1_000 * CLOCK_DRIFT_MAX),
+    );
   }
 
   #findRequest(plan: LoadPlan, requestId: string, reading: Reading): boolean {

@@ -65,9 +65,8 @@ export const KNOWN_LOCKS_MAX = 20_000;
 export const KNOWN_CLAIMS_MAX = 50_000;
 export const KNOWN_CLAIMS_PER_LOCK_MAX = 500;
 /**
- * How long a reading of the database's clock serves to tell its time (it is read every second), how fast the two clocks
- * may drift apart meanwhile, and how far behind the true time a decision may be.
+ * How long a reading of the database's clock serves to tell its time (it is read every second), and how far behind the
+ * true time a decision may be.
  */
 export const CLOCK_KEPT_MS = 5_000;
-export const CLOCK_SLACK = 0.001;
 export const CLOCK_BEHIND_US_MAX = 100_000;
