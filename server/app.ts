@@ -125,7 +125,6 @@ function buildEngine(config: Config, store: Store, metrics: Metrics, options: Ap
     observer,
     wakeup: pollWakeup(config.pollIntervalMs, (loop, error) => observer.loopFailed(loop, error)),
     rules: {
-      replica,
       graceUs,
       attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,
       retentionUs: config.retentionMs * 1_000,

@@ -7,7 +7,7 @@ import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
-import { confirm, deliver, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
+import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 
 /** `known`: the claim with this request id, at whatever lock it is. */
 export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): OutcomeOf<"acquire"> {
@@ -40,15 +40,13 @@ export function returning(
   draft: Draft,
   claim: Claim,
   replica: bigint | null,
-  toDeliver = false,
 ): OutcomeNamed<"held" | "waiting" | "ended"> {
   switch (claim.state) {
     case "waiting":
       keepAlive(draft, claim, replica);
       return { kind: "waiting", claim: snapshot(claim), place: null };
     case "held":
-      if (toDeliver) deliver(draft, claim, replica);
-      else confirm(draft, claim);
+      confirm(draft, claim);
       return { kind: "held", claim: snapshot(claim) };
     case "ended":
       return { kind: "ended", claim: snapshot(claim) };

@@ -59,10 +59,7 @@ export interface Claim {
   deadlineUs: number | null;
   /** The replica whose stream or blocked call gave the last sign of life while it waited; null: none. */
   replica: bigint | null;
-  /**
-   * Granted after a wait, and nobody is known to have fetched it. If no stream of the granting replica was attached, or
-   * once that stream is lost, it ends with the grace period at the latest.
-   */
+  /** Granted after a wait, and nobody has come for it yet: it ends with the grace period at the latest. */
   provisional: boolean;
   /** 0 until granted. */
   fencingToken: bigint;

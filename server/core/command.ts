@@ -23,25 +23,21 @@ export interface Acquire {
   readonly replica: bigint | null;
 }
 
-/** A sign of life of a waiter, and the confirmation of a grant that came while nobody was attached. */
+/** A sign of life of a waiter; of a lease that was granted meanwhile, somebody comes for it. */
 export interface Attach {
   readonly verb: "attach";
   readonly ref: ClaimRef;
   readonly replica: bigint | null;
-  /** It is the replica that asks, before it tells its waiter of the lease: nobody has fetched that yet. */
-  readonly toDeliver?: true;
 }
 
 /**
- * The last stream of a replica for this waiter is gone, and it has told the waiter nothing final: the grace period
- * begins, or, with no way back, the claim ends. Of a lease, only if nobody is known to have fetched it.
+ * The last stream of a replica for this waiter is gone, and has told it nothing final: the grace period begins. A lease
+ * that was granted meanwhile runs for the grace period already.
  */
 export interface Detach {
   readonly verb: "detach";
   readonly ref: ClaimRef;
   readonly replica: bigint;
-  /** Whether the client has the means to come back: it saw the id, or chose the request id. */
-  readonly canReturn: boolean;
 }
 
 export interface Renew {

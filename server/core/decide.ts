@@ -62,18 +62,13 @@ function apply(draft: Draft, command: Command, known: Claim | undefined): Outcom
 
 function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
   const claim = find(draft, command.ref);
-  return claim ? returning(draft, claim, command.replica, command.toDeliver) : { kind: "unknown_claim" };
+  return claim ? returning(draft, claim, command.replica) : { kind: "unknown_claim" };
 }
 
 function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {
   const claim = find(draft, command.ref);
   // Another replica may have the waiter by now: then this one's loss means nothing.
-  if (claim?.replica !== command.replica) return { kind: "done" };
-  // A lease that was fetched is its holder's, whatever became of the stream that it waited on.
-  if (claim.state === "waiting" || (claim.state === "held" && claim.provisional)) {
-    if (command.canReturn) startGrace(draft, claim);
-    else end(draft, claim, "cancelled");
-  }
+  if (claim?.state === "waiting" && claim.replica === command.replica) startGrace(draft, claim);
   return { kind: "done" };
 }
 

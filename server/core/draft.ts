@@ -10,9 +10,7 @@ import type { Lock } from "./lock.ts";
 
 /** The settings that decisions depend on. */
 export interface Rules {
-  /** The replica that decides: a waiter attached to it gets its whole time to live with the grant. */
-  readonly replica: bigint;
-  /** How long a place is kept without a sign of life. */
+  /** How long a place is kept without a sign of life, and a lease that was granted after a wait until it is fetched. */
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
   readonly attachedForUs: number;

@@ -7,13 +7,15 @@ import { snapshot, touch } from "./draft.ts";
 import { nextToken } from "./fail-over.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
 
-/** Gives the lease to a waiter: whole if its stream is known to be there, otherwise cut to the grace period. */
+/**
+ * Gives the lease to a waiter, for the grace period at most until somebody comes for it: that the waiter was there a
+ * moment ago does not tell whether it lives, reads, or was cut off.
+ */
 export function grant(draft: Draft, claim: Claim): void {
-  const attached = claim.replica === draft.rules.replica;
+  const graceEndUs = draft.nowUs + draft.rules.graceUs;
   uncountWaiter(draft.lock, claim);
-  hold(draft, claim, wholeEnd(claim, draft.nowUs));
+  hold(draft, claim, Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs));
   claim.provisional = true;
-  if (!attached) cutToGrace(draft, claim);
   touch(draft, claim);
   recordGrant(draft, claim, true);
 }
@@ -52,26 +54,14 @@ export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): v
   touch(draft, claim);
 }
 
-/** The stream is lost, of a waiter or of a lease that was not delivered: from now on the grace period runs. */
+/** The stream of a waiter is lost: from now on the grace period runs. */
 export function startGrace(draft: Draft, claim: Claim): void {
   claim.replica = null;
-  if (claim.state === "held") cutToGrace(draft, claim);
-  else keepUntil(claim, draft.nowUs + draft.rules.graceUs);
+  keepUntil(claim, draft.nowUs + draft.rules.graceUs);
   touch(draft, claim);
 }
 
-/**
- * The replica that holds the waiter's stream is about to tell it of a lease that another one has granted: it runs for its
- * whole time to live, from the grant, and is cut short again if the stream turns out to be lost. Nothing if it was lost
- * already, or if another replica holds the stream by now.
- */
-export function deliver(draft: Draft, claim: Claim, replica: bigint | null): void {
-  if (!claim.provisional || claim.replica === null || claim.replica !== replica) return;
-  claim.deadlineUs = wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs);
-  touch(draft, claim);
-}
-
-/** Somebody fetched the lease: it runs for its whole time to live, from the grant. */
+/** Somebody came for the lease: it runs for its whole time to live, from the grant. */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;
   claim.provisional = false;
@@ -129,9 +119,4 @@ function keepUntil(claim: Claim, untilUs: number): void {
 /** The end of a lease that runs for its whole time to live; null: without end. */
 export function wholeEnd(claim: Claim, fromUs: number): number | null {
   return claim.ttlUs === null ? null : fromUs + claim.ttlUs;
-}
-
-function cutToGrace(draft: Draft, claim: Claim): void {
-  const graceEndUs = draft.nowUs + draft.rules.graceUs;
-  claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs ?? graceEndUs);
 }

@@ -32,6 +32,11 @@ export const STALE_ID_TRIES_MAX = 5;
 export const HEARTBEAT_KEYS_MAX = 1_000;
 /** Heartbeats in one grace period: one or two may fail and the place is still kept. */
 export const HEARTBEATS_PER_GRACE = 4;
+/** Calls that are gone and of which the database does not know yet; those beyond are left to their grace period. */
+export const DEPARTURES_MAX = 100_000;
+/** How many of them are told again at a time, and how often that is tried. */
+export const DEPARTURES_AT_ONCE = 256;
+export const DEPARTURES_INTERVAL_MS = 1_000;
 /** Locks of one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
 /** A queue's places are read for its waiters no more often than this. */

@@ -21,6 +21,7 @@ import { AfterCommit } from "./after-commit.ts";
 import { withAttempts, withoutRepeating } from "./attempts.ts";
 import { ClockGuard } from "./clock-guard.ts";
 import { Continuity } from "./continuity.ts";
+import { Departures } from "./departures.ts";
 import { describeLock, describeLocks } from "./descriptions.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
@@ -69,6 +70,7 @@ export class Engine implements LockEngine {
   readonly #afterCommit: AfterCommit;
   readonly #watch: Watch;
   readonly #upkeep: Upkeep;
+  readonly #departures: Departures;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   #stopping: Promise<void> | undefined;
   #stopped = false;
@@ -80,7 +82,6 @@ export class Engine implements LockEngine {
     const onRetry = observer.retried.bind(observer);
     const onFailure = observer.loopFailed.bind(observer);
     const advance = this.#advance.bind(this);
-    const deliver = this.#deliver.bind(this);
     const places = new Places({ store, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, advance });
     this.#clockGuard = new ClockGuard(observer.clockJumped.bind(observer));
@@ -101,8 +102,15 @@ export class Engine implements LockEngine {
     this.#lockIds = new LockIds({ resolve: (names) => withAttempts(() => store.resolve(names), onRetry) });
     this.#places = places;
     this.#afterCommit = afterCommit;
-    this.#watch = new Watch({ store, waiters, places, advance, deliver });
-    this.#upkeep = new Upkeep({ ...options, clockGuard: this.#clockGuard, waiters, advance, onFailure });
+    this.#watch = new Watch({ store, waiters, places, advance });
+    const departures = new Departures({
+      tell: this.#tellDeparture.bind(this),
+      isFollowed: (key) => waiters.followsClaim(key),
+      onFailure,
+    });
+    this.#departures = departures;
+    const clockGuard = this.#clockGuard;
+    this.#upkeep = new Upkeep({ ...options, clockGuard, waiters, departures, advance, onFailure });
     this.#holders = new SharedRead((lockId) => store.holders(lockId, SHOWN_BY_REFUSAL_MAX));
   }
 
@@ -128,20 +136,19 @@ export class Engine implements LockEngine {
   }
 
   acquire(ask: Ask, waiter: Waiter | null): Promise<AnswerTo<"acquire">> {
-    const { newSecret, rules } = this.#options;
+    const { newSecret } = this.#options;
     const requestId = ask.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : ask.requestId;
-    const replica = waiter ? rules.replica : null;
+    const replica = waiter ? this.#options.replica.id : null;
     return this.#byName({ ...ask, verb: "acquire", requestId, secret: newSecret(), replica }, waiter);
   }
 
   attach(ref: ClaimRef, waiter: Waiter): Promise<AnswerTo<"attach">> {
-    return this.#byRef({ verb: "attach", ref, replica: this.#options.rules.replica }, waiter);
+    return this.#byRef({ verb: "attach", ref, replica: this.#options.replica.id }, waiter);
   }
 
-  async leave(ref: ClaimRef, waiter: Waiter, canReturn: boolean): Promise<void> {
-    if (this.#waiters.remove(ref, waiter)) return;
-    const { replica } = this.#options.rules;
-    await this.#submit(ref.lockId, { verb: "detach", ref, replica, canReturn });
+  leave(ref: ClaimRef, waiter: Waiter | null, canReturn: boolean): void {
+    if (waiter && this.#waiters.remove(ref, waiter)) return;
+    this.#departures.add(ref, canReturn);
   }
 
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">> {
@@ -256,15 +263,13 @@ export class Engine implements LockEngine {
     await this.#submit(lockId, { verb: "advance" });
   }
 
-  /** A waiter whose lease was granted by another replica is about to learn of it. */
-  async #deliver(claim: Claim): Promise<{ claim: Claim; nowUs: number } | null> {
-    const { outcome, nowUs } = await this.#byRef({
-      verb: "attach",
-      ref: claim,
-      replica: this.#options.rules.replica,
-      toDeliver: true,
-    });
-    return outcome.kind === "held" || outcome.kind === "ended" ? { claim: outcome.claim, nowUs } : null;
+  /** Says that a waiter is gone; a claim that nobody can ever act on again is ended. */
+  async #tellDeparture(ref: ClaimRef, canReturn: boolean): Promise<void> {
+    const replica = this.#options.replica.id;
+    await this.#submit(
+      ref.lockId,
+      canReturn ? { verb: "detach", ref, replica } : { verb: "release", ref, repeated: false },
+    );
   }
 
   #refuseWhenStopped(): void {

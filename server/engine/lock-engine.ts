@@ -48,11 +48,11 @@ export interface LockEngine {
   /** Comes back to a claim by its id. */
   attach(ref: ClaimRef, waiter: Waiter): Promise<AnswerTo<"attach">>;
   /**
-   * The waiter does not listen any more, or was told of a lease that it could not pass on. If nobody else here follows
-   * the claim, the grace period begins; with `canReturn` false (the client has neither the ticket id nor a request id
-   * of its own) the claim is ended. Changes nothing about a lease that was fetched otherwise. Safe to repeat.
+   * The waiter does not listen any more, or (null) nobody heard the answer. If nobody else here follows the claim, its
+   * place is kept for the grace period; with `canReturn` false (the client has neither the ticket id nor a request id of
+   * its own) the claim is ended. Repeated in the background until the database knows.
    */
-  leave(ref: ClaimRef, waiter: Waiter, canReturn: boolean): Promise<void>;
+  leave(ref: ClaimRef, waiter: Waiter | null, canReturn: boolean): void;
   /** `ttlUs` undefined: as last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
   release(ref: ClaimRef): Promise<AnswerTo<"release">>;

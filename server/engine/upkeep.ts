@@ -6,12 +6,14 @@ import type { Rules } from "../core/draft.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import { Loop } from "../wakeup/loop.ts";
 import type { ClockGuard } from "./clock-guard.ts";
+import type { Departures } from "./departures.ts";
 import * as bounds from "./engine-bounds.ts";
 import type { Waiters } from "./waiters.ts";
 
 export interface UpkeepOptions {
   readonly store: Store;
   readonly waiters: Waiters;
+  readonly departures: Departures;
   readonly rules: Rules;
   readonly clockGuard: ClockGuard;
   readonly replica: ReplicaRow;
@@ -33,6 +35,7 @@ export class Upkeep {
     const heartbeatMs = options.rules.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
     this.#loops = [
       this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
+      this.#loop("departures", bounds.DEPARTURES_INTERVAL_MS, 0.1, () => options.departures.repeat()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.beat()),
@@ -71,16 +74,18 @@ export class Upkeep {
   }
 
   async #heartbeat(): Promise<void> {
-    const { store, waiters, rules } = this.#options;
+    const { store, waiters, rules, replica, departures } = this.#options;
     const startedMs = performance.now();
     const keys: ClaimKey[] = [...waiters.keys()];
-    for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
-      await store.heartbeat(
-        rules.replica,
-        keys.slice(at, at + bounds.HEARTBEAT_KEYS_MAX),
-        rules.attachedForUs,
-      );
-    }
+    await departures.during(async () => {
+      for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
+        await store.heartbeat(
+          replica.id,
+          keys.slice(at, at + bounds.HEARTBEAT_KEYS_MAX),
+          rules.attachedForUs,
+        );
+      }
+    });
     // Who has no waiters has to notice, too, that the database was away.
     if (keys.length === 0) await this.beat();
     // Waiters of other replicas get the time to say that they are there.

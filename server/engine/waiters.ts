@@ -76,6 +76,10 @@ export class Waiters {
     return this.#locks.has(lockId);
   }
 
+  followsClaim(key: ClaimKey): boolean {
+    return this.#locks.get(key.lockId)?.claims.has(key.ticketNumber) ?? false;
+  }
+
   /** Those who follow claims of a lock. */
   *of(lockId: bigint): Generator<{ readonly claim: Claim; readonly waiters: ReadonlySet<Waiter> }> {
     yield* this.#locks.get(lockId)?.claims.values() ?? [];

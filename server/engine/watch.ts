@@ -13,8 +13,6 @@ export interface WatchOptions {
   readonly places: Places;
   /** Ends what is due at a lock and grants what fits. */
   readonly advance: (lockId: bigint) => Promise<void>;
-  /** Gives a lease that was cut short its whole time to live, now that its waiter is about to learn of it. */
-  readonly deliver: (claim: Claim) => Promise<{ claim: Claim; nowUs: number } | null>;
 }
 
 export class Watch {
@@ -54,16 +52,11 @@ export class Watch {
       const part = followed.slice(at, at + POLL_LOCKS_MAX);
       const { nowUs, claims } = await store.claims(part);
       const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]));
-      await Promise.all(
-        part.map((claim) => this.#settle(byKey.get(keyOf(claim)) ?? gone(claim, nowUs), nowUs)),
-      );
+      for (const key of part) {
+        const claim = byKey.get(keyOf(key)) ?? gone(key, nowUs);
+        if (claim.state !== "waiting") waiters.settle(claim, nowUs);
+      }
     }
-  }
-
-  async #settle(claim: Claim, nowUs: number): Promise<void> {
-    if (claim.state === "waiting") return;
-    const delivered = claim.provisional ? await this.#options.deliver(claim) : { claim, nowUs };
-    if (delivered) this.#options.waiters.settle(delivered.claim, delivered.nowUs);
   }
 }
 

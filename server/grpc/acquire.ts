@@ -45,7 +45,7 @@ async function atOnce(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outcome> {
     const place =
       answer.outcome.place ?? (await engine.place(claim)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
     if (!place) continue;
-    await giveBackUnheard(engine, claim, call, canReturn(ask), null);
+    giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "ticket", value: ticketOf(claim, answer.lockName, place, answer.nowUs, graceUs) };
   }
 }
@@ -59,7 +59,7 @@ async function untilGranted(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outc
     if (outcome.kind !== "waiting") return await answered(verbs, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
     if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName) };
-    await giveBackUnheard(engine, claim, call, canReturn(ask), wait);
+    giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "lease", value: leaseOf(claim, lockName, nowUs) };
   } finally {
     wait.close();
@@ -71,7 +71,7 @@ async function answered(verbs: Verbs, answer: AcquireAnswer, ask: Ask, call: Any
   const { outcome, lockName, nowUs } = answer;
   switch (outcome.kind) {
     case "held":
-      await giveBackUnheard(engine, outcome.claim, call, canReturn(ask), null);
+      giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
       return { case: "lease", value: leaseOf(outcome.claim, lockName, nowUs) };
     case "refused":
       return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits) };

@@ -4,7 +4,7 @@
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../core/claim.ts";
 import type { OutcomeNamed } from "../core/command.ts";
-import type { Answer, LockEngine, Waiter } from "../engine/lock-engine.ts";
+import type { Answer, LockEngine } from "../engine/lock-engine.ts";
 import type { AnyCall } from "./handler.ts";
 import type { OpenWaits } from "./open-waits.ts";
 import { endedRefusal, type Holders, refusedRefusal, showsHolders } from "./refusal.ts";
@@ -42,19 +42,9 @@ async function holdersFor(
 }
 
 /**
- * For an answer that is about to go to a client which hung up meanwhile, so that it does not keep others waiting. With no
- * way back (`canReturn`: the client has seen the id, or chose a request id of its own) the claim ends. With one, a lease
- * that was granted after a wait is left to the grace period, in which the client can fetch it. `wait`: null where nobody
- * waited.
+ * For an answer that is about to go to a client which hung up meanwhile: with no way back (`canReturn`: the client has seen
+ * the id, or chose a request id of its own) the claim ends, so that it does not keep others waiting.
  */
-export async function giveBackUnheard(
-  engine: LockEngine,
-  claim: Claim,
-  call: AnyCall,
-  canReturn: boolean,
-  wait: Waiter | null,
-): Promise<void> {
-  if (!call.cancelled) return;
-  if (!canReturn) await engine.release(claim);
-  else if (wait) await engine.leave(claim, wait, true);
+export function giveBackUnheard(engine: LockEngine, claim: Claim, call: AnyCall, canReturn: boolean): void {
+  if (call.cancelled && !canReturn) engine.leave(claim, null, false);
 }

@@ -62,6 +62,7 @@ export function leaseOf(claim: Claim, lockName: string, nowUs: number): Lease {
     ...(deadlineUs !== null && { expiresAt: timestampOf(deadlineUs) }),
     ...(grantedAtUs !== null && { grantedAt: timestampOf(grantedAtUs) }),
     requestId: callersRequestId(claim),
+    provisional: claim.provisional,
   });
 }
 

@@ -121,7 +121,7 @@ class QueueStream {
   async #settled(claim: Claim, lockName: string, nowUs: number): Promise<Update> {
     const { engine } = this.#verbs;
     if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName) };
-    await giveBackUnheard(engine, claim, this.#call, this.#canReturn(), this.#wait);
+    giveBackUnheard(engine, claim, this.#call, this.#canReturn());
     return { case: "granted", value: leaseOf(claim, lockName, nowUs) };
   }
 

@@ -44,7 +44,7 @@ export class Wait implements Waiter {
   }
 
   /**
-   * To be called once the engine has answered `waiting`. Throws what ended the call early, after the engine knows that
+   * To be called once the engine has answered `waiting`. Throws what ended the call early, and tells the engine that
    * nobody listens here. `canReturn`: whether the client has the means to come back, as it is at that time.
    *
    * @param begin what has to be done first; if it fails, so does the wait.
@@ -59,7 +59,7 @@ export class Wait implements Waiter {
       // Listed first, as a grant that has arrived counts more than the end of the call.
       return await Promise.race([this.#settled.promise, this.#stopped.promise]);
     } catch (error) {
-      await this.#engine.leave(waiting, this, canReturn());
+      this.#engine.leave(waiting, this, canReturn());
       throw error;
     }
   }

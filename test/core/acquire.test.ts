@@ -1,7 +1,7 @@
 // Acquire: granted at once, put into the queue, refused, or the same claim again.
 
 import { describe, expect, test } from "vitest";
-import { ATTACHED_FOR_US, claimOf, GRACE_US, OneLock, SECOND_US, THERE } from "./one-lock.ts";
+import { ATTACHED_FOR_US, claimOf, GRACE_US, OneLock, SECOND_US } from "./one-lock.ts";
 
 describe("a free lock", () => {
   test("is granted at once, with the next token, its whole time to live and no place in the queue", () => {
@@ -224,7 +224,7 @@ describe("the same request id", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "mine" });
     lock.engine.addLock("etl/other");
-    const look = { clock: lock.clock, failOver: lock.failOver, replica: THERE, heads: 1 };
+    const look = { clock: lock.clock, failOver: lock.failOver, heads: 1 };
     const { outcomes } = lock.engine.transact("etl/other", [lock.asks({ requestId: "mine" })], look);
     expect(outcomes).toEqual([{ kind: "request_id_reused" }]);
   });

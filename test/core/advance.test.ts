@@ -105,7 +105,7 @@ describe("a guard row that counts waiters who are not there", () => {
     const holder = lock.lease();
     const tickets = Array.from({ length: waiters }, () => lock.ticket());
     lock.lock.waiting += 1;
-    const look = { clock: lock.clock, failOver: lock.failOver, replica: HERE, heads: 8 };
+    const look = { clock: lock.clock, failOver: lock.failOver, heads: 8 };
     const release = { verb: "release", ref: holder, repeated: false } as const;
     expect(lock.engine.transact(NAME, [release], look).passes).toBe(1);
     expect(lock.states(...tickets)).toEqual(tickets.map(() => "held"));
@@ -114,7 +114,7 @@ describe("a guard row that counts waiters who are not there", () => {
   test("is no reason to read a queue again whose head was granted to its last one", () => {
     const lock = new OneLock({ limit: 0 });
     const tickets = [lock.ticket(), lock.ticket(), lock.ticket()];
-    const look = { clock: lock.clock, failOver: lock.failOver, replica: HERE, heads: 1 };
+    const look = { clock: lock.clock, failOver: lock.failOver, heads: 1 };
     const raise = {
       verb: "set_limit",
       name: NAME,

@@ -58,27 +58,18 @@ describe("attach", () => {
     lock.release(holder);
     const granted = lock.now(ticket);
     lock.pass(5 * SECOND_US);
-    expect(claimOf(lock.attach(ticket), "held")).toEqual({ ...granted, provisional: false });
+    const whole = { provisional: false, deadlineUs: (granted.grantedAtUs as number) + 30 * SECOND_US };
+    expect(claimOf(lock.attach(ticket), "held")).toEqual({ ...granted, ...whole });
     expect(lock.now(ticket).provisional).toBe(false);
   });
 });
 
 describe("a grant to a waiter", () => {
-  test("is whole when the replica that decides holds its stream, although nobody has fetched it yet", () => {
-    const { lock, holder, ticket } = waitingBehind();
-    lock.pass(SECOND_US).release(holder);
-    expect(lock.now(ticket)).toMatchObject({
-      state: "held",
-      provisional: true,
-      fencingToken: 2n,
-      deadlineUs: lock.nowUs + 30 * SECOND_US,
-    });
-  });
-
   test.each([
     ["nobody listens", null],
+    ["its stream is here", HERE],
     ["another replica holds its stream", THERE],
-  ])("ends with the grace period when %s and it is never fetched, even without expiry", (_when, replica) => {
+  ])("ends with the grace period when %s and nobody comes for it, even without expiry", (_when, replica) => {
     const { lock, holder, ticket } = waitingBehind({ replica, ttlUs: null });
     const next = lock.ticket();
     lock.release(holder);
@@ -89,37 +80,13 @@ describe("a grant to a waiter", () => {
     expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
   });
 
-  test("by another replica is whole before it is delivered, and cut short again when the stream is lost then", () => {
-    const { lock, holder, ticket } = waitingBehind({ replica: THERE });
-    lock.release(holder);
-    const cut = lock.now(ticket).deadlineUs;
-    lock.pass(SECOND_US);
-    expect(claimOf(lock.deliver(ticket, THERE), "held")).toMatchObject({ provisional: true, replica: THERE });
-    expect(lock.now(ticket).deadlineUs).toBe((cut as number) - GRACE_US + 30 * SECOND_US);
-    lock.detach(ticket, { replica: THERE });
-    const lost = { provisional: true, deadlineUs: lock.nowUs + GRACE_US };
-    expect(lock.now(ticket)).toMatchObject(lost);
-    // Too late: what was lost before must not be given its whole time again.
-    lock.pass(SECOND_US).deliver(ticket, THERE);
-    expect(lock.now(ticket)).toMatchObject(lost);
-  });
-
-  test("to a stream that stays is not cut short, and without expiry not even when nobody fetches it", () => {
-    const { lock, holder, ticket } = waitingBehind({ ttlUs: null });
-    lock.release(holder);
-    expect(lock.now(ticket)).toMatchObject({ provisional: true, deadlineUs: null });
-    lock.pass(1e15).advance();
-    expect(lock.states(ticket)).toEqual(["held"]);
-  });
-
   test.each([
-    { ttlUs: 2 * SECOND_US, replica: null, after: 2 * SECOND_US, end: "expired" },
-    { ttlUs: GRACE_US, replica: null, after: GRACE_US, end: "expired" },
-    { ttlUs: GRACE_US + 1, replica: null, after: GRACE_US, end: "lapsed" },
-    { ttlUs: null, replica: THERE, after: GRACE_US, end: "lapsed" },
-    { ttlUs: GRACE_US + 1, replica: HERE, after: GRACE_US + 1, end: "expired" },
-  ])("that is never fetched has lapsed only if it was cut short: %o", ({ ttlUs, replica, after, end }) => {
-    const { lock, holder, ticket } = waitingBehind({ replica, ttlUs });
+    { ttlUs: 2 * SECOND_US, after: 2 * SECOND_US, end: "expired" },
+    { ttlUs: GRACE_US, after: GRACE_US, end: "expired" },
+    { ttlUs: GRACE_US + 1, after: GRACE_US, end: "lapsed" },
+    { ttlUs: null, after: GRACE_US, end: "lapsed" },
+  ])("that is never fetched has lapsed only if it was cut short: %o", ({ ttlUs, after, end }) => {
+    const { lock, holder, ticket } = waitingBehind({ ttlUs });
     lock.release(holder);
     lock.pass(after - 1).advance();
     expect(lock.states(ticket)).toEqual(["held"]);
@@ -157,23 +124,13 @@ describe("detach", () => {
     expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
   });
 
-  test("ends the wait at once when the client has no way back", () => {
+  test("means nothing when another replica has the waiter by now", () => {
     const { lock, ticket } = waitingBehind();
-    lock.detach(ticket, { canReturn: false });
-    expect(lock.states(ticket)).toEqual(["cancelled"]);
-    expect(lock.lock.waiting).toBe(0);
+    lock.attach(ticket, THERE);
+    const kept = lock.now(ticket);
+    lock.detach(ticket, HERE);
+    expect(lock.now(ticket)).toEqual(kept);
   });
-
-  test.each([true, false])(
-    "means nothing when another replica has the waiter by now (can return: %s)",
-    (canReturn) => {
-      const { lock, ticket } = waitingBehind();
-      lock.attach(ticket, THERE);
-      const kept = lock.now(ticket);
-      lock.detach(ticket, { replica: HERE, canReturn });
-      expect(lock.now(ticket)).toEqual(kept);
-    },
-  );
 
   test("that is said twice does not begin the grace period anew", () => {
     const { lock, ticket } = waitingBehind();
@@ -187,75 +144,33 @@ describe("detach", () => {
     const { lock, ticket } = waitingBehind();
     lock.release(ticket);
     const ended = lock.now(ticket);
-    expect(lock.detach(ticket, { canReturn: false })).toEqual({ kind: "done" });
+    expect(lock.detach(ticket)).toEqual({ kind: "done" });
     expect(lock.detach({ ...ticket, ticketNumber: 99n })).toEqual({ kind: "done" });
     expect(lock.now(ticket)).toEqual(ended);
   });
 });
 
 describe("detach of a lease that was granted after a wait", () => {
-  /** The stream is lost in the very transaction that grants what it waited for. */
-  function lostAsGranted(options: Parameters<OneLock["ticket"]>[0], canReturn: boolean) {
-    const { lock, holder, ticket } = waitingBehind(options);
-    const next = lock.ticket();
-    lock.transact(
-      { verb: "release", ref: holder, repeated: false },
-      { verb: "detach", ref: ticket, replica: HERE, canReturn },
-    );
-    return { lock, ticket, next };
-  }
-
-  test.each([
-    { ttlUs: null, keptUs: GRACE_US, end: "lapsed" },
-    { ttlUs: 30 * SECOND_US, keptUs: GRACE_US, end: "lapsed" },
-    { ttlUs: 2 * SECOND_US, keptUs: 2 * SECOND_US, end: "expired" },
-  ])("cuts it to the grace period if nobody has fetched it: %o", ({ ttlUs, keptUs, end }) => {
-    const { lock, ticket, next } = lostAsGranted({ ttlUs }, true);
-    const deadlineUs = lock.nowUs + keptUs;
-    expect(lock.now(ticket)).toMatchObject({ state: "held", provisional: true, replica: null, deadlineUs });
-    lock.pass(keptUs - 1).advance();
-    expect(lock.states(ticket, next)).toEqual(["held", "waiting"]);
-    lock.pass(1).advance();
-    expect(lock.states(ticket, next)).toEqual([end, "held"]);
-  });
-
-  test("counts the grace period from when the stream was lost, and never beyond the time to live", () => {
+  test("changes nothing: the grace period runs already", () => {
     const { lock, holder, ticket } = waitingBehind();
     lock.release(holder);
-    const wholeEndUs = lock.nowUs + 30 * SECOND_US;
-    lock.pass(25 * SECOND_US).detach(ticket);
-    expect(lock.now(ticket)).toMatchObject({ replica: null, deadlineUs: wholeEndUs });
+    const granted = lock.now(ticket);
+    lock.pass(SECOND_US).detach(ticket);
+    expect(lock.now(ticket)).toEqual(granted);
   });
 
-  test("gives it back for its whole time to live, from the grant, to a client that returns", () => {
-    const { lock, ticket } = lostAsGranted({}, true);
+  test("in the transaction that grants it leaves it to a client that returns, whole, from the grant", () => {
+    const { lock, holder, ticket } = waitingBehind();
+    lock.transact(
+      { verb: "release", ref: holder, repeated: false },
+      { verb: "detach", ref: ticket, replica: HERE },
+    );
     const grantedAtUs = lock.nowUs;
     lock.pass(GRACE_US - 1);
     expect(claimOf(lock.attach(ticket, THERE), "held")).toMatchObject({
       provisional: false,
       deadlineUs: grantedAtUs + 30 * SECOND_US,
     });
-  });
-
-  test("that is said twice does not begin the grace period anew", () => {
-    const { lock, ticket } = lostAsGranted({ ttlUs: null }, true);
-    const detached = lock.now(ticket);
-    lock.pass(SECOND_US).detach(ticket);
-    lock.detach(ticket, { canReturn: false });
-    expect(lock.now(ticket)).toEqual(detached);
-  });
-
-  test("ends it when nobody can ever learn of it", () => {
-    const { lock, ticket, next } = lostAsGranted({}, false);
-    expect(lock.states(ticket, next)).toEqual(["cancelled", "held"]);
-  });
-
-  test("by the replica that has the stream counts also when another one has granted it", () => {
-    const { lock, holder, ticket } = waitingBehind({ replica: THERE });
-    lock.release(holder);
-    const { deadlineUs } = lock.now(ticket);
-    lock.pass(SECOND_US).detach(ticket, { replica: THERE });
-    expect(lock.now(ticket)).toMatchObject({ state: "held", replica: null, deadlineUs });
   });
 
   const FETCHED: [string, (lock: OneLock, ticket: Claim) => void][] = [
@@ -270,28 +185,6 @@ describe("detach of a lease that was granted after a wait", () => {
     const fetched = lock.now(ticket);
     expect(fetched.provisional).toBe(false);
     lock.detach(ticket);
-    lock.detach(ticket, { canReturn: false });
     expect(lock.now(ticket)).toEqual(fetched);
   });
-
-  test.each([true, false])(
-    "does nothing when it comes from another replica (can return: %s)",
-    (canReturn) => {
-      const { lock, holder, ticket } = waitingBehind();
-      lock.release(holder);
-      const granted = lock.now(ticket);
-      lock.detach(ticket, { replica: THERE, canReturn });
-      expect(lock.now(ticket)).toEqual(granted);
-    },
-  );
-
-  test.each([true, false])(
-    "does nothing to a lease that was granted at once (can return: %s)",
-    (canReturn) => {
-      const lock = new OneLock();
-      const lease = lock.lease();
-      lock.detach(lease, { canReturn });
-      expect(lock.now(lease)).toEqual(lease);
-    },
-  );
 });

@@ -101,12 +101,6 @@ const MUTANTS: readonly Mutant[] = [
     to: "lastToken + (epochStart > 0n ? 1n : 1n)",
   },
   {
-    fault: "takes a lease that is about to be delivered for one that was fetched",
-    file: "acquire.ts",
-    from: "if (toDeliver) deliver(draft, claim, replica);",
-    to: "if (toDeliver) confirm(draft, claim);",
-  },
-  {
     fault: "takes the places of waiters whose replica has not come back yet",
     file: "advance.ts",
     from: 'claim.state === "waiting" && isKept(',
@@ -173,10 +167,10 @@ const MUTANTS: readonly Mutant[] = [
     to: "if (claim.deadlineUs === null) lock.lastToken = nextToken(",
   },
   {
-    fault: "gives a waiter that nobody listens for its whole time to live",
+    fault: "gives a waiter whose stream is known its whole time to live",
     file: "transitions.ts",
-    from: "claim.replica === draft.rules.replica",
-    to: "draft.rules.replica > 0n",
+    from: "Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs)",
+    to: "claim.replica !== null ? wholeEnd(claim, draft.nowUs) : graceEndUs",
   },
   {
     fault: "counts the time to live from when the lease is fetched",
@@ -193,14 +187,14 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "cuts no lease without end to the grace period",
     file: "transitions.ts",
-    from: "claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs ?? graceEndUs);",
-    to: "if (claim.deadlineUs !== null) claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs);",
+    from: "Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs)",
+    to: "claim.ttlUs === null ? null : Math.min(graceEndUs, draft.nowUs + claim.ttlUs)",
   },
   {
-    fault: "prolongs a lease that runs out within the grace period when its stream is lost",
+    fault: "prolongs a lease that runs out within the grace period",
     file: "transitions.ts",
-    from: "claim.deadlineUs = Math.min(graceEndUs, claim.deadlineUs ?? graceEndUs);",
-    to: "claim.deadlineUs = graceEndUs;",
+    from: "Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs)",
+    to: "graceEndUs",
   },
   {
     fault: "lets signs of life prolong the longest wait",
@@ -235,20 +229,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets a replica end the wait of a client that another one has by now",
     file: "decide.ts",
-    from: "if (claim?.replica !== command.replica)",
-    to: "if (!claim)",
-  },
-  {
-    fault: "ignores that the stream is lost which a lease was to be delivered by",
-    file: "decide.ts",
-    from: 'claim.state === "waiting" || (claim.state === "held" && claim.provisional)',
-    to: 'claim.state === "waiting"',
-  },
-  {
-    fault: "takes a lease from a holder that has fetched it, because its stream is lost",
-    file: "decide.ts",
-    from: '(claim.state === "held" && claim.provisional)',
-    to: 'claim.state === "held"',
+    from: "claim.replica === command.replica",
+    to: "command.replica > 0n",
   },
   {
     fault: "sets a limit without looking at the expected version",

@@ -13,7 +13,7 @@ export const SECOND_US = 1_000_000;
 export const GRACE_US = 10 * SECOND_US;
 export const ATTACHED_FOR_US = 15 * SECOND_US;
 export const RETENTION_US = 600 * SECOND_US;
-/** The replica that decides, and one that does not. */
+/** Two replicas. */
 export const HERE = 1n;
 export const THERE = 2n;
 
@@ -61,7 +61,7 @@ export class OneLock {
 
   /** One transaction with these commands. */
   transact(...commands: Command[]): Outcome[] {
-    const look = { clock: this.clock, failOver: this.failOver, replica: HERE, heads: 256 };
+    const look = { clock: this.clock, failOver: this.failOver, heads: 256 };
     const { outcomes, events } = this.engine.transact(NAME, commands, look);
     this.events = events;
     return [...outcomes];
@@ -109,13 +109,8 @@ export class OneLock {
     return this.do({ verb: "attach", ref: claim, replica });
   }
 
-  /** The replica that holds the waiter's stream learns of the lease. */
-  deliver(claim: Claim, replica: bigint = HERE): Outcome {
-    return this.do({ verb: "attach", ref: claim, replica, toDeliver: true });
-  }
-
-  detach(claim: Claim, options: { replica?: bigint; canReturn?: boolean } = {}): Outcome {
-    return this.do({ verb: "detach", ref: claim, replica: HERE, canReturn: true, ...options });
+  detach(claim: Claim, replica: bigint = HERE): Outcome {
+    return this.do({ verb: "detach", ref: claim, replica });
   }
 
   renew(claim: Claim, ttlUs?: number): Outcome {

@@ -70,9 +70,7 @@ const WORTH_REACHING = [
   "granted at once",
   "granted from the queue, whole",
   "granted from the queue, cut short",
-  "undelivered lease fetched",
-  "undelivered lease about to be delivered",
-  "undelivered lease lost its stream",
+  "provisional lease fetched",
   "held claim kept",
   "waiting claim kept",
   "read further heads",
@@ -85,6 +83,5 @@ const WORTH_REACHING = [
   "held claim ended: expired",
   "held claim ended: expired, never fetched",
   "held claim ended: lapsed, never fetched",
-  "held claim ended: cancelled, never fetched",
   "held claim ended: force_released",
 ];

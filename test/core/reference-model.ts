@@ -62,8 +62,6 @@ interface ModelClaim {
   /** Whether somebody is known to have the lease, and from when the time to live counts. */
   fetched: boolean;
   countsFrom: number;
-  /** Until when it is kept for somebody to fetch it, from when there was no stream to deliver it by; null: there is one. */
-  keptUntil: number | null;
   ended: { readonly at: number; readonly reason: EndReason; readonly note: string } | null;
   forgotten: boolean;
 }
@@ -110,7 +108,6 @@ export class ReferenceModel {
   #jumpedAt: number | null = null;
   #backAt: number | null = null;
   #failOver = NO_FAIL_OVER;
-  #decider = 0n;
 
   /** `tokenFloors`: for each lock the token below which none may be given. */
   constructor(settings: ModelSettings, tokenFloors: ReadonlyMap<string, bigint>) {
@@ -128,7 +125,6 @@ export class ReferenceModel {
     context: {
       readonly clock: Clock;
       readonly failOver: FailOver;
-      readonly replica: bigint;
       readonly seenUpTo: bigint | null;
     },
   ): ModelOutcome[] {
@@ -136,7 +132,6 @@ export class ReferenceModel {
     this.#jumpedAt = context.clock.jumpedAtUs;
     this.#backAt = context.clock.backAtUs;
     this.#failOver = context.failOver;
-    this.#decider = context.replica;
     for (const claim of this.#live(lock)) {
       if (this.#isDue(claim)) this.#end(claim, this.#reasonOfDue(claim));
     }
@@ -199,10 +194,10 @@ export class ReferenceModel {
         return this.#acquire(lock, command);
       case "attach": {
         const claim = this.#find(lock, command.ref);
-        return claim ? this.#returns(claim, command.replica, command.toDeliver) : { kind: "unknown_claim" };
+        return claim ? this.#returns(claim, command.replica) : { kind: "unknown_claim" };
       }
       case "detach":
-        return this.#detach(this.#find(lock, command.ref), command.replica, command.canReturn);
+        return this.#detach(this.#find(lock, command.ref), command.replica);
       case "renew":
         return this.#renew(this.#find(lock, command.ref), command.ttlUs);
       case "release": {
@@ -265,25 +260,20 @@ export class ReferenceModel {
     return { kind: "waiting", claim: this.#row(claim), place };
   }
 
-  #returns(claim: ModelClaim, replica: bigint | null, toDeliver = false): ModelOutcome {
+  #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
     if (claim.ended) return { kind: "ended", claim: this.#row(claim) };
     if (claim.granted) {
-      if (!toDeliver) claim.fetched = true;
-      else if (!claim.fetched && replica !== null && claim.listener === replica) claim.keptUntil = null;
+      claim.fetched = true;
       return { kind: "held", claim: this.#row(claim) };
     }
     this.#signOfLife(claim, replica);
     return { kind: "waiting", claim: this.#row(claim), place: null };
   }
 
-  #detach(claim: ModelClaim | undefined, replica: bigint, canReturn: boolean): ModelOutcome {
-    const graceEnd = this.#now + this.#settings.graceUs;
-    if (!claim || claim.ended || claim.fetched || claim.listener !== replica) return { kind: "done" };
-    if (!canReturn) this.#end(claim, "cancelled");
-    else {
+  #detach(claim: ModelClaim | undefined, replica: bigint): ModelOutcome {
+    if (claim && !claim.ended && !claim.granted && claim.listener === replica) {
       claim.listener = null;
-      if (claim.granted) claim.keptUntil ??= graceEnd;
-      else claim.aliveUntil = graceEnd;
+      claim.aliveUntil = this.#now + this.#settings.graceUs;
     }
     return { kind: "done" };
   }
@@ -310,7 +300,6 @@ export class ReferenceModel {
       granted: null,
       fetched: false,
       countsFrom: 0,
-      keptUntil: null,
       ended: null,
       forgotten: false,
     };
@@ -337,8 +326,6 @@ export class ReferenceModel {
         compatible(this.#holders(lock), waiter.asked, limit)
       ) {
         this.#grant(waiter, false);
-        const delivered = waiter.listener === this.#decider;
-        waiter.keptUntil = delivered ? null : this.#now + this.#settings.graceUs;
       } else return;
     }
   }
@@ -358,7 +345,7 @@ export class ReferenceModel {
   #deadline(claim: ModelClaim): number | null {
     if (claim.ended) return claim.ended.at + this.#settings.retentionUs;
     if (!claim.granted) return Math.min(claim.aliveUntil, waitUntil(claim) ?? Number.POSITIVE_INFINITY);
-    return isCutShort(claim) ? claim.keptUntil : wholeEnd(claim);
+    return this.#isCutShort(claim) ? this.#graceEnd(claim) : wholeEnd(claim);
   }
 
   /**
@@ -369,7 +356,7 @@ export class ReferenceModel {
     const deadline = this.#deadline(claim);
     if (deadline === null || deadline > this.#now) return false;
     const { graceUs, attachedForUs } = this.#settings;
-    const held = isCutShort(claim) ? graceUs : (claim.ttl ?? graceUs);
+    const held = this.#isCutShort(claim) ? graceUs : (claim.ttl ?? graceUs);
     const given = claim.granted ? held : attachedForUs;
     const until = waitUntil(claim);
     const waitOver = until !== null && until <= this.#now;
@@ -379,9 +366,18 @@ export class ReferenceModel {
   }
 
   #reasonOfDue(claim: ModelClaim): EndReason {
-    if (claim.granted) return isCutShort(claim) ? "lapsed" : "expired";
+    if (claim.granted) return this.#isCutShort(claim) ? "lapsed" : "expired";
     const until = waitUntil(claim);
     return until !== null && until <= claim.aliveUntil ? "timed_out" : "lapsed";
+  }
+
+  /** Whether the lease is not kept as long as its time to live, because nobody has come for it. */
+  #isCutShort(claim: ModelClaim): boolean {
+    return !claim.fetched && this.#graceEnd(claim) < (wholeEnd(claim) ?? Number.POSITIVE_INFINITY);
+  }
+
+  #graceEnd(claim: ModelClaim): number {
+    return (claim.granted?.at ?? 0) + this.#settings.graceUs;
   }
 
   #row(claim: ModelClaim): ModelRow {
@@ -437,12 +433,6 @@ function waitUntil(claim: ModelClaim): number | null {
 
 function wholeEnd(claim: ModelClaim): number | null {
   return claim.ttl === null ? null : claim.countsFrom + claim.ttl;
-}
-
-/** Whether the lease is not kept as long as its time to live, because there is nobody to be seen who could fetch it. */
-function isCutShort(claim: ModelClaim): boolean {
-  if (claim.fetched || claim.keptUntil === null) return false;
-  return claim.keptUntil < (wholeEnd(claim) ?? Number.POSITIVE_INFINITY);
 }
 
 function neverFits(asked: { readonly mode: Mode; readonly permits: number }, limit: number): boolean {

@@ -1,7 +1,7 @@
 // SetLimit: absolute, compare-and-set if wished, grants what it makes room for and revokes nothing.
 
 import { describe, expect, test } from "vitest";
-import { HERE, OneLock } from "./one-lock.ts";
+import { OneLock } from "./one-lock.ts";
 
 describe("a limit that is raised", () => {
   test("grants to waiters in the same transaction, in order", () => {
@@ -24,7 +24,6 @@ describe("a limit that is raised", () => {
     lock.engine.setPattern("etl/", 2, {
       clock: lock.clock,
       failOver: lock.failOver,
-      replica: HERE,
       heads: 4,
     });
     expect(lock.states(ticket)).toEqual(["held"]);
@@ -37,7 +36,6 @@ describe("a limit that is raised", () => {
     lock.engine.setPattern("etl/", 2, {
       clock: lock.clock,
       failOver: lock.failOver,
-      replica: HERE,
       heads: 4,
     });
     expect(lock.states(ticket)).toEqual(["waiting"]);

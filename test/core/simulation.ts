@@ -105,7 +105,7 @@ class Simulation {
 
   #look({ replica, heads }: { replica: bigint; heads: number }): Look {
     const { dueMax } = this.#options;
-    const look = { clock: this.#readClock(replica), failOver: this.#failOver, replica, heads };
+    const look = { clock: this.#readClock(replica), failOver: this.#failOver, heads };
     return dueMax === undefined ? look : { ...look, dueMax };
   }
 
@@ -155,10 +155,7 @@ class Simulation {
       if (now.state !== "ended" && past && dueMax === undefined) reached(`${now.state} claim kept`);
       const old = before.claims.find((claim) => claim.ticketNumber === now.ticketNumber);
       if (old?.state !== "held" || now.state !== "held") continue;
-      if (old.replica !== null && now.replica === null) reached("undelivered lease lost its stream");
-      if (old.provisional && !now.provisional) reached("undelivered lease fetched");
-      if (old.provisional && now.provisional && (old.deadlineUs ?? 0) < (now.deadlineUs ?? 0))
-        reached("undelivered lease about to be delivered");
+      if (old.provisional && !now.provisional) reached("provisional lease fetched");
     }
   }
 
@@ -233,16 +230,14 @@ class Simulation {
         ];
       }
       case "attach":
-        return this.#withRef(name, ask.pick, (ref, claim) => ({
+        return this.#withRef(name, ask.pick, (ref) => ({
           verb: "attach",
           ref,
-          // Mostly whoever delivers holds the stream.
-          replica: ask.toDeliver && claim.replica !== null ? claim.replica : ask.replica,
-          ...(ask.toDeliver && { toDeliver: true }),
+          replica: ask.replica,
         }));
       case "detach": {
-        const { replica, canReturn } = ask;
-        return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica, canReturn }));
+        const { replica } = ask;
+        return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica }));
       }
       case "renew":
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "renew", ref, ttlUs: ask.ttlUs }));

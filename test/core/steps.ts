@@ -61,9 +61,8 @@ export type Ask =
       readonly ask: "attach";
       readonly pick: Pick;
       readonly replica: bigint | null;
-      readonly toDeliver: boolean;
     }
-  | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint; readonly canReturn: boolean }
+  | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint }
   | { readonly ask: "renew"; readonly pick: Pick; readonly ttlUs: number | undefined }
   | { readonly ask: "release"; readonly pick: Pick; readonly repeated: boolean }
   | {
@@ -178,7 +177,6 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       ask: fc.constant("attach" as const),
       pick,
       replica: listener,
-      toDeliver: fc.boolean(),
     }),
   },
   {
@@ -187,7 +185,6 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       ask: fc.constant("detach" as const),
       pick,
       replica,
-      canReturn: fc.constantFrom(true, true, false),
     }),
   },
   {

@@ -24,11 +24,10 @@ export const realCore: Core = {
   decide: decideModule.decide,
 };
 
-/** How much a transaction reads, and who runs it. */
+/** When a transaction is run, and how much it reads. */
 export interface Look {
   readonly clock: Clock;
   readonly failOver: FailOver;
-  readonly replica: bigint;
   /** Waiters read from the head of the queue, at each pass. */
   readonly heads: number;
   /** Due claims read at each pass. */
@@ -49,12 +48,12 @@ const PASSES_MAX = 1_000;
 
 export class TinyEngine {
   readonly core: Core;
-  readonly settings: Omit<Rules, "replica">;
+  readonly settings: Rules;
   readonly locks = new Map<string, Lock>();
   readonly limitRules: LimitRule[] = [];
   claims: Claim[] = [];
 
-  constructor(settings: Omit<Rules, "replica">, core: Core = realCore) {
+  constructor(settings: Rules, core: Core = realCore) {
     this.settings = settings;
     this.core = core;
   }
@@ -159,8 +158,8 @@ export class TinyEngine {
       // Read on its own, so a claim may come twice, as two objects.
       queue: { head: structuredClone(head), complete: head.length === waiting.length },
     };
-    const rules = { ...this.settings, replica: look.replica };
-    return this.core.openDraft(loaded, structuredClone(this.limitRules), rules, look.clock, look.failOver);
+    const { clock, failOver } = look;
+    return this.core.openDraft(loaded, structuredClone(this.limitRules), this.settings, clock, failOver);
   }
 
   /** As stored before the transaction, or added by it: a copy, so that the core has to look at its own. */

@@ -84,7 +84,6 @@ async function startReplica(
     wakeup: pollWakeup(POLL_MS, observer.loopFailed),
     observer,
     rules: {
-      replica: id,
       graceUs: 10_000_000,
       attachedForUs: 12_500_000,
       retentionUs: 3_600_000_000,

@@ -120,7 +120,7 @@ export class UnluckyClient {
       if (settled) return this.#confirm(settled.claim);
       if (patienceMs === SETTLED_MS_MAX) throw new Error(`The waiter of ${keyOf(claim)} was lost.`);
       const canReturn = wanted.requestId !== "" || this.#maybe(0.5);
-      await replica.engine.leave(claim, waiter, canReturn).catch(onlyFault);
+      replica.engine.leave(claim, waiter, canReturn);
       if (!canReturn || this.#maybe(0.04)) return null;
       waiter = follower();
       ({ answer, replica, sentMs } = await this.#attach(claim, waiter));

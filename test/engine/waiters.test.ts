@@ -45,7 +45,7 @@ describe("the waiters of a replica", () => {
     };
     const queue = async () => ({ nowUs: 0, places: [] });
     const places = new Places({ store: { queue }, waiters, onFailure() {} });
-    const watch = new Watch({ store, waiters, places, advance: async () => {}, deliver: async () => null });
+    const watch = new Watch({ store, waiters, places, advance: async () => {} });
     await watch.look();
     expect(settled).toEqual([]);
     await watch.look();

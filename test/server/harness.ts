@@ -66,7 +66,6 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const store = await openStore(url);
   const seen = new Seen();
   const rules: Rules = {
-    replica: randomBytes(8).readBigUInt64BE() >> 1n,
     graceUs: 10_000_000,
     attachedForUs: 12_500_000,
     retentionUs: 3_600_000_000,
@@ -117,7 +116,7 @@ function startableEngine(store: Store, rules: Rules, seen: Seen): Engine {
     wakeup: pollWakeup(POLL_MS, seen.loopFailed),
     observer: seen.engineObserver,
     rules,
-    replica: { id: rules.replica, address: "test", version: "test" },
+    replica: { id: randomBytes(8).readBigUInt64BE() >> 1n, address: "test", version: "test" },
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,

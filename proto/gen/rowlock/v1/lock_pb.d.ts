@@ -68,8 +68,7 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
 
   /**
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin. A grant that came after a wait may have been on its way
-   * for any time: confirm it by one Renew and count from before that Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
    *
    * @generated from field: google.protobuf.Duration ttl = 6;
    */
@@ -95,6 +94,16 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
    * @generated from field: string request_id = 9;
    */
   requestId: string;
+
+  /**
+   * Granted after a wait, and nobody has come for it yet: it ends with the grace period (10 s unless the operator chose
+   * another), however long a ttl was asked for, and also where none was. Confirm it by one Renew before you trust it,
+   * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
+   * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
+   *
+   * @generated from field: bool provisional = 10;
+   */
+  provisional: boolean;
 };
 
 /**
@@ -496,7 +505,7 @@ export enum WhenBusy {
 
   /**
    * Take a place in the queue and answer when the lock is granted, or refused after max_wait. Set a request_id: only
-   * with it does the place survive a lost connection.
+   * with it does the place survive a lost connection. A lease that comes after a wait is provisional: see Lease.
    *
    * @generated from enum value: WHEN_BUSY_WAIT = 3;
    */
@@ -568,7 +577,8 @@ export enum RefusalReason {
   CANCELLED = 6,
 
   /**
-   * The ticket saw no sign of life for the grace period, or was granted and nobody came for the lease.
+   * The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
+   * time: see Lease.provisional.
    *
    * @generated from enum value: REFUSAL_REASON_LAPSED = 7;
    */

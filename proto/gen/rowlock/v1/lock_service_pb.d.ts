@@ -236,9 +236,8 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
     case: "position";
   } | {
     /**
-     * The lock is granted; the last message. It may have been on its way for any time. If the grant was made while
-     * another server held the stream, the remaining time may be less than the ttl that was asked for, down to what is
-     * left of the grace period. Confirm the lease by one Renew, which gives it its whole ttl.
+     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
+     * it its whole ttl.
      *
      * @generated from field: rowlock.v1.Lease granted = 2;
      */

@@ -1,0 +1,168 @@
+// Waiters whose calls are gone although the database was not told, or was told too early: whatever the reason, they cost
+// the queue a grace period at the most, and one that nobody can come back to is taken out of it.
+
+import { setImmediate as aTurn } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { Departures } from "../../server/engine/departures.ts";
+import { Fault } from "../../server/engine/faults.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { testDatabases } from "../database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "./replicas.ts";
+
+const MANY = 200;
+
+/** A store whose heartbeats wait in the database, and which can be away. */
+function delayedStore(store: Store) {
+  const control = {
+    isAway: false,
+    /** Runs in place of the next heartbeat that has keys; calls it when it likes. */
+    onHeartbeat: null as ((heartbeat: () => Promise<void>) => Promise<void>) | null,
+  };
+  const away = () => new StoreError("unavailable", "injected", "The database is away.");
+  const own: Partial<Store> = {
+    async transact(plan, decide) {
+      if (control.isAway) throw away();
+      await store.transact(plan, decide);
+    },
+    async heartbeat(replica, keys, keepForUs) {
+      if (control.isAway) throw away();
+      const beat = () => store.heartbeat(replica, keys, keepForUs);
+      const hook = control.onHeartbeat;
+      if (!hook || keys.length === 0) return await beat();
+      control.onHeartbeat = null;
+      await hook(beat);
+    },
+  };
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { proxy, control };
+}
+
+describe.each(testDatabases())("waiters that are gone on $label", (database) => {
+  type Control = ReturnType<typeof delayedStore>["control"];
+
+  async function started(graceUs: number, run: (replicas: Replicas, control: Control) => Promise<void>) {
+    let control: Control | undefined;
+    const rules = { graceUs, attachedForUs: graceUs * 1.25 };
+    const replicas = await startReplicas(database, 1, rules, (store) => {
+      const delayed = delayedStore(store);
+      control = delayed.control;
+      return delayed.proxy;
+    });
+    try {
+      await run(replicas, control as Control);
+    } finally {
+      await replicas.stop();
+    }
+  }
+
+  test("while the database was away are taken out of the queue once it is back", () =>
+    started(600_000_000, async ({ all: [replica] }, control) => {
+      const { engine, events } = replica as Replica;
+      const holder = claimOf(await engine.acquire(ask("away"), null), "held");
+      const gone = follower();
+      const ticket = claimOf(await engine.acquire(ask("away", { ttlUs: null }), gone), "waiting");
+      const behind = follower();
+      claimOf(await engine.acquire(ask("away"), behind), "waiting");
+      control.isAway = true;
+      engine.leave(ticket, gone, false);
+      await engine.release(holder).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
+      control.isAway = false;
+      // Far sooner than the grace period, in which this test would time out.
+      await engine.release(holder);
+      const { claim } = await behind.settledClaim;
+      expect(claim.state).toBe("held");
+      expect(
+        events.filter((event) => event.kind === "ended").map(({ claim: { ticketNumber } }) => ticketNumber),
+      ).toContain(ticket.ticketNumber);
+    }));
+
+  test("while a heartbeat was under way that says they live are gone after it all the same", () =>
+    started(4_000_000, async ({ all: [replica] }, control) => {
+      const { engine, store } = replica as Replica;
+      const holder = claimOf(await engine.acquire(ask("crowd"), null), "held");
+      const crowd = await Promise.all(
+        Array.from({ length: MANY }, async () => {
+          const waiter = follower();
+          const answer = await engine.acquire(ask("crowd", { ttlUs: null }), waiter);
+          return { waiter, ticket: claimOf(answer, "waiting") };
+        }),
+      );
+      const rows = async () => (await store.claims(crowd.map(({ ticket }) => ticket))).claims;
+      const beaten = Promise.withResolvers<void>();
+      control.onHeartbeat = async (heartbeat) => {
+        for (const { waiter, ticket } of crowd) engine.leave(ticket, waiter, true);
+        // Decided after all that was submitted before it.
+        await engine.renew(holder, undefined);
+        expect((await rows()).filter(({ replica: listener }) => listener !== null)).toEqual([]);
+        await heartbeat();
+        beaten.resolve();
+      };
+      await beaten.promise;
+      await aTurn();
+      await engine.renew(holder, undefined);
+      const listeners = (await rows()).map(({ replica: listener }) => listener);
+      expect(listeners).toEqual(crowd.map(() => null));
+    }));
+
+  test("and had no way back, after a grant that nobody heard, give the lock back although the database was away", () =>
+    started(600_000_000, async ({ all: [replica] }, control) => {
+      const { engine } = replica as Replica;
+      const unheard = claimOf(await engine.acquire(ask("unheard", { ttlUs: null }), null), "held");
+      const behind = follower();
+      claimOf(await engine.acquire(ask("unheard"), behind), "waiting");
+      control.isAway = true;
+      engine.leave(unheard, null, false);
+      await engine.renew(unheard, undefined).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
+      control.isAway = false;
+      expect((await behind.settledClaim).claim.state).toBe("held");
+    }));
+});
+
+describe("departures", () => {
+  const REF = { lockId: 1n, ticketNumber: 1n, secret: "" };
+  const fault = () => new Fault("overloaded", "commands_queued", "", { retryAfterMs: 0 });
+
+  test("are told again until they are known, and not once more", async () => {
+    const told: unknown[] = [];
+    let failing = true;
+    const departures = new Departures({
+      async tell(ref, canReturn) {
+        if (failing) throw fault();
+        told.push([ref, canReturn]);
+      },
+      isFollowed: () => false,
+      onFailure: (_loop, error) => void told.push(error),
+    });
+    departures.add(REF, true);
+    await departures.repeat();
+    failing = false;
+    await departures.repeat();
+    await departures.repeat();
+    expect(told).toEqual([[REF, true]]);
+  });
+
+  test("of a waiter that has come back here mean nothing any more", async () => {
+    const told: unknown[] = [];
+    let isBack = false;
+    const departures = new Departures({
+      async tell(ref) {
+        if (!isBack) throw fault();
+        told.push(ref);
+      },
+      isFollowed: () => isBack,
+      onFailure: (_loop, error) => void told.push(error),
+    });
+    departures.add(REF, true);
+    isBack = true;
+    await departures.repeat();
+    isBack = false;
+    await departures.repeat();
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,13 @@
+// A process that waits in one queue and says what it is told: to be frozen or killed by a test.
+//
+//   node waiting-client.ts ADDRESS NAME TTL_SECONDS
+
+import { LockClient } from "./lock-client.ts";
+
+const [address, name, ttl] = process.argv.slice(2) as [string, string, string];
+const client = new LockClient(address);
+const asked = { name, owner: "waiting-client", ttl: { seconds: BigInt(ttl) } };
+client
+  .wait({ target: { case: "acquire", value: asked } })
+  .on("data", ({ update }) => console.log(update.case))
+  .on("end", () => client.close());
