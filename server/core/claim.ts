@@ -2,7 +2,7 @@
 //
 //                  fits, queue empty
 //   (request) ───────────────────────────────► HELD ──► ENDED   released, expired, force_released,
-//       │                                       ▲                lapsed, cancelled (both: granted, but never fetched)
+//       │                                       ▲                lapsed, cancelled (both: granted, and nobody came)
 //       │ does not fit, may wait                │ fits, first in the queue
 //       └────────────────────────► WAITING ─────┘
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released

@@ -55,6 +55,15 @@ export interface Release {
   readonly repeated: boolean;
 }
 
+/**
+ * Nobody can ever act on what this request has brought about: its caller chose no request id and was told nothing. Ends the
+ * claim, if there is one.
+ */
+export interface Withdraw {
+  readonly verb: "withdraw";
+  readonly requestId: string;
+}
+
 /** Sets the limit of this very name; null takes it away. */
 export interface SetLimit {
   readonly verb: "set_limit";
@@ -80,7 +89,16 @@ export interface Advance {
   readonly verb: "advance";
 }
 
-export type Command = Acquire | Attach | Detach | Renew | Release | SetLimit | ForceRelease | Advance;
+export type Command =
+  | Acquire
+  | Attach
+  | Detach
+  | Renew
+  | Release
+  | Withdraw
+  | SetLimit
+  | ForceRelease
+  | Advance;
 
 /** Why an Acquire left nothing behind. */
 export type Refused = "busy" | "paused" | "failed_over" | "queue_full" | "never_fits";
@@ -119,6 +137,7 @@ export interface OutcomeKinds {
   detach: "done";
   renew: "held" | "waiting" | "ended" | "unknown_claim";
   release: "released" | "unknown_claim";
+  withdraw: "done";
   set_limit: "limit" | "version_mismatch";
   force_release: "forced";
   advance: "done";

@@ -30,7 +30,7 @@ export function settle(draft: Draft): void {
 /**
  * Applies one command and grants what it has made room for.
  *
- * @param known for an acquire: the claim with its request id, at whatever lock, if there is one. At this lock it is
+ * @param known for an acquire or a withdrawal: the claim with its request id, at whatever lock, if there is one. At this lock it is
  * among the claims that the draft was opened with, or was added to it.
  */
 export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
@@ -51,6 +51,8 @@ function apply(draft: Draft, command: Command, known: Claim | undefined): Outcom
       return renew(draft, command);
     case "release":
       return release(draft, command);
+    case "withdraw":
+      return withdraw(draft, known);
     case "set_limit":
       return setLimit(draft, command);
     case "force_release":
@@ -92,6 +94,12 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
   }
   end(draft, claim, claim.state === "held" ? "released" : "cancelled");
   return { kind: "released", byThisCall: true };
+}
+
+function withdraw(draft: Draft, known: Claim | undefined): OutcomeOf<"withdraw"> {
+  const claim = known?.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
+  if (claim && claim.state !== "ended") end(draft, claim, "cancelled");
+  return { kind: "done" };
 }
 
 function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {

@@ -26,8 +26,8 @@ export async function withAttempts<Result>(
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       const isOver = tries >= ATTEMPTS_MAX || performance.now() - startedMs > ATTEMPTS_MS_MAX;
-      if (error.kind === "unavailable" || isOver) throw unavailable(error);
       if (error.kind === "unknown_outcome") repeated = true;
+      if (error.kind === "unavailable" || isOver) throw unavailable(error, repeated);
       onRetry(error.reason);
       await pause(tries);
     }
@@ -44,9 +44,10 @@ export async function withoutRepeating<Result>(attempt: () => Promise<Result>): 
 }
 
 /** What callers are told when the database cannot do it. */
-function unavailable(error: StoreError): Fault {
+function unavailable(error: StoreError, outcomeUnknown = false): Fault {
   return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
+    outcomeUnknown,
     cause: error,
   });
 }

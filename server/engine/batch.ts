@@ -66,7 +66,8 @@ export class Batch {
           if (this.#earlier.length > 0 || !command.requestId.startsWith(SERVER_MADE_PREFIX)) {
             requestIds.push(command.requestId);
           }
-        } else if (command.verb === "force_release") {
+        } else if (command.verb === "withdraw") requestIds.push(command.requestId);
+        else if (command.verb === "force_release") {
           if (command.ticketNumber === null) holdersOf.push(lockId);
           else claims.push({ lockId, ticketNumber: command.ticketNumber });
         } else if ("ref" in command) claims.push(command.ref);
@@ -121,7 +122,7 @@ export class Batch {
     const outcomes = (this.#commands.get(draft.lock.id) ?? []).map((command, index) => {
       // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
       if ("name" in command && command.name !== draft.lock.name) return undefined;
-      if (command.verb !== "acquire") return decide(draft, this.#marked(draft, command, index));
+      if (!("requestId" in command)) return decide(draft, this.#marked(draft, command, index));
       const outcome = decide(draft, command, this.#byRequestId.get(command.requestId));
       // A second Acquire with the same id in the same batch has to find the first.
       if (outcome.kind === "held" || outcome.kind === "waiting") {

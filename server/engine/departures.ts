@@ -1,22 +1,24 @@
-// Waiters whose calls are gone: the database is told of each until it knows. Telling it fails while it is away, or while
-// this server is overloaded; and a heartbeat that was under way may have written a place to be alive again that was left
+// Calls that are gone, and what they leave behind: a place whose grace period begins, or a claim that nobody can ever act
+// on. The database is told of each until it knows. Telling it fails while it is away, or while this server is overloaded;
+// and a heartbeat that was under way may have written a place to be alive again that was left
 // meanwhile. What is never told ends by itself with the grace period.
 
-import type { ClaimKey, ClaimRef } from "../core/claim.ts";
+import type { ClaimKey } from "../core/claim.ts";
+import type { Detach, Withdraw } from "../core/command.ts";
 import { DEPARTURES_AT_ONCE, DEPARTURES_MAX } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
 
 export interface DeparturesOptions {
-  /** Starts the grace period of a place, or ends a claim whose client has no way back. Throws a Fault. */
-  readonly tell: (ref: ClaimRef, canReturn: boolean) => Promise<void>;
+  /** Throws a Fault. */
+  readonly tell: (lockId: bigint, command: Detach | Withdraw) => Promise<unknown>;
   /** Whether somebody here follows the claim (again). */
   readonly isFollowed: (key: ClaimKey) => boolean;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
 interface Departure {
-  readonly ref: ClaimRef;
-  readonly canReturn: boolean;
+  readonly lockId: bigint;
+  readonly command: Detach | Withdraw;
   isUnderWay: boolean;
 }
 
@@ -32,8 +34,8 @@ export class Departures {
     this.#options = options;
   }
 
-  add(ref: ClaimRef, canReturn: boolean): void {
-    const departure = { ref, canReturn, isUnderWay: false };
+  add(lockId: bigint, command: Detach | Withdraw): void {
+    const departure = { lockId, command, isUnderWay: false };
     if (this.#heartbeats > 0) this.#sinceHeartbeat.push(departure);
     this.#keep(departure);
     void this.#tell(departure);
@@ -58,7 +60,7 @@ export class Departures {
     } finally {
       this.#heartbeats -= 1;
       if (this.#heartbeats === 0) {
-        for (const { ref, canReturn } of this.#sinceHeartbeat.splice(0)) this.add(ref, canReturn);
+        for (const { lockId, command } of this.#sinceHeartbeat.splice(0)) this.add(lockId, command);
       }
     }
   }
@@ -75,10 +77,11 @@ export class Departures {
   /** Whether it is settled: told, or of no interest any more. */
   async #tell(departure: Departure): Promise<boolean> {
     const { tell, isFollowed, onFailure } = this.#options;
-    const { ref, canReturn } = departure;
+    const { lockId, command } = departure;
     try {
       departure.isUnderWay = true;
-      if (!isFollowed(ref)) await tell(ref, canReturn);
+      const isBack = command.verb === "detach" && isFollowed(command.ref);
+      if (!isBack) await tell(lockId, command);
     } catch (error) {
       departure.isUnderWay = false;
       if (error instanceof Fault) return false;

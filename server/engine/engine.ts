@@ -104,7 +104,7 @@ export class Engine implements LockEngine {
     this.#afterCommit = afterCommit;
     this.#watch = new Watch({ store, waiters, places, advance });
     const departures = new Departures({
-      tell: this.#tellDeparture.bind(this),
+      tell: (lockId, command) => this.#submit(lockId, command),
       isFollowed: (key) => waiters.followsClaim(key),
       onFailure,
     });
@@ -146,9 +146,11 @@ export class Engine implements LockEngine {
     return this.#byRef({ verb: "attach", ref, replica: this.#options.replica.id }, waiter);
   }
 
-  leave(ref: ClaimRef, waiter: Waiter | null, canReturn: boolean): void {
-    if (waiter && this.#waiters.remove(ref, waiter)) return;
-    this.#departures.add(ref, canReturn);
+  leave(claim: Claim, waiter: Waiter | null, canReturn: boolean): void {
+    if (waiter && this.#waiters.remove(claim, waiter)) return;
+    const { lockId, requestId } = claim;
+    if (!canReturn) this.#departures.add(lockId, { verb: "withdraw", requestId });
+    else this.#departures.add(lockId, { verb: "detach", ref: claim, replica: this.#options.replica.id });
   }
 
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">> {
@@ -228,13 +230,22 @@ export class Engine implements LockEngine {
     for (let tries = 1; tries <= STALE_ID_TRIES_MAX; tries++) {
       const id = this.#lockIds.get(name);
       const lockId = typeof id === "bigint" ? id : await id;
-      const answer = await this.#submit(lockId, command, waiter);
+      const answer = await this.#submit(lockId, command, waiter).catch((error: unknown) => {
+        if (error instanceof Fault && error.outcomeUnknown) this.#withdraw(lockId, command);
+        throw error;
+      });
       if (answer) return answer;
       this.#lockIds.forget(name);
     }
     throw new Fault("unavailable", "lock_row_vanishes", "The lock's row was cleaned away again and again.", {
       retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
     });
+  }
+
+  /** After an Acquire whose outcome nobody knows, if the caller cannot ask again. */
+  #withdraw(lockId: bigint, command: Acquire | SetLimit): void {
+    if (command.verb !== "acquire" || !command.requestId.startsWith(SERVER_MADE_PREFIX)) return;
+    this.#departures.add(lockId, { verb: "withdraw", requestId: command.requestId });
   }
 
   /** A command for a claim that is known by its id. Without a guard row there is no claim. */
@@ -261,15 +272,6 @@ export class Engine implements LockEngine {
   /** Ends what is due at a lock and grants what fits. */
   async #advance(lockId: bigint): Promise<void> {
     await this.#submit(lockId, { verb: "advance" });
-  }
-
-  /** Says that a waiter is gone; a claim that nobody can ever act on again is ended. */
-  async #tellDeparture(ref: ClaimRef, canReturn: boolean): Promise<void> {
-    const replica = this.#options.replica.id;
-    await this.#submit(
-      ref.lockId,
-      canReturn ? { verb: "detach", ref, replica } : { verb: "release", ref, repeated: false },
-    );
   }
 
   #refuseWhenStopped(): void {

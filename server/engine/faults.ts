@@ -14,17 +14,20 @@ export class Fault extends Error {
   readonly reason: string;
   /** When another try may be worth while. */
   readonly retryAfterMs: number;
+  /** Whether what was asked for may have been done all the same. */
+  readonly outcomeUnknown: boolean;
 
   constructor(
     kind: FaultKind,
     reason: string,
     message: string,
-    options: { retryAfterMs: number; cause?: unknown },
+    options: { retryAfterMs: number; outcomeUnknown?: boolean; cause?: unknown },
   ) {
     super(message, { cause: options.cause });
     this.name = "Fault";
     this.kind = kind;
     this.reason = reason;
     this.retryAfterMs = options.retryAfterMs;
+    this.outcomeUnknown = options.outcomeUnknown ?? false;
   }
 }

@@ -52,7 +52,7 @@ export interface LockEngine {
    * place is kept for the grace period; with `canReturn` false (the client has neither the ticket id nor a request id of
    * its own) the claim is ended. Repeated in the background until the database knows.
    */
-  leave(ref: ClaimRef, waiter: Waiter | null, canReturn: boolean): void;
+  leave(claim: Claim, waiter: Waiter | null, canReturn: boolean): void;
   /** `ttlUs` undefined: as last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
   release(ref: ClaimRef): Promise<AnswerTo<"release">>;

@@ -83,5 +83,7 @@ const WORTH_REACHING = [
   "held claim ended: expired",
   "held claim ended: expired, never fetched",
   "held claim ended: lapsed, never fetched",
+  "held claim ended: cancelled",
+  "held claim ended: cancelled, never fetched",
   "held claim ended: force_released",
 ];

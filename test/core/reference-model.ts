@@ -210,6 +210,11 @@ export class ReferenceModel {
         const own = claim.ended.reason === "released" || claim.ended.reason === "cancelled";
         return { kind: "released", byThisCall: command.repeated && own };
       }
+      case "withdraw": {
+        const claim = this.#live(lock).find(({ asked }) => asked.requestId === command.requestId);
+        if (claim) this.#end(claim, "cancelled");
+        return { kind: "done" };
+      }
       case "set_limit": {
         const changes = this.#changes.filter((change) => change.target === "name" && change.text === lock);
         const version = BigInt(changes.length);

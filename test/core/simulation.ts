@@ -239,6 +239,10 @@ class Simulation {
         const { replica } = ask;
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica }));
       }
+      case "withdraw": {
+        const requestId = this.#pick(name, ask.pick)?.requestId;
+        return requestId === undefined ? [] : [{ verb: "withdraw", requestId }];
+      }
       case "renew":
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "renew", ref, ttlUs: ask.ttlUs }));
       case "release":

@@ -63,6 +63,7 @@ export type Ask =
       readonly replica: bigint | null;
     }
   | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint }
+  | { readonly ask: "withdraw"; readonly pick: Pick }
   | { readonly ask: "renew"; readonly pick: Pick; readonly ttlUs: number | undefined }
   | { readonly ask: "release"; readonly pick: Pick; readonly repeated: boolean }
   | {
@@ -179,6 +180,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       replica: listener,
     }),
   },
+  { weight: 1, arbitrary: fc.record({ ask: fc.constant("withdraw" as const), pick }) },
   {
     weight: 2,
     arbitrary: fc.record({

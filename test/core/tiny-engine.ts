@@ -107,7 +107,7 @@ export class TinyEngine {
       this.core.settle(draft);
       if (pass === 1) {
         for (const command of commands) {
-          const known = command.verb === "acquire" ? this.#known(command.requestId, draft) : undefined;
+          const known = "requestId" in command ? this.#known(command.requestId, draft) : undefined;
           outcomes.push(this.core.decide(draft, command, known));
         }
       }
@@ -193,6 +193,7 @@ export class TinyEngine {
 function names(command: Command, claim: Claim): boolean {
   switch (command.verb) {
     case "acquire":
+    case "withdraw":
       return command.requestId === claim.requestId;
     case "attach":
     case "detach":

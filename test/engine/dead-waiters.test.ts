@@ -16,6 +16,8 @@ const MANY = 200;
 function delayedStore(store: Store) {
   const control = {
     isAway: false,
+    /** Whether the next transaction is committed, and the database away before it can say so. */
+    goesAwayAtCommit: false,
     /** Runs in place of the next heartbeat that has keys; calls it when it likes. */
     onHeartbeat: null as ((heartbeat: () => Promise<void>) => Promise<void>) | null,
   };
@@ -24,6 +26,10 @@ function delayedStore(store: Store) {
     async transact(plan, decide) {
       if (control.isAway) throw away();
       await store.transact(plan, decide);
+      if (!control.goesAwayAtCommit) return;
+      control.goesAwayAtCommit = false;
+      control.isAway = true;
+      throw new StoreError("unknown_outcome", "injected", "The answer to COMMIT was lost.");
     },
     async heartbeat(replica, keys, keepForUs) {
       if (control.isAway) throw away();
@@ -122,43 +128,64 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       control.isAway = false;
       expect((await behind.settledClaim).claim.state).toBe("held");
     }));
+
+  test.each([
+    ["at once", 0],
+    ["after a wait", 1],
+  ])("although a commit that nobody could be told of has given them the lock %s", (_when, holders) =>
+    started(600_000_000, async ({ all: [replica] }, control) => {
+      const { engine } = replica as Replica;
+      const name = `unknown ${holders}`;
+      const held = holders > 0 ? claimOf(await engine.acquire(ask(name), null), "held") : null;
+      control.goesAwayAtCommit = true;
+      const lost = engine.acquire(ask(name, { ttlUs: null }), follower());
+      await expect(lost).rejects.toBeInstanceOf(Fault);
+      control.isAway = false;
+      const behind = follower();
+      const answer = await engine.acquire(ask(name), behind);
+      if (held) await engine.release(held);
+      const { claim } = answer.outcome.kind === "held" ? answer.outcome : await behind.settledClaim;
+      expect(claim.state).toBe("held");
+    }),
+  );
 });
 
 describe("departures", () => {
-  const REF = { lockId: 1n, ticketNumber: 1n, secret: "" };
+  const ref = { lockId: 1n, ticketNumber: 1n, secret: "" };
+  const DETACH = { verb: "detach", ref, replica: 1n } as const;
   const fault = () => new Fault("overloaded", "commands_queued", "", { retryAfterMs: 0 });
 
   test("are told again until they are known, and not once more", async () => {
     const told: unknown[] = [];
     let failing = true;
     const departures = new Departures({
-      async tell(ref, canReturn) {
+      async tell(lockId, command) {
         if (failing) throw fault();
-        told.push([ref, canReturn]);
+        told.push([lockId, command]);
       },
       isFollowed: () => false,
       onFailure: (_loop, error) => void told.push(error),
     });
-    departures.add(REF, true);
+    departures.add(1n, DETACH);
     await departures.repeat();
     failing = false;
     await departures.repeat();
     await departures.repeat();
-    expect(told).toEqual([[REF, true]]);
+    expect(told).toEqual([[1n, DETACH]]);
   });
 
   test("of a waiter that has come back here mean nothing any more", async () => {
     const told: unknown[] = [];
     let isBack = false;
     const departures = new Departures({
-      async tell(ref) {
+      async tell(_lockId, command) {
         if (!isBack) throw fault();
-        told.push(ref);
+        told.push(command);
       },
       isFollowed: () => isBack,
       onFailure: (_loop, error) => void told.push(error),
     });
-    departures.add(REF, true);
+    departures.add(1n, DETACH);
     isBack = true;
     await departures.repeat();
     isBack = false;
