@@ -257,7 +257,7 @@ test("a lease that its caller never heard of is given back", async () => {
     await settleSockets(slow);
     gate.resolve();
     const end = await slow.event(({ kind }) => kind === "ended");
-    expect(end).toMatchObject({ claim: { endReason: "released", requestId: expect.stringMatching(/^\0/) } });
+    expect(end).toMatchObject({ claim: { endReason: "cancelled", requestId: expect.stringMatching(/^\0/) } });
     await until(() => slow.calls.length >= 2);
     expect(slow.events.filter(({ kind }) => kind === "ended")).toHaveLength(1);
     expect(slow.calls.map(({ code }) => code)).toEqual(expect.arrayContaining(["CANCELLED", "CANCELLED"]));
