@@ -1,5 +1,5 @@
-// The one command that checks everything fast: format, lint, import rules, types, the protobuf module, that the
-// generated code is current, and the tests that need no database server. Runs every step and says what failed.
+// The one command that checks everything fast: format, lint, types, the protobuf module, that the generated code is
+// current, and the tests that need no database server. Runs every step and says what failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,6 @@ function generatedCodeIsCurrent(): boolean {
 
 const steps: readonly [name: string, step: () => boolean][] = [
   ["format and lint", () => run("biome", "check", "--error-on-warnings", ".")],
-  ["import rules", () => run("node", "scripts/check-import-rules.ts")],
   ["types", () => run("tsc", "--noEmit")],
   ["protobuf lint", () => run("buf", "lint")],
   ["generated code is current", generatedCodeIsCurrent],

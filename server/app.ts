@@ -3,14 +3,15 @@
 
 import { randomBytes } from "node:crypto";
 import type { Config } from "./config/config.ts";
-import { formatListenAddress } from "./config/config.ts";
+import type { ListenAddress } from "./config/listen-address.ts";
+import { formatListenAddress } from "./config/listen-address.ts";
 import { bothObservers } from "./engine/both-observers.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import { secretMaker } from "./engine/secrets.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { EventLog } from "./log/event-log.ts";
-import type { Logger } from "./log/log.ts";
+import type { Log } from "./log/log.ts";
 import { MetricsHttp } from "./metrics/http.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Readiness } from "./metrics/readiness.ts";
@@ -29,7 +30,7 @@ export class StartupError extends Error {
 }
 
 export interface AppOptions {
-  readonly log: Logger;
+  readonly log: Log;
   readonly version: string;
   readonly nodeVersion: string;
 }
@@ -144,7 +145,7 @@ async function startMetrics(
   metrics: Metrics,
   readiness: Readiness,
   parts: Parts,
-  log: Logger,
+  log: Log,
 ): Promise<string | null> {
   if (!config.metricsListen) return null;
   const http = new MetricsHttp({
@@ -164,7 +165,7 @@ function cannotStart(error: unknown): never {
   throw error instanceof StoreError ? new StartupError(error.message, { cause: error }) : error;
 }
 
-function cannotListen(setting: string, address: Config["listen"]): (error: unknown) => never {
+function cannotListen(setting: string, address: ListenAddress): (error: unknown) => never {
   return (error) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartupError(

@@ -1,18 +1,11 @@
 // The first thing that somebody sees who starts a server: where it listens, what it stands on, and a line to paste.
 
+import type { App } from "../app.ts";
 import type { Config } from "../config/config.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 
-export interface Running {
-  /** As bound, `127.0.0.1:50051`. */
-  readonly grpcAddress: string;
-  /** null: off. */
-  readonly metricsAddress: string | null;
-  readonly databaseProduct: string;
-}
-
 /** Lines for a terminal. */
-export function firstScreen(config: Config, running: Running, version: string): string {
+export function firstScreen(config: Config, running: Omit<App, "stop">, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
   const lines = [
     `Rowlock ${version}`,
@@ -34,7 +27,7 @@ function transport(config: Config): string {
   return config.tls.clientCa === null ? "TLS" : "TLS, clients by certificate";
 }
 
-function takeALock(config: Config, running: Running): string {
+function takeALock(config: Config, running: Omit<App, "stop">): string {
   // The address that it listens on may stand for all of them, and that is no place to go to.
   const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
   const flags = ["--protocol grpc"];

@@ -1,18 +1,15 @@
 // Puts the configuration of a server together: file < environment < flag. The value that counts is checked, every name
 // in every source is, and all faults are told at once. Reads files through its caller; settings.ts says what there is.
 
-import type { ListenAddress } from "./setting-kinds.ts";
-import { formatListenAddress, isLoopback } from "./setting-kinds.ts";
+import type { ListenAddress } from "./listen-address.ts";
+import { formatListenAddress, isLoopback } from "./listen-address.ts";
 import type { SettingKey, SettingValues } from "./settings.ts";
 import { CONFIG_NAME, flagOf, SETTINGS } from "./settings.ts";
 import { fileSource, knownNames, sourceFaults, sourceOf } from "./sources.ts";
 import type { TlsMaterial } from "./tls-material.ts";
 import { readTlsMaterial } from "./tls-material.ts";
 
-export type { ListenAddress } from "./setting-kinds.ts";
-export { formatListenAddress, isLoopback } from "./setting-kinds.ts";
 export { describeSettings, settingsTable } from "./settings.ts";
-export type { TlsMaterial } from "./tls-material.ts";
 
 type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
 

@@ -2,6 +2,8 @@
 // setting by name. A kind's message completes the sentence "ROWLOCK_X is "…": ".
 
 import { z } from "zod";
+import type { ListenAddress } from "./listen-address.ts";
+import { parseListenAddress } from "./listen-address.ts";
 
 export interface Kind<Value> {
   /** Reads what was written; its issues say what to write instead. */
@@ -10,12 +12,6 @@ export interface Kind<Value> {
   readonly placeholder: string;
   /** What is allowed, for people. */
   readonly bound: string;
-}
-
-/** Where a server listens; port 0 takes a free one. An IPv6 host is kept without its brackets. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -129,24 +125,6 @@ export function namePatterns(
 export function parseDurationMs(text: string): number | null {
   const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNIT_MS[parts[2] as keyof typeof UNIT_MS] : null;
-}
-
-/** Whether only programs of the same machine can reach it. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** As it is written in settings and URLs. */
-export function formatListenAddress(address: ListenAddress): string {
-  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
-  return `${host}:${address.port}`;
-}
-
-function parseListenAddress(text: string): ListenAddress | null {
-  const parts = /^(?:\[([0-9A-Fa-f:.%a-z]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/.exec(text);
-  if (!parts) return null;
-  const port = Number(parts[3]);
-  return port <= 65_535 ? { host: (parts[1] ?? parts[2]) as string, port } : null;
 }
 
 /** `refuse` records what to do and stands for the value that there is none of: its result is to be returned. */

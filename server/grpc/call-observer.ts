@@ -1,4 +1,4 @@
-// What the gRPC layer tells others about itself: metrics implement the one, a pino logger is the other. Owns no state.
+// What the gRPC layer tells metrics about itself. Owns no state.
 
 /** Counts calls. Called once at the end of each; must not throw. */
 export interface CallObserver {
@@ -6,11 +6,4 @@ export interface CallObserver {
   call(method: string, code: string, seconds: number): void;
   streamOpened(): void;
   streamClosed(): void;
-}
-
-/** The part of a pino logger that is used here. */
-export interface Logger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
 }

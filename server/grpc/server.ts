@@ -2,8 +2,12 @@
 // belongs to the caller and must outlive the drain, as calls that are ended take their leave there.
 
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
+import type { ListenAddress } from "../config/listen-address.ts";
+import { formatListenAddress } from "../config/listen-address.ts";
+import type { TlsMaterial } from "../config/tls-material.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
-import type { CallObserver, Logger } from "./call-observer.ts";
+import type { Logger } from "../log/log.ts";
+import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
@@ -11,20 +15,12 @@ import { OpenWaits } from "./open-waits.ts";
 import { explainReceiveLimit } from "./receive-limit.ts";
 import { StandardServices } from "./standard-services.ts";
 
-/** PEM texts. */
-export interface TlsOptions {
-  readonly certificate: string;
-  readonly key: string;
-  /** Whose clients may connect; null: clients need no certificate. */
-  readonly clientCa: string | null;
-}
-
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
   readonly logger: Logger;
   /** null: plain text. */
-  readonly tls: TlsOptions | null;
+  readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place: what tickets say. */
   readonly graceMs: number;
   /** Most calls and streams at once on one connection. */
@@ -34,13 +30,6 @@ export interface GrpcServerOptions {
   readonly reflection: boolean;
   /** Pings to clients that are silent; unset: as grpc-bounds.ts says. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
-}
-
-export interface ListenAddress {
-  /** A name or an address; one of IPv6 without brackets. */
-  readonly host: string;
-  /** 0: any that is free. */
-  readonly port: number;
 }
 
 export interface GrpcServer {
@@ -80,7 +69,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   async function drain(deadlineMs: number): Promise<void> {
     standard.setServing(false);
-    const closed = shutDown(server, bound && formatted(bound), deadlineMs);
+    const closed = shutDown(server, bound && formatListenAddress(bound), deadlineMs);
     openWaits.drain();
     standard.endStreams();
     await closed;
@@ -103,7 +92,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-function credentialsOf(tls: TlsOptions | null): ServerCredentials {
+function credentialsOf(tls: TlsMaterial | null): ServerCredentials {
   if (!tls) return ServerCredentials.createInsecure();
   const clientCa = tls.clientCa === null ? null : Buffer.from(tls.clientCa);
   const pair = { cert_chain: Buffer.from(tls.certificate), private_key: Buffer.from(tls.key) };
@@ -112,15 +101,11 @@ function credentialsOf(tls: TlsOptions | null): ServerCredentials {
 
 function bind(server: Server, listen: ListenAddress, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(formatted(listen), credentials, (error, port) => {
+    server.bindAsync(formatListenAddress(listen), credentials, (error, port) => {
       if (error) reject(error);
       else resolve(port);
     });
   });
-}
-
-function formatted({ host, port }: ListenAddress): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /**

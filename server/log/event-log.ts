@@ -4,7 +4,8 @@
 import type { Claim } from "../core/claim.ts";
 import type { Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
-import type { Logger } from "./log.ts";
+import type { Log } from "./log.ts";
+import { Seldom } from "./seldom.ts";
 
 /** A loop that goes on failing for the same reason is told again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
@@ -16,13 +17,12 @@ export interface EventLogOptions {
 
 /** Implements EngineObserver. */
 export class EventLog {
-  readonly #log: Logger;
+  readonly #log: Log;
   /** Of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
-  /** What is not told for now, by loop and reason, and how often it has happened since it was told. */
-  readonly #muted = new Map<string, { readonly untilMs: number; suppressed: number }>();
+  readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
-  constructor(log: Logger, { audit }: EventLogOptions) {
+  constructor(log: Log, { audit }: EventLogOptions) {
     this.#log = log;
     this.#dailyLevel = audit ? "info" : "debug";
   }
@@ -79,15 +79,8 @@ export class EventLog {
   }
 
   loopFailed(loop: string, error: unknown): void {
-    const cause = `${loop} ${reasonOf(error)}`;
-    const nowMs = performance.now();
-    const muted = this.#muted.get(cause);
-    if (muted && nowMs < muted.untilMs) {
-      muted.suppressed += 1;
-      return;
-    }
-    this.#muted.set(cause, { untilMs: nowMs + LOOP_FAILURE_INTERVAL_MS, suppressed: 0 });
-    const suppressed = muted?.suppressed ?? 0;
+    const suppressed = this.#loopFailures.suppressed(`${loop} ${reasonOf(error)}`);
+    if (suppressed === null) return;
     this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");
   }
 

@@ -1,10 +1,18 @@
 // Sets the log up: one line of JSON for each event that an operator would look for. Secrets are struck out of the
 // finished line, so that none gets through by a field or an error that nobody thought of.
 
-import type { Logger } from "pino";
+import type { Logger as Log } from "pino";
 import { pino } from "pino";
 
-export type { Logger } from "pino";
+/** The log of a process. */
+export type { Logger as Log } from "pino";
+
+/** The part of it that most use, so that it is easy to stand in for. */
+export interface Logger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
 
 export interface LogOptions {
   readonly level: string;
@@ -12,8 +20,7 @@ export interface LogOptions {
   readonly write: (line: string) => void;
 }
 
-/** The log of a process. */
-export function createLog(options: LogOptions): Logger {
+export function createLog(options: LogOptions): Log {
   const { level, write } = options;
   return pino(
     {

@@ -2,13 +2,13 @@
 
 import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";
+import type { CallObserver } from "../grpc/call-observer.ts";
 import { CALL_SECONDS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
 import type { TallyHistogram } from "./tally.ts";
 import { tallyHistogram } from "./tally.ts";
 
-/** Implements CallObserver. */
-export class CallMetrics {
+export class CallMetrics implements CallObserver {
   readonly #calls: Labelled<Labelled<TallyHistogram>>;
   readonly #streams: Gauge;
 

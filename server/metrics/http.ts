@@ -4,6 +4,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ListenAddress } from "../config/listen-address.ts";
 import { CONNECTIONS_MAX, REQUEST_MS_MAX } from "./metrics-bounds.ts";
 import type { Ready } from "./readiness.ts";
 
@@ -23,10 +24,7 @@ export class MetricsHttp {
   }
 
   /** Listens and says where; port 0 takes a free one. Rejects if the address cannot be had. */
-  async start(address: {
-    readonly host: string;
-    readonly port: number;
-  }): Promise<{ host: string; port: number }> {
+  async start(address: ListenAddress): Promise<ListenAddress> {
     this.#server ??= await listen(address, (request, response) => this.#answer(request, response));
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };
@@ -99,7 +97,7 @@ function send(
 }
 
 async function listen(
-  address: { readonly host: string; readonly port: number },
+  address: ListenAddress,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Server> {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {

@@ -1,8 +1,7 @@
 // Names of locks are unbounded and must never become labels. Here a name becomes its class: one of the patterns that
 // the operator configured, or `other`.
 
-/** The class of names that no pattern matches. */
-export const CLASS_OTHER = "other";
+import { CLASS_OTHER } from "../config/settings.ts";
 
 /** Index into `LockClasses.labels`. */
 export type ClassIndex = number;

@@ -6,16 +6,13 @@ import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";
 import type { LimitRule } from "../core/limit.ts";
 import { effectiveLimit } from "../core/limit.ts";
-import type { Lock } from "../core/lock.ts";
 import { totalHeld } from "../core/lock.ts";
+import type { BusyLock, Store } from "../storage/store.ts";
 import type { LockClasses } from "./lock-classes.ts";
 import { BUSY_LOCKS_MAX, GAUGES_FRESH_MS, GAUGES_READ_MS_MAX } from "./metrics-bounds.ts";
 
 /** The part of a store that the gauges read. */
-export interface LockSource {
-  busyLocks(max: number): Promise<{ readonly lock: Lock; readonly oldestWaiterSinceUs: number | null }[]>;
-  limitRules(): Promise<readonly LimitRule[]>;
-}
+export type LockSource = Pick<Store, "busyLocks" | "limitRules">;
 
 interface ClassState {
   locks: number;
@@ -109,7 +106,7 @@ export class LockGauges {
     }
   }
 
-  #set(busy: Awaited<ReturnType<LockSource["busyLocks"]>>, rules: readonly LimitRule[]): void {
+  #set(busy: readonly BusyLock[], rules: readonly LimitRule[]): void {
     const states = this.#classes.labels.map(
       (): ClassState => ({ locks: 0, waiting: 0, heldPermits: 0, limitPermits: 0, oldestSinceUs: null }),
     );

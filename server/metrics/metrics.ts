@@ -2,6 +2,7 @@
 // later. The only folder that knows prom-client.
 
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Store } from "../storage/store.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
 import { lockClasses } from "./lock-classes.ts";
@@ -25,9 +26,7 @@ export interface BuildInfo {
 }
 
 /** What of a store is shown as gauges. */
-export interface StoreSource extends LockSource {
-  pool(): { readonly open: number; readonly idle: number; readonly waiting: number };
-}
+export type StoreSource = LockSource & Pick<Store, "pool">;
 
 export class Metrics {
   readonly #registry = new Registry();

@@ -2,13 +2,13 @@
 // path; never throws.
 
 import type { Registry } from "prom-client";
+import type { StoreObserver } from "../storage/store.ts";
 import { DATABASE_SECONDS, ROUND_TRIPS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
 import type { TallyCounter, TallyHistogram } from "./tally.ts";
 import { tallyCounter, tallyHistogram } from "./tally.ts";
 
-/** Implements StoreObserver. */
-export class StoreMetrics {
+export class StoreMetrics implements StoreObserver {
   readonly #statements: Labelled<TallyHistogram>;
   readonly #transactions: Labelled<TallyHistogram>;
   readonly #roundTrips: TallyHistogram;

@@ -1,6 +1,7 @@
 // Opens a store that a server can stand on: reached, with the right schema, and durable. Tries again, within a bound,
 // for a database that is away. Whatever it cannot mend itself becomes a StoreError whose message says what to do.
 
+import type { Logger } from "../log/log.ts";
 import { migrateUp, migrationStatus } from "./migrate.ts";
 import { openStore } from "./open.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
@@ -20,12 +21,6 @@ export interface ReadyOptions {
   readonly lanes: number | null;
 }
 
-/** The part of a pino logger that is used here. */
-export interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /** Waiting does not help against these. */
 const FINAL_REASONS = new Set([
   "access_denied",
@@ -39,7 +34,7 @@ const FINAL_REASONS = new Set([
 export async function openReadyStore(
   options: ReadyOptions,
   observer: StoreObserver,
-  log: Log,
+  log: Logger,
 ): Promise<Store> {
   const { databaseUrl, poolSize, lanes } = options;
   const store = await persistently(options, log, async () => {
@@ -55,7 +50,7 @@ export async function openReadyStore(
   }
 }
 
-async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Log): Promise<void> {
+async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger): Promise<void> {
   const { unknown, pending } = await migrationStatus(databaseUrl);
   if (unknown.length > 0) {
     throw new StoreError(
@@ -77,7 +72,11 @@ async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Log): P
   if (done.length > 0) log.info({ migrations: done }, "schema brought up to date");
 }
 
-async function refuseWeakDurability(store: Store, { weakDurability }: ReadyOptions, log: Log): Promise<void> {
+async function refuseWeakDurability(
+  store: Store,
+  { weakDurability }: ReadyOptions,
+  log: Logger,
+): Promise<void> {
   const findings = await store.checkDurability();
   for (const { check, message } of findings) log.warn({ check }, message);
   const errors = findings.filter(({ severity }) => severity === "error");
@@ -97,7 +96,7 @@ async function refuseWeakDurability(store: Store, { weakDurability }: ReadyOptio
 /** Repeats what fails because the database is away, until the time is over. */
 async function persistently<Value>(
   { startupTimeoutMs }: ReadyOptions,
-  log: Log,
+  log: Logger,
   attempt: () => Promise<Value>,
 ): Promise<Value> {
   const startedMs = performance.now();

@@ -9,9 +9,9 @@ import { StatusSchema } from "#proto/google/rpc/status_pb.js";
 import type { Claim } from "../../server/core/claim.ts";
 import { Fault, type FaultKind } from "../../server/engine/faults.ts";
 import * as callErrors from "../../server/grpc/call-error.ts";
-import type { Logger } from "../../server/grpc/call-observer.ts";
 import { FaultLog } from "../../server/grpc/fault-log.ts";
 import { failureOf } from "../../server/grpc/status.ts";
+import type { Logger } from "../../server/log/log.ts";
 
 /** What a client makes of the trailer. */
 function seen(thrown: unknown) {

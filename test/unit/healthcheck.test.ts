@@ -7,8 +7,8 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
+import type { TlsMaterial } from "../../server/config/tls-material.ts";
 import type { LockEngine } from "../../server/engine/lock-engine.ts";
-import type { TlsOptions } from "../../server/grpc/server.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/metrics/http.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
@@ -34,7 +34,7 @@ async function check(args: readonly string[], env: Record<string, string> = {}) 
   return [code, said.trim()];
 }
 
-async function grpcServer(host = "127.0.0.1", tls: TlsOptions | null = null) {
+async function grpcServer(host = "127.0.0.1", tls: TlsMaterial | null = null) {
   const server = createGrpcServer({
     engine: {} as LockEngine,
     observer: { call() {}, streamOpened() {}, streamClosed() {} },
