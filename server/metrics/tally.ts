@@ -1,6 +1,7 @@
-// Counters and histograms for the hot path. prom-client validates and hashes the labels at each observation, which
-// costs 0.2 to 0.4 microseconds, a dozen times for each lock taken and released: some per cent of a busy server. Here an
-// observation is an addition, and prom-client sees the sums when somebody scrapes.
+// Counters and histograms for the hot path. prom-client checks and hashes the labels at each observation, also those of a
+// child that is kept: for each lock taken and released, 4.3 to 6.0 microseconds of a processor's time where these take
+// 0.4 to 0.7, of 260 that the server spends in all. So this saves 1.7 %. Here an observation is an addition, and
+// prom-client sees the sums when somebody scrapes.
 
 import type { Metric, MetricValueWithName, Registry } from "prom-client";
 import { Counter } from "prom-client";
