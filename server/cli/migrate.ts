@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
-import { migrateUp, migrationStatus, unlockMigrations } from "../storage/migrate.ts";
+import { migrateUp, migrationStatus } from "../storage/migrate.ts";
 import { StoreError } from "../storage/store.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
@@ -29,11 +29,6 @@ Changes nothing.
 Exit code: 0 when up to date, 1 when not, 2 when that could not be found out.
 `;
 
-const UNLOCK_HELP = `
-Whoever migrates MySQL or MariaDB takes a lock first, so that only one does. One that dies leaves the
-lock behind, and then \`rowlock migrate up\` says so. Be sure that none is running.
-`;
-
 export function addMigrate(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
   const migrate = program
     .command("migrate")
@@ -57,7 +52,6 @@ export function addMigrate(program: Command, context: CliContext, exit: (code: E
   };
   add("up", "run what is pending", UP_HELP, up);
   add("status", "say what has been run and what is pending", STATUS_HELP, status);
-  add("unlock", "free the lock of a migrator that died", UNLOCK_HELP, unlock);
 }
 
 async function up(url: string, context: CliContext): Promise<ExitCode> {
@@ -86,14 +80,6 @@ export function verdict(pending: readonly string[], unknown: readonly string[]):
   }
   if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
   return "The schema is up to date.";
-}
-
-async function unlock(url: string, context: CliContext): Promise<ExitCode> {
-  return await reporting(context, EXIT.failed, async () => {
-    await unlockMigrations(url);
-    context.out("The lock is free.\n");
-    return EXIT.ok;
-  });
 }
 
 /** What a store says of itself is meant for an operator; anything else is a bug and goes on. */

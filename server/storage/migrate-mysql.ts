@@ -1,5 +1,5 @@
-// Brings the schema in MySQL or MariaDB up to date through knex, whose lock row lets one of several servers that start
-// at once do it while the others wait. Only this file imports knex.
+// Brings the schema in MySQL or MariaDB up to date through knex. A row lock lets one of several servers that start at
+// once do it while the others wait; it ends with the connection of whoever dies. Only this file imports knex.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import knexOf, { type Knex } from "knex";
@@ -9,17 +9,22 @@ import type { MysqlAddress } from "./database-url.ts";
 import { classify } from "./mysql-errors.ts";
 import {
   MIGRATION_CONNECT_MS_MAX,
+  MIGRATION_IDLE_S_MAX,
   MIGRATION_LOG_EVERY_MS,
   MIGRATION_RETRY_MS,
+  MIGRATION_TURN_S,
   MIGRATION_WAIT_MS,
 } from "./storage-bounds.ts";
 import { StoreError } from "./store.ts";
 
 const TABLE = "rowlock_migration";
-const LOCK_TABLE = "rowlock_migration_lock";
+/** Its one row is the lock. Never changed. */
+const TURN_TABLE = "rowlock_migration_turn";
+/** Knex's own lock is a value that stays when its process dies. Whoever has the row lock takes it for free. */
+const KNEX_LOCK_TABLE = "rowlock_migration_lock";
 
-// As knex would make them, but safe for several servers that do so at once: it looks first and creates then, and its
-// lock would be two rows if two servers had made it.
+// As knex would make them, but safe where two do so at once: it looks first and creates then, and its lock would be two
+// rows if two servers had made it.
 const MAKE_TABLES = [
   `CREATE TABLE IF NOT EXISTS ${TABLE} (
      id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -27,11 +32,11 @@ const MAKE_TABLES = [
      batch INT,
      migration_time TIMESTAMP NULL
    ) ENGINE=InnoDB`,
-  `CREATE TABLE IF NOT EXISTS ${LOCK_TABLE} (
+  `CREATE TABLE IF NOT EXISTS ${KNEX_LOCK_TABLE} (
      \`index\` INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
      is_locked INT
    ) ENGINE=InnoDB`,
-  `INSERT IGNORE INTO ${LOCK_TABLE} (\`index\`, is_locked) VALUES (1, 0)`,
+  `INSERT INTO ${KNEX_LOCK_TABLE} (\`index\`, is_locked) VALUES (1, 0) ON DUPLICATE KEY UPDATE is_locked = 0`,
 ];
 
 export interface MigratePatience {
@@ -42,10 +47,26 @@ export interface MigratePatience {
 
 /** Runs what is pending; the names of those that it ran, none if another server was first. */
 export async function migrateMysql(address: MysqlAddress, patience: MigratePatience = {}): Promise<string[]> {
+  const { log = () => {}, lockWaitMs = MIGRATION_WAIT_MS } = patience;
   return withKnex(address, async (knex) => {
-    if (pendingAfter(await applied(knex)).length === 0) return [];
-    for (const statement of MAKE_TABLES) await knex.raw(statement);
-    return await runWhenUnlocked(knex, patience);
+    const startedMs = performance.now();
+    let loggedMs = startedMs - MIGRATION_LOG_EVERY_MS;
+    for (;;) {
+      try {
+        return await migrateInTurn(knex);
+      } catch (error) {
+        if (!isTurnOfAnother(error)) throw error;
+        const waitedMs = performance.now() - startedMs;
+        if (performance.now() - loggedMs >= MIGRATION_LOG_EVERY_MS) {
+          loggedMs = performance.now();
+          log(
+            `Waiting for another server to migrate the database (${Math.round(waitedMs / 1000)} s so far).`,
+          );
+        }
+        if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
+        await sleep(MIGRATION_RETRY_MS);
+      }
+    }
   });
 }
 
@@ -54,47 +75,56 @@ export async function appliedToMysql(address: MysqlAddress): Promise<string[]> {
   return withKnex(address, applied);
 }
 
-/** Takes away the lock that a migrator left behind that died. */
-export async function unlockMysql(address: MysqlAddress): Promise<void> {
-  await withKnex(address, async (knex) => {
-    if (await knex.schema.hasTable(LOCK_TABLE)) await knex(LOCK_TABLE).update({ is_locked: 0 });
-  });
-}
-
-async function runWhenUnlocked(knex: Knex, patience: MigratePatience): Promise<string[]> {
-  const { log = () => {}, lockWaitMs = MIGRATION_WAIT_MS } = patience;
-  const startedMs = performance.now();
-  let loggedMs = startedMs - MIGRATION_LOG_EVERY_MS;
-  for (;;) {
-    try {
-      const [, names]: [number, string[]] = await knex.migrate.latest();
-      return names;
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== "MigrationLocked") throw error;
-      // The other one may have finished, and may have left its lock at the very end.
-      if (pendingAfter(await applied(knex)).length === 0) return [];
-      const waitedMs = performance.now() - startedMs;
-      if (performance.now() - loggedMs >= MIGRATION_LOG_EVERY_MS) {
-        loggedMs = performance.now();
-        log(`Waiting for another server to migrate the database (${Math.round(waitedMs / 1000)} s so far).`);
-      }
-      if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
-      await sleep(MIGRATION_RETRY_MS);
-    }
+/** Looks before it makes, as even a statement that has nothing to do would wait for whoever holds the row. */
+async function makeTurn(knex: Knex): Promise<void> {
+  if (!(await knex.schema.hasTable(TURN_TABLE))) {
+    await knex.raw(
+      `CREATE TABLE IF NOT EXISTS ${TURN_TABLE} (id INT UNSIGNED NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
+    );
+  }
+  if ((await knex(TURN_TABLE).select("id")).length === 0) {
+    await knex.raw(`INSERT IGNORE INTO ${TURN_TABLE} (id) VALUES (1)`);
   }
 }
 
-function locked(waitedMs: number, cause: Error): StoreError {
+/**
+ * Runs what is pending under the row lock, which lasts as long as its transaction. It leaves two at work at once where a
+ * statement of one that was killed still runs in the database, and on two nodes of Galera, whose row locks are their own.
+ * So the statements of a migration are such that they can be done twice, and a cluster does them all in one order.
+ */
+async function migrateInTurn(knex: Knex): Promise<string[]> {
+  if (pendingAfter(await applied(knex)).length === 0) return [];
+  await makeTurn(knex);
+  return await knex.transaction(async (turn) => {
+    await turn.raw(
+      `SET SESSION innodb_lock_wait_timeout = ${MIGRATION_TURN_S}, wait_timeout = ${MIGRATION_IDLE_S_MAX}`,
+    );
+    await turn(TURN_TABLE).select("id").forUpdate();
+    if (pendingAfter(await applied(knex)).length === 0) return [];
+    for (const statement of MAKE_TABLES) await knex.raw(statement);
+    const [, names]: [number, string[]] = await knex.migrate.latest();
+    return names;
+  });
+}
+
+/** Whoever has the lock here has it for a while; the rest is what comes of two nodes that migrate at once. */
+function isTurnOfAnother(error: unknown): boolean {
+  if (error instanceof Error && error.name === "MigrationLocked") return true;
+  return ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason);
+}
+
+function locked(waitedMs: number, cause: unknown): StoreError {
   const message =
-    `The database is locked for a migration, and was so for ${Math.round(waitedMs / 1000)} s. If no other server is ` +
-    "migrating it, one died while it did: run `rowlock migrate unlock`, then start again.";
+    `Another server is migrating the database, and was so for ${Math.round(waitedMs / 1000)} s. ` +
+    "Wait until it has done that, then start again.";
   return new StoreError("unavailable", "migration_locked", message, { cause });
 }
 
 async function applied(knex: Knex): Promise<string[]> {
   if (!(await knex.schema.hasTable(TABLE))) return [];
   const rows: { name: string }[] = await knex(TABLE).select("name").orderBy("id");
-  return rows.map(({ name }) => name);
+  // Two nodes that migrated at once have both noted it.
+  return [...new Set(rows.map(({ name }) => name))];
 }
 
 function pendingAfter(names: readonly string[]): readonly Migration[] {

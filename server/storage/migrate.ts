@@ -1,5 +1,5 @@
-// The schema of a database, by its URL: brings it up to date, says where it stands, and frees the lock of a migrator
-// that died. A SQLite file is opened for this alone and closed again, so it must not be open in a store.
+// The schema of a database, by its URL: brings it up to date, and says where it stands. A SQLite file is opened for this
+// alone and closed again, so it must not be open in a store.
 
 import { existsSync } from "node:fs";
 import { migrations } from "../../migrations/index.ts";
@@ -41,14 +41,6 @@ export async function migrationStatus(url: string): Promise<MigrationStatus> {
     pending: ours.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !ours.includes(name)),
   };
-}
-
-/** Frees the lock of a migrator that died. Must not be called while one runs. A SQLite file has no such lock. */
-export async function unlockMigrations(url: string): Promise<void> {
-  const target = parseDatabaseUrl(url);
-  if (target.dialect === "sqlite") return;
-  const { unlockMysql } = await import("./migrate-mysql.ts");
-  await unlockMysql(target);
 }
 
 async function appliedTo(url: string): Promise<string[]> {

@@ -16,7 +16,6 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 2 });
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
     expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
-    expect(await rowlock(["migrate", "unlock"], env).exited).toMatchObject({ code: 0 });
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
     await screenOf(rowlock(serveArgs(url, "--migrate", "false")));
     // An embedded file belongs to its server alone.

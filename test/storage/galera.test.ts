@@ -115,6 +115,26 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await until(async () => (await holdersAt(0, id)) === 2 && (await holdersAt(1, id)) === 2);
   });
 
+  test("two that migrate at once, each at a node, both get done, and it is noted once", async () => {
+    const own = await freshDatabase(cluster.nodes[0]);
+    const there = Object.assign(new URL(cluster.nodes[1].url), { pathname: new URL(own.url).pathname }).href;
+    try {
+      await until(() =>
+        migrationStatus(there).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await Promise.all([own.url, there, own.url, there].map((url) => migrateUp(url)));
+      for (const url of [own.url, there]) {
+        await until(async () => (await migrationStatus(url)).pending.length === 0);
+        expect((await migrationStatus(url)).applied).toEqual(["0001-locks-and-claims"]);
+      }
+    } finally {
+      await own.drop();
+    }
+  });
+
   test(
     "engines on both nodes keep every promise under load",
     async () => {

@@ -1,0 +1,45 @@
+// `rowlock migrate up` as processes that meet at one database, where one may die in the middle of its work.
+
+import { createConnection } from "mysql2/promise";
+import { describe, expect, test } from "vitest";
+import { freshDatabase, mysqlFamily } from "../database.ts";
+import { processStage } from "./stage.ts";
+
+const { afterwards, rowlock, database } = processStage();
+
+describe.each(mysqlFamily())("on $flavour $version", (server) => {
+  test("one of two migrates, the other waits, and goes on where the first one is killed", async () => {
+    const url = await database(() => freshDatabase(server));
+    const env = { ROWLOCK_DATABASE_URL: url };
+    expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
+    const connection = await createConnection({ uri: url });
+    afterwards(() => connection.end());
+    // What is left is the last statement, which has to wait for this row.
+    await connection.query("DELETE FROM rowlock_migration");
+    await connection.query("DROP TABLE rowlock_replica");
+    await connection.query("BEGIN");
+    await connection.query("SELECT id FROM rowlock_meta FOR UPDATE");
+
+    const killed = rowlock(["migrate", "up"], env);
+    for (let inTheMiddle = false; !inTheMiddle; ) {
+      const [rows] = await connection.query(
+        "SELECT info FROM information_schema.processlist WHERE db = DATABASE()",
+      );
+      inTheMiddle = /INSERT IGNORE INTO rowlock_meta/.test(JSON.stringify(rows));
+    }
+    const next = rowlock(["migrate", "up"], env);
+    await next.logged(/Waiting for another server to migrate the database/);
+    killed.kill("SIGKILL");
+    await killed.exited;
+    await connection.query("ROLLBACK");
+    expect(await next.exited).toMatchObject({ code: 0, out: expect.stringContaining("ran 0001") });
+    expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0 });
+  });
+
+  test("of several that begin at once, one migrates", async () => {
+    const env = { ROWLOCK_DATABASE_URL: await database(() => freshDatabase(server)) };
+    const exits = await Promise.all(Array.from({ length: 3 }, () => rowlock(["migrate", "up"], env).exited));
+    expect(exits.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([0, 0, 1]);
+  });
+});
