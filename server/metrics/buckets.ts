@@ -1,12 +1,18 @@
 // Buckets of all histograms, in one place, with their reasons: each bucket of each label value is a time series.
 
 /**
- * A statement or transaction: an embedded commit takes 0.1 ms, one of MySQL 0.3 to 1 ms, trouble begins at 100 ms, and
- * nothing lasts longer than the deadline of a transaction, which is a few seconds.
+ * A transaction: an embedded commit takes 0.1 ms, one of MySQL 0.3 to 1 ms, trouble begins at 100 ms, and nothing lasts
+ * longer than the deadline of a transaction, which is a few seconds.
  */
-export const DATABASE_SECONDS = [
+export const TRANSACTION_SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
+
+/**
+ * One statement of a few dozen, each with series of its own. They tell which statement is slow, and so need no more than
+ * the steps from usual to trouble; how slow the whole is, the transaction's buckets tell.
+ */
+export const STATEMENT_SECONDS = [0.001, 0.005, 0.025, 0.1, 1];
 
 /** A command or call: a batch and its wait for a lane. Calls that wait for a lock are in the last buckets. */
 export const CALL_SECONDS = [

@@ -5,22 +5,46 @@ import { Gauge } from "prom-client";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import { CALL_SECONDS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
-import type { TallyHistogram } from "./tally.ts";
-import { tallyHistogram } from "./tally.ts";
+import type { TallyCounter, TallyHistogram } from "./tally.ts";
+import { tallyCounter, tallyHistogram } from "./tally.ts";
+
+/** Codes that say that something is wrong here: a method that is called has them from its first call on. */
+const FAILURES: readonly string[] = [
+  "UNAVAILABLE",
+  "RESOURCE_EXHAUSTED",
+  "INTERNAL",
+  "UNKNOWN",
+  "DEADLINE_EXCEEDED",
+];
+
+/** The metrics of one method. The code is no label of the histogram: each would cost a series for each bucket. */
+interface MethodMetrics {
+  readonly codes: Labelled<TallyCounter>;
+  readonly seconds: TallyHistogram;
+}
 
 export class CallMetrics implements CallObserver {
-  readonly #calls: Labelled<Labelled<TallyHistogram>>;
+  readonly #methods: Labelled<MethodMetrics>;
   readonly #streams: Gauge;
 
   constructor(registry: Registry) {
-    const calls = tallyHistogram({
-      name: "rowlock_grpc_call_duration_seconds",
-      help: "One gRPC call, by method and status code. An Acquire that waits and WaitInQueue last as long as the wait.",
+    const calls = tallyCounter({
+      name: "rowlock_grpc_calls_total",
+      help: "Calls over gRPC that have ended, by method and status code.",
       labelNames: ["method", "code"],
+      registry,
+    });
+    const durations = tallyHistogram({
+      name: "rowlock_grpc_call_duration_seconds",
+      help: "One gRPC call, by method. An Acquire that waits and WaitInQueue last as long as the wait.",
+      labelNames: ["method"],
       buckets: CALL_SECONDS,
       registry,
     });
-    this.#calls = new Labelled((method) => new Labelled((code) => calls({ method, code })));
+    this.#methods = new Labelled((method) => ({
+      codes: new Labelled((code) => calls({ method, code }), FAILURES),
+      seconds: durations({ method }),
+    }));
     this.#streams = new Gauge({
       name: "rowlock_grpc_open_streams",
       help: "Streams of WaitInQueue that are open at this server.",
@@ -30,7 +54,9 @@ export class CallMetrics implements CallObserver {
 
   /** @param code the name of the status code, such as `OK`. */
   call(method: string, code: string, seconds: number): void {
-    this.#calls.of(method).of(code).observe(seconds);
+    const metrics = this.#methods.of(method);
+    metrics.codes.of(code).inc();
+    metrics.seconds.observe(seconds);
   }
 
   streamOpened(): void {

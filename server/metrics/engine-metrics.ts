@@ -17,6 +17,9 @@ const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   unknown_claim: "unknown",
 };
 
+/** Background work that may fail. */
+const LOOPS: readonly string[] = ["poll", "heartbeat", "sweep", "purge", "beat", "places", "advance"];
+
 /** Implements EngineObserver. */
 export class EngineMetrics {
   readonly #classes: LockClasses;
@@ -68,7 +71,7 @@ export class EngineMetrics {
     this.#limitChanges = new Labelled((target) => limitChanges({ target }), ["name", "pattern"]);
     this.#retries = new Labelled((cause) => retries({ cause }), ["failed_over"]);
     this.#clockJumps = new Labelled((direction) => clockJumps({ direction }), ["ahead", "behind"]);
-    this.#loopFailures = new Labelled((loop) => loopFailures({ loop }));
+    this.#loopFailures = new Labelled((loop) => loopFailures({ loop }), LOOPS);
     this.#batchCommands = tallyHistogram({
       name: "rowlock_transaction_commands",
       help: "Commands that were decided in one transaction.",

@@ -3,7 +3,7 @@
 
 import type { Registry } from "prom-client";
 import type { StoreObserver } from "../storage/store.ts";
-import { DATABASE_SECONDS, ROUND_TRIPS } from "./buckets.ts";
+import { ROUND_TRIPS, STATEMENT_SECONDS, TRANSACTION_SECONDS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
 import type { TallyCounter, TallyHistogram } from "./tally.ts";
 import { tallyCounter, tallyHistogram } from "./tally.ts";
@@ -19,14 +19,14 @@ export class StoreMetrics implements StoreObserver {
       name: "rowlock_statement_duration_seconds",
       help: "One statement at the database, by its name in the source.",
       labelNames: ["statement"],
-      buckets: DATABASE_SECONDS,
+      buckets: STATEMENT_SECONDS,
       registry,
     });
     const transactions = tallyHistogram({
       name: "rowlock_transaction_duration_seconds",
       help: "One transaction that changes state, from taking a connection to its commit or rollback.",
       labelNames: ["outcome"],
-      buckets: DATABASE_SECONDS,
+      buckets: TRANSACTION_SECONDS,
       registry,
     });
     const connections = tallyCounter({
@@ -37,7 +37,7 @@ export class StoreMetrics implements StoreObserver {
     });
     this.#statements = new Labelled((statement) => statements({ statement }));
     this.#transactions = new Labelled((outcome) => transactions({ outcome }));
-    this.#connections = new Labelled((event) => connections({ event }));
+    this.#connections = new Labelled((event) => connections({ event }), ["opened", "closed", "destroyed"]);
     this.#roundTrips = tallyHistogram({
       name: "rowlock_transaction_round_trips",
       help: "Round trips to the database of one transaction; an embedded database has none.",

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { Metrics } from "../../server/metrics/metrics.ts";
+import { ACQUIRE, CLAIM } from "./claims.ts";
 
 interface Panel {
   readonly id: number;
@@ -20,7 +21,9 @@ interface Panel {
 const file = new URL("../../deploy/grafana/dashboards/rowlock.json", import.meta.url);
 const dashboard = JSON.parse(readFileSync(file, "utf8")) as {
   readonly panels: readonly Panel[];
-  readonly templating: { readonly list: readonly { readonly query: { readonly query: string } }[] };
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly query: { readonly query: string } }[];
+  };
 };
 interface Alert {
   readonly alert: string;
@@ -43,13 +46,51 @@ const expressions = [...shownExpressions, ...alerts.map(({ expr }) => expr)];
 const namesIn = (texts: readonly string[]) =>
   texts.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []);
 
-/** Names of the families that a server has, with the suffixes of its histograms. */
-async function servedNames(): Promise<Set<string>> {
+function newMetrics(): Metrics {
   const metrics = new Metrics({ classes: [], nodeMetrics: true });
   const pool = () => ({ open: 0, idle: 0, waiting: 0 });
   const source = { busyLocks: async () => [], limitRules: async () => [], pool };
   metrics.observeStore(source, { version: "", node: "", database: "" });
   metrics.observeReadiness({ check: async () => ({ ready: true }) });
+  return metrics;
+}
+
+/** The lines of a server at which somebody has waited for a lock, got it, renewed and released it: nothing else. */
+async function healthyLines(): Promise<string[]> {
+  const metrics = newMetrics();
+  const { engine, store, calls } = metrics;
+  engine.answered(ACQUIRE, { kind: "held", claim: CLAIM }, "l", 0.002);
+  engine.event({ kind: "enqueued", claim: CLAIM }, "l");
+  engine.event({ kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true }, "l");
+  engine.answered(
+    { verb: "renew", ref: CLAIM, ttlUs: undefined },
+    { kind: "held", claim: CLAIM },
+    "l",
+    0.002,
+  );
+  engine.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
+  engine.batch(1, 1);
+  store.statement("lock.take", 0.0004);
+  store.transaction(0.003, 2, "committed");
+  calls.call("Acquire", "OK", 0.002);
+  return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+function seriesOf(line: string) {
+  const [, name = "", labels = ""] = /^([a-z0-9_]+)(?:\{(.*)\})? /.exec(line) ?? [];
+  const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, value]) => [label, value]);
+  return { name, labels: Object.fromEntries(pairs) as Record<string, string> };
+}
+
+/** As PromQL selects. */
+function selects(has: string, operator = "", value = ""): boolean {
+  if (operator === "=~") return new RegExp(`^(?:${value})$`).test(has);
+  return (has === value) === (operator === "=");
+}
+
+/** Names of the families that a server has, with the suffixes of its histograms. */
+async function servedNames(): Promise<Set<string>> {
+  const metrics = newMetrics();
   const names = new Set<string>();
   for (const [, name, type] of (await metrics.render()).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     if (type !== "histogram") names.add(name as string);
@@ -103,6 +144,36 @@ describe("the alerts", () => {
 });
 
 describe("the dashboard", () => {
+  test("has a variable for the name of the scrape job, which each of its queries selects by", () => {
+    expect(dashboard.templating.list.map(({ name }) => name)).toEqual(["job", "class"]);
+    const asked = shownExpressions.filter((expr) => !expr.startsWith("label_values(rowlock_build_info"));
+    for (const expr of asked) {
+      const metrics = expr.match(/\b(?:(?:rowlock|process|nodejs)_[a-z0-9_]+|up\b)\{?/g) ?? [];
+      expect(expr.split('{job=~"$job"').length - 1, expr).toBe(metrics.length);
+    }
+  });
+
+  test("has something to show in each panel while nothing fails", async () => {
+    const served = (await healthyLines()).map(seriesOf);
+    for (const expr of shownExpressions) {
+      for (const [, name, matchers = ""] of expr.matchAll(
+        /\b((?:rowlock|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g,
+      )) {
+        const wanted = [...matchers.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)].filter(
+          ([, , , value]) => !value?.startsWith("$"),
+        );
+        const shown = served.filter(
+          (series) =>
+            series.name === name &&
+            wanted.every(([, label, operator, value]) =>
+              selects(series.labels[label as string] ?? "", operator, value),
+            ),
+        );
+        expect(shown, expr).not.toEqual([]);
+      }
+    }
+  });
+
   test("shows all metrics of ours", async () => {
     const family = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
     const ours = [...(await servedNames())].filter((name) => name.startsWith("rowlock_")).map(family);

@@ -3,8 +3,6 @@
 import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
-import type { Claim } from "../../server/core/claim.ts";
-import type { Acquire } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import { Labelled } from "../../server/metrics/labelled.ts";
@@ -12,6 +10,7 @@ import { lockClasses } from "../../server/metrics/lock-classes.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
 import type { Store, StoreObserver } from "../../server/storage/store.ts";
+import { ACQUIRE, CLAIM } from "./claims.ts";
 
 const LOCK: Lock = {
   id: 1n,
@@ -28,44 +27,6 @@ const LOCK: Lock = {
   waiting: 1,
   waitingPermits: 1,
   revision: 9n,
-};
-
-const CLAIM: Claim = {
-  lockId: 1n,
-  ticketNumber: 1n,
-  secret: "secret-of-this-claim__",
-  requestId: "",
-  mode: "permit",
-  permits: 1,
-  owner: "",
-  labels: {},
-  requestedAtUs: 0,
-  waitUntilUs: null,
-  state: "held",
-  ttlUs: null,
-  deadlineUs: null,
-  replica: null,
-  provisional: false,
-  fencingToken: 1n,
-  grantedAtUs: 1_000_000,
-  endedAtUs: 4_000_000,
-  endReason: "expired",
-  endNote: "",
-};
-
-const ACQUIRE: Acquire = {
-  verb: "acquire",
-  name: "etl/orders",
-  mode: "permit",
-  permits: 1,
-  ttlUs: null,
-  requestId: "",
-  secret: CLAIM.secret,
-  owner: "",
-  labels: {},
-  mayWait: false,
-  maxWaitUs: null,
-  replica: null,
 };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {
@@ -171,7 +132,7 @@ describe("what is counted", () => {
         'rowlock_connection_events_total{event="opened"} 1',
         'rowlock_clock_jumps_total{direction="behind"} 1',
         'rowlock_loop_failures_total{loop="sweep"} 1',
-        'rowlock_grpc_call_duration_seconds_count{method="Acquire",code="OK"} 1',
+        'rowlock_grpc_calls_total{method="Acquire",code="OK"} 1',
         "rowlock_grpc_open_streams 1",
         'rowlock_build_info{version="1.2.3",node="26",database="MariaDB 10.11"} 1',
         'rowlock_pool_connections{state="busy"} 6',
@@ -191,6 +152,8 @@ test("what is rare is there from the start, so that its first time is an increas
       'rowlock_limit_changes_total{target="pattern"} 0',
       'rowlock_transaction_retries_total{cause="failed_over"} 0',
       'rowlock_clock_jumps_total{direction="ahead"} 0',
+      'rowlock_loop_failures_total{loop="poll"} 0',
+      'rowlock_connection_events_total{event="destroyed"} 0',
     ]),
   );
 });

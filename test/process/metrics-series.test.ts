@@ -1,0 +1,54 @@
+// How many time series a server has: each costs the Prometheus that keeps it.
+
+import { expect, test } from "vitest";
+import { Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { testDatabases } from "../database.ts";
+import type { ServingServer } from "./stage.ts";
+import { processStage } from "./stage.ts";
+
+/** What docs/operations.md says: of a server, and of each class of names. */
+const SERIES_MAX = 800;
+const SERIES_PER_CLASS_MAX = 100;
+
+const stage = processStage();
+
+test.each(testDatabases())("a server on $label has as many series as is said", async ({ fresh }) => {
+  const plain = await stage.serving(await stage.database(fresh));
+  await useOfAllKinds(plain, "l");
+  const series = await seriesOf(plain);
+  expect(series).toBeLessThanOrEqual(SERIES_MAX);
+
+  const classes = ["a", "b", "c"];
+  const sorted = await stage.serving(await stage.database(fresh), "--metrics-classes", classes.join(","));
+  for (const name of ["l", ...classes]) await useOfAllKinds(sorted, name);
+  expect((await seriesOf(sorted)) - series).toBeLessThanOrEqual(SERIES_PER_CLASS_MAX * classes.length);
+});
+
+/** Every verb, mode and usual outcome. */
+async function useOfAllKinds({ client }: ServingServer, name: string): Promise<void> {
+  for (const mode of [Mode.EXCLUSIVE, Mode.SHARED, Mode.PERMIT]) {
+    const request = { name, mode, requestId: `${name} ${mode}` };
+    const { leaseId } = await client.lease(request);
+    await client.lease(request);
+    await client.refusal({ name, mode: Mode.EXCLUSIVE });
+    await client.call("renew", { leaseId });
+    const { ticketId } = await client.ticket({ name, mode: Mode.EXCLUSIVE });
+    const stream = client.wait({ target: { case: "ticketId", value: ticketId } });
+    await stream.position();
+    await client.call("release", { leaseId });
+    await stream.granted();
+    await client.call("renew", { leaseId }).catch(() => {});
+    await client.call("forceRelease", { target: { case: "name", value: name }, reason: "test" });
+    await client.refusal({ name, mode: Mode.PERMIT, permits: 2 });
+  }
+  await client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+  await client.call("setLimit", { target: { case: "pattern", value: `${name}*` }, limit: 2 });
+  await client.call("getLock", { name });
+  await client.call("listLocks", {});
+}
+
+async function seriesOf({ metricsUrl }: ServingServer): Promise<number> {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return lines.length;
+}

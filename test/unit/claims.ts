@@ -1,0 +1,42 @@
+// A claim and the request for it, for the tests of those who are told of them.
+
+import type { Claim } from "../../server/core/claim.ts";
+import type { Acquire } from "../../server/core/command.ts";
+
+export const CLAIM: Claim = {
+  lockId: 1n,
+  ticketNumber: 1n,
+  secret: "secret-of-this-claim__",
+  requestId: "",
+  mode: "permit",
+  permits: 1,
+  owner: "",
+  labels: {},
+  requestedAtUs: 0,
+  waitUntilUs: null,
+  state: "held",
+  ttlUs: null,
+  deadlineUs: null,
+  replica: null,
+  provisional: false,
+  fencingToken: 1n,
+  grantedAtUs: 1_000_000,
+  endedAtUs: 4_000_000,
+  endReason: "expired",
+  endNote: "",
+};
+
+export const ACQUIRE: Acquire = {
+  verb: "acquire",
+  name: "etl/orders",
+  mode: "permit",
+  permits: 1,
+  ttlUs: null,
+  requestId: "",
+  secret: CLAIM.secret,
+  owner: "",
+  labels: {},
+  mayWait: false,
+  maxWaitUs: null,
+  replica: null,
+};
