@@ -12,13 +12,7 @@ export function addSettingOptions(command: Command, names?: readonly string[]): 
   for (const setting of describeSettings()) {
     if (names && !names.includes(setting.name)) continue;
     const notes = [setting.default === "" ? "" : `default ${setting.default}`, setting.bound].filter(Boolean);
-    const option = new Option(
-      `${setting.flag} ${setting.placeholder}`,
-      `${setting.about} (${notes.join("; ")})`,
-    );
-    // `--allow-plaintext` alone says true.
-    if (setting.placeholder.startsWith("[")) option.preset("true");
-    command.addOption(option);
+    command.option(`${setting.flag} ${setting.placeholder}`, `${setting.about} (${notes.join("; ")})`);
   }
   return command;
 }
@@ -26,9 +20,11 @@ export function addSettingOptions(command: Command, names?: readonly string[]): 
 /** What loadConfig and its kin read. */
 export function configInput(command: Command, context: CliContext): ConfigInput {
   const argvFlags: Record<string, string | undefined> = {};
-  const options: Record<string, string | undefined> = command.opts();
+  const options: Record<string, string | true | undefined> = command.opts();
   for (const setting of describeSettings()) {
-    argvFlags[setting.name] = options[new Option(setting.flag).attributeName()];
+    const given = options[new Option(setting.flag).attributeName()];
+    // `--allow-plaintext` alone says true.
+    argvFlags[setting.name] = given === true ? "true" : given;
   }
   return { argvFlags, env: context.env, readFile: context.readFile, checkDatabaseUrl: parseDatabaseUrl };
 }

@@ -66,6 +66,14 @@ describe("help", () => {
     for (const { flag, placeholder } of describeSettings()) expect(out).toContain(`${flag} ${placeholder}`);
   });
 
+  test("of serve says of a switch no more than its default and what is allowed", async () => {
+    const { out } = await rowlock(["serve", "--help"]);
+    expect(out).not.toContain("preset");
+    expect(out.replace(/\s+/g, " ")).toContain(
+      "the network itself is trusted. (default false; true or false)",
+    );
+  });
+
   test("the version names the Node that runs it", async () => {
     expect(await rowlock(["--version"])).toEqual({ code: 0, out: "rowlock 1.2.3 (Node 26.0.0)\n", err: "" });
   });
