@@ -4,8 +4,18 @@ import type { Claim, ClaimRef, Mode } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 
+/** Who made a call. Decides nothing; asked only by those who write it down. */
+export interface Caller {
+  /** The address of the other end of the connection. */
+  getPeer(): string;
+}
+
+interface Called {
+  readonly caller?: Caller | undefined;
+}
+
 /** A request for the lock. `secret` and `requestId` are made before the decision, so that it can be repeated. */
-export interface Acquire {
+export interface Acquire extends Called {
   readonly verb: "acquire";
   readonly name: string;
   readonly mode: Mode;
@@ -24,7 +34,7 @@ export interface Acquire {
 }
 
 /** A sign of life of a waiter; of a lease that was granted meanwhile, somebody comes for it. */
-export interface Attach {
+export interface Attach extends Called {
   readonly verb: "attach";
   readonly ref: ClaimRef;
   readonly replica: bigint | null;
@@ -48,7 +58,7 @@ export interface Renew {
 }
 
 /** Ends a lease, or gives up a place. */
-export interface Release {
+export interface Release extends Called {
   readonly verb: "release";
   readonly ref: ClaimRef;
   /** An earlier try of this call was committed if the claim has ended: then its end counts as this call's. */
@@ -65,7 +75,7 @@ export interface Withdraw {
 }
 
 /** Sets the limit of this very name; null takes it away. */
-export interface SetLimit {
+export interface SetLimit extends Called {
   readonly verb: "set_limit";
   readonly name: string;
   readonly limit: number | null;
@@ -76,7 +86,7 @@ export interface SetLimit {
 }
 
 /** An operator ends one claim, or all holders. */
-export interface ForceRelease {
+export interface ForceRelease extends Called {
   readonly verb: "force_release";
   readonly name: string;
   /** null: all holders that were loaded. */

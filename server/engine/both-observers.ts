@@ -16,9 +16,9 @@ export function bothObservers(first: EngineObserver, second: EngineObserver): En
       first.event(event, lockName);
       second.event(event, lockName);
     },
-    limitRuleSet(prefix, limit, version, reason) {
-      first.limitRuleSet(prefix, limit, version, reason);
-      second.limitRuleSet(prefix, limit, version, reason);
+    limitRuleSet(prefix, limit, version, reason, caller) {
+      first.limitRuleSet(prefix, limit, version, reason, caller);
+      second.limitRuleSet(prefix, limit, version, reason, caller);
     },
     retried(cause) {
       first.retried(cause);

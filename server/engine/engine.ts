@@ -7,6 +7,7 @@ import { SERVER_MADE_PREFIX } from "../core/claim.ts";
 import type {
   Acquire,
   Attach,
+  Caller,
   Command,
   OutcomeNamed,
   Place,
@@ -135,15 +136,15 @@ export class Engine implements LockEngine {
     return this.#waiters.count;
   }
 
-  acquire(ask: Ask, waiter: Waiter | null): Promise<AnswerTo<"acquire">> {
+  acquire(ask: Ask, waiter: Waiter | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     const { newSecret } = this.#options;
     const requestId = ask.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : ask.requestId;
     const replica = waiter ? this.#options.replica.id : null;
-    return this.#byName({ ...ask, verb: "acquire", requestId, secret: newSecret(), replica }, waiter);
+    return this.#byName({ ...ask, verb: "acquire", requestId, secret: newSecret(), replica, caller }, waiter);
   }
 
-  attach(ref: ClaimRef, waiter: Waiter): Promise<AnswerTo<"attach">> {
-    return this.#byRef({ verb: "attach", ref, replica: this.#options.replica.id }, waiter);
+  attach(ref: ClaimRef, waiter: Waiter, caller?: Caller): Promise<AnswerTo<"attach">> {
+    return this.#byRef({ verb: "attach", ref, replica: this.#options.replica.id, caller }, waiter);
   }
 
   leave(claim: Claim, waiter: Waiter | null, canReturn: boolean): void {
@@ -157,8 +158,8 @@ export class Engine implements LockEngine {
     return this.#byRef({ verb: "renew", ref, ttlUs });
   }
 
-  release(ref: ClaimRef): Promise<AnswerTo<"release">> {
-    return this.#byRef({ verb: "release", ref, repeated: false });
+  release(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"release">> {
+    return this.#byRef({ verb: "release", ref, repeated: false, caller });
   }
 
   setLimit(
@@ -166,8 +167,9 @@ export class Engine implements LockEngine {
     limit: number | null,
     expectedVersion: bigint | undefined,
     reason: string,
+    caller?: Caller,
   ): Promise<AnswerTo<"set_limit">> {
-    return this.#byName({ verb: "set_limit", name, limit, expectedVersion, reason, repeated: false });
+    return this.#byName({ verb: "set_limit", name, limit, expectedVersion, reason, repeated: false, caller });
   }
 
   async setLimitRule(
@@ -175,6 +177,7 @@ export class Engine implements LockEngine {
     limit: number | null,
     expectedVersion: bigint | undefined,
     reason: string,
+    caller?: Caller,
   ): Promise<LimitRuleAnswer> {
     this.#refuseWhenStopped();
     const { store, rules, observer } = this.#options;
@@ -189,7 +192,9 @@ export class Engine implements LockEngine {
         onRetry: (cause) => observer.retried(cause),
       },
     );
-    if (answer.kind === "limit_rule") observer.limitRuleSet(prefix, answer.limit, answer.version, reason);
+    if (answer.kind === "limit_rule") {
+      observer.limitRuleSet(prefix, answer.limit, answer.version, reason, caller);
+    }
     return answer;
   }
 
@@ -197,12 +202,13 @@ export class Engine implements LockEngine {
     name: string,
     ticketNumber: bigint | null,
     reason: string,
+    caller?: Caller,
   ): Promise<AnswerTo<"force_release"> | null> {
     // Looked up without the cache, which would make the row of a lock that nobody has named.
     const found = await withoutRepeating(() => this.#options.store.find([name]));
     const lockId = found.get(name);
     if (lockId === undefined) return null;
-    return await this.#submit(lockId, { verb: "force_release", name, ticketNumber, reason });
+    return await this.#submit(lockId, { verb: "force_release", name, ticketNumber, reason, caller });
   }
 
   place(key: ClaimKey): Promise<Place | null> {

@@ -2,7 +2,7 @@
 // engine.ts; this file holds the contract only, so that a caller depends on nothing behind it.
 
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import type { Acquire, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
+import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 
@@ -39,14 +39,15 @@ export interface Waiter {
   placed?(place: Place, nowUs: number): void;
 }
 
+/** A `caller` is who the log says made the call. */
 export interface LockEngine {
   /**
    * Asks for a lock. With a waiter, a claim that has to wait is kept alive by this replica until `leave`, and the
    * waiter is told; without one, it lives by its grace period.
    */
-  acquire(ask: Ask, waiter: Waiter | null): Promise<AnswerTo<"acquire">>;
+  acquire(ask: Ask, waiter: Waiter | null, caller?: Caller): Promise<AnswerTo<"acquire">>;
   /** Comes back to a claim by its id. */
-  attach(ref: ClaimRef, waiter: Waiter): Promise<AnswerTo<"attach">>;
+  attach(ref: ClaimRef, waiter: Waiter, caller?: Caller): Promise<AnswerTo<"attach">>;
   /**
    * The waiter does not listen any more, or (null) nobody heard the answer. If nobody else here follows the claim, its
    * place is kept for the grace period; with `canReturn` false (the client has neither the ticket id nor a request id of
@@ -55,13 +56,14 @@ export interface LockEngine {
   leave(claim: Claim, waiter: Waiter | null, canReturn: boolean): void;
   /** `ttlUs` undefined: as last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
-  release(ref: ClaimRef): Promise<AnswerTo<"release">>;
+  release(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"release">>;
   /** Sets or (null) takes away the limit of one name. */
   setLimit(
     name: string,
     limit: number | null,
     expectedVersion: bigint | undefined,
     reason: string,
+    caller?: Caller,
   ): Promise<AnswerTo<"set_limit">>;
   /** The same for all names with a prefix. */
   setLimitRule(
@@ -69,12 +71,14 @@ export interface LockEngine {
     limit: number | null,
     expectedVersion: bigint | undefined,
     reason: string,
+    caller?: Caller,
   ): Promise<LimitRuleAnswer>;
   /** Ends one claim, or (`ticketNumber` null) the first FORCE_RELEASE_MAX holders. null: there is no such lock. */
   forceRelease(
     name: string,
     ticketNumber: bigint | null,
     reason: string,
+    caller?: Caller,
   ): Promise<AnswerTo<"force_release"> | null>;
 
   /** The place of a waiter; null if it does not wait (any more). Many calls for one lock share one read. */
@@ -121,7 +125,7 @@ export interface EngineObserver {
   /** Something happened to a claim or a limit. */
   event(event: Event, lockName: string): void;
   /** A limit rule was changed. */
-  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string): void;
+  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string, caller?: Caller): void;
   /** A transaction was repeated; the cause is StoreError.reason. */
   retried(cause: string): void;
   /** The database's clock went ahead of (positive) or behind this process's own by so much between two readings. */

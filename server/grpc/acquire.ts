@@ -38,7 +38,7 @@ export function acquireVerb(
 async function atOnce(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outcome> {
   const { engine, graceUs } = verbs;
   for (let tries = 1; ; tries++) {
-    const answer = await engine.acquire(ask, null);
+    const answer = await engine.acquire(ask, null, call);
     if (answer.outcome.kind !== "waiting") return await answered(verbs, answer, ask, call);
     const { claim } = answer.outcome;
     // Only a claim that was there before, so one with a request id, comes without its place.
@@ -54,7 +54,7 @@ async function untilGranted(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outc
   const { engine, openWaits } = verbs;
   const wait = new Wait(engine, openWaits, call);
   try {
-    const answer = await engine.acquire(ask, wait);
+    const answer = await engine.acquire(ask, wait, call);
     const { outcome, lockName } = answer;
     if (outcome.kind !== "waiting") return await answered(verbs, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));

@@ -18,7 +18,10 @@ import { type Failure, failureOf } from "./status.ts";
 import type { Checked } from "./violations.ts";
 
 /** What a handler may know of the call that it serves. */
-export type AnyCall = Pick<ServerUnaryCall<Buffer, Buffer>, "cancelled" | "getDeadline" | "once" | "off">;
+export type AnyCall = Pick<
+  ServerUnaryCall<Buffer, Buffer>,
+  "cancelled" | "getDeadline" | "getPeer" | "once" | "off"
+>;
 
 export interface HandlerContext {
   readonly observer: CallObserver;

@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { SetLimitResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SetLimitRequestSchema, SetLimitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { LIMIT_DEFAULT } from "../core/bounds.ts";
+import type { Caller } from "../core/command.ts";
 import { isDraining, totalHeld } from "../core/lock.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Verbs } from "./answers.ts";
@@ -19,10 +20,10 @@ export function setLimitVerb({
     input: SetLimitRequestSchema,
     output: SetLimitResponseSchema,
     check: checkSetLimit,
-    run: (request) =>
+    run: (request, call) =>
       request.target.kind === "name"
-        ? setForName(engine, request.target.name, request)
-        : setForPattern(engine, request.target.prefix, request),
+        ? setForName(engine, request.target.name, request, call)
+        : setForPattern(engine, request.target.prefix, request, call),
   };
 }
 
@@ -30,8 +31,9 @@ async function setForName(
   engine: LockEngine,
   name: string,
   { limit, expectedVersion, reason }: CheckedSetLimit,
+  caller: Caller,
 ): Promise<SetLimitResponse> {
-  const { outcome } = await engine.setLimit(name, limit, expectedVersion, reason);
+  const { outcome } = await engine.setLimit(name, limit, expectedVersion, reason, caller);
   if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
   const { lock } = outcome;
   return create(SetLimitResponseSchema, {
@@ -47,8 +49,9 @@ async function setForPattern(
   engine: LockEngine,
   prefix: string,
   { limit, expectedVersion, reason }: CheckedSetLimit,
+  caller: Caller,
 ): Promise<SetLimitResponse> {
-  const answer = await engine.setLimitRule(prefix, limit, expectedVersion, reason);
+  const answer = await engine.setLimitRule(prefix, limit, expectedVersion, reason, caller);
   if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
   return create(SetLimitResponseSchema, {
     limit: answer.limit ?? LIMIT_DEFAULT,

@@ -54,8 +54,8 @@ export function releaseVerb({
     input: ReleaseRequestSchema,
     output: ReleaseResponseSchema,
     check: checkRelease,
-    async run(ref) {
-      const { outcome } = await engine.release(ref);
+    async run(ref, call) {
+      const { outcome } = await engine.release(ref, call);
       if (outcome.kind === "unknown_claim") throw unknownClaim();
       return create(ReleaseResponseSchema, { released: outcome.byThisCall });
     },
@@ -74,8 +74,8 @@ export function forceReleaseVerb({
     input: ForceReleaseRequestSchema,
     output: ForceReleaseResponseSchema,
     check: checkForceRelease,
-    async run({ name, ticketNumber, reason }) {
-      const answer = await engine.forceRelease(name, ticketNumber, reason);
+    async run({ name, ticketNumber, reason }, call) {
+      const answer = await engine.forceRelease(name, ticketNumber, reason, call);
       if (!answer) throw unknownLock(name);
       const ended = answer.outcome.ended.map((claim) => claimOf(claim, name));
       const remaining = ticketNumber === null ? answer.outcome.holdersLeft : 0;

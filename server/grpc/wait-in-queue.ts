@@ -86,8 +86,8 @@ class QueueStream {
     const { engine } = this.#verbs;
     const { target } = this.#request;
     return target.kind === "ask"
-      ? engine.acquire(target.ask, this.#wait)
-      : engine.attach(target.ref, this.#wait);
+      ? engine.acquire(target.ask, this.#wait, this.#call)
+      : engine.attach(target.ref, this.#wait, this.#call);
   }
 
   async #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {

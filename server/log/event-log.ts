@@ -1,14 +1,20 @@
 // What happens to locks, as lines of the log: what an operator would ask about at level info, the daily round of
 // grants and releases at debug unless it is to be audited. Says who and which lock, never an id that proves a right.
 
+import { createHash } from "node:crypto";
 import type { Claim } from "../core/claim.ts";
-import type { Event } from "../core/command.ts";
+import { callersRequestId } from "../core/claim.ts";
+import type { Caller, Command, Event, Outcome } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
+import { Callers } from "./callers.ts";
 import type { Log } from "./log.ts";
 import { Seldom } from "./seldom.ts";
 
 /** A loop that goes on failing for the same reason is told again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
+
+/** Hexadecimal digits of a request id's hash: 64 bits tell all requests apart that a log ever holds. */
+const REQUEST_HASH_DIGITS = 16;
 
 export interface EventLogOptions {
   /** Whether grants and releases are told at level info, too. */
@@ -20,6 +26,7 @@ export class EventLog {
   readonly #log: Log;
   /** Of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
+  readonly #callers = new Callers();
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
   constructor(log: Log, { audit }: EventLogOptions) {
@@ -29,38 +36,40 @@ export class EventLog {
 
   batch(): void {}
 
-  answered(): void {}
+  answered(command: Command, outcome: Outcome): void {
+    // What an operator has done is told at any level; the rest is many times more.
+    const always = command.verb === "set_limit" || command.verb === "force_release";
+    if (always || this.#log.isLevelEnabled(this.#dailyLevel)) this.#callers.answered(command, outcome);
+  }
 
   event(event: Event, lockName: string): void {
     switch (event.kind) {
       case "granted":
         if (!this.#log.isLevelEnabled(this.#dailyLevel)) return;
         this.#log[this.#dailyLevel](
-          { ...who(event.claim, lockName), waitedMs: event.waitedUs / 1_000 },
+          { ...who(event.claim, lockName), ...this.#peer(event), waitedMs: event.waitedUs / 1_000 },
           "granted",
         );
         return;
       case "enqueued":
         if (!this.#log.isLevelEnabled("debug")) return;
-        this.#log.debug(who(event.claim, lockName), "queued");
+        this.#log.debug({ ...who(event.claim, lockName), ...this.#peer(event) }, "queued");
         return;
       case "ended":
-        this.#ended(event.claim, event.was, lockName);
+        this.#ended(event, lockName);
         return;
       case "limit_set": {
         const { limit, limitVersion, limitReason } = event.lock;
         const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
-        this.#log.info({ ...change, reason: limitReason }, "limit set");
+        this.#log.info({ ...change, reason: limitReason, ...this.#peer(event) }, "limit set");
         return;
       }
     }
   }
 
-  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string): void {
-    this.#log.info(
-      { pattern: patternOf({ prefix }), to: limit, version: String(version), reason },
-      "limit set",
-    );
+  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string, caller?: Caller): void {
+    const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
+    this.#log.info({ ...change, peer: caller?.getPeer() }, "limit set");
   }
 
   retried(cause: string): void {
@@ -84,13 +93,19 @@ export class EventLog {
     this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");
   }
 
-  #ended(claim: Claim, was: "waiting" | "held", lockName: string): void {
+  #peer(event: Event): { readonly peer: string | undefined } {
+    return { peer: this.#callers.of(event) };
+  }
+
+  #ended(event: Event & { readonly kind: "ended" }, lockName: string): void {
+    const { claim, was } = event;
     const reason = claim.endReason;
+    const peer = this.#peer(event);
     const level = this.#endLevel(reason, was);
     if (!this.#log.isLevelEnabled(level)) return;
     const note = claim.endNote === "" ? {} : { note: claim.endNote };
     this.#log[level](
-      { ...who(claim, lockName), reason, ...note },
+      { ...who(claim, lockName), ...peer, reason, ...note },
       was === "held" ? "lease ended" : "left the queue",
     );
   }
@@ -110,6 +125,7 @@ function reasonOf(error: unknown): string {
 }
 
 function who(claim: Claim, lockName: string) {
+  const requestId = callersRequestId(claim);
   return {
     lock: lockName,
     ticket: String(claim.ticketNumber),
@@ -117,5 +133,11 @@ function who(claim: Claim, lockName: string) {
     mode: claim.mode,
     permits: claim.permits,
     token: String(claim.fencingToken),
+    ...(requestId !== "" && { requestHash: hashOf(requestId) }),
   };
+}
+
+/** Whoever knows the request id can find its lines, and who reads these cannot get at the lease. */
+function hashOf(requestId: string): string {
+  return createHash("sha256").update(requestId).digest("hex").slice(0, REQUEST_HASH_DIGITS);
 }

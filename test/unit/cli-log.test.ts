@@ -1,5 +1,6 @@
 // The log: no secret gets into it, and what operators look for does.
 
+import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { formatClaimId } from "../../server/core/claim-id.ts";
@@ -7,8 +8,11 @@ import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import { ACQUIRE } from "./claims.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
+
+const hashOf = (requestId: string) => createHash("sha256").update(requestId).digest("hex").slice(0, 16);
 
 const CLAIM: Claim = {
   lockId: 7n,
@@ -124,6 +128,7 @@ describe("events", () => {
       ...told,
       level: "info",
       time: expect.any(String),
+      requestHash: hashOf("hush-request"),
       waitedMs: 0.005,
       msg: "granted",
     });
@@ -140,6 +145,56 @@ describe("events", () => {
       expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
     );
     expect(lines.join("")).not.toContain(SECRET);
+  });
+});
+
+describe("the caller", () => {
+  const from = (address: string) => ({ caller: { getPeer: () => address } });
+  const acquire = (claim: Claim) => ({ ...ACQUIRE, secret: claim.secret, ...from("asker") });
+  const peers = (lines: readonly string[]) =>
+    lines
+      .map((line) => JSON.parse(line) as { msg: string; peer?: string })
+      .map(({ msg, peer }) => [msg, peer]);
+
+  test("of a grant is who asked, also after a wait, and of an end who ended it", () => {
+    const { lines, log } = recorded();
+    const events = new EventLog(log, { audit: true });
+    const other = { ...CLAIM, ticketNumber: 10n };
+    const byHolder = { verb: "release", ref: CLAIM, repeated: false, ...from("holder") } as const;
+    events.answered(acquire(CLAIM), { kind: "held", claim: CLAIM });
+    events.event({ kind: "granted", claim: CLAIM, waitedUs: 0, queued: false }, "l");
+    events.answered(acquire(other), { kind: "waiting", claim: other, place: null });
+    events.event({ kind: "enqueued", claim: other }, "l");
+    events.answered(byHolder, { kind: "released", byThisCall: true });
+    events.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
+    events.event({ kind: "granted", claim: other, waitedUs: 5, queued: true }, "l");
+    events.event({ kind: "ended", claim: other, was: "held" }, "l");
+    expect(peers(lines)).toEqual([
+      ["granted", "asker"],
+      ["lease ended", "holder"],
+      ["granted", "asker"],
+      ["lease ended", undefined],
+    ]);
+  });
+
+  test("of what an operator did is told without an audit, too", () => {
+    const { lines, log } = recorded();
+    const events = new EventLog(log, { audit: false });
+    const force = {
+      verb: "force_release",
+      name: "l",
+      ticketNumber: null,
+      reason: "stuck",
+      ...from("operator"),
+    } as const;
+    const ended: Claim = { ...CLAIM, endReason: "force_released" };
+    events.answered(force, { kind: "forced", ended: [CLAIM], holdersLeft: 0 });
+    events.event({ kind: "ended", claim: ended, was: "held" }, "l");
+    events.limitRuleSet("etl/", 3, 2n, "more", { getPeer: () => "operator" });
+    expect(peers(lines)).toEqual([
+      ["lease ended", "operator"],
+      ["limit set", "operator"],
+    ]);
   });
 });
 

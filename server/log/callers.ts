@@ -1,0 +1,82 @@
+// Who asked for what the log is about to tell. The engine says first which calls it has answered and then what has
+// happened; this keeps the addresses from the one to the other, which for a claim that waits is until it is granted.
+
+import type { ClaimKey } from "../core/claim.ts";
+import type { Caller, Command, Event, Outcome } from "../core/command.ts";
+
+/** Mostly those who wait. Beyond it the oldest are forgotten: their lines say nothing of an address. */
+const CALLERS_MAX = 10_000;
+
+export class Callers {
+  readonly #addresses = new Map<string, string>();
+
+  answered(command: Command, outcome: Outcome): void {
+    if (!("caller" in command) || !command.caller) return;
+    const { caller } = command;
+    switch (outcome.kind) {
+      case "held":
+        // A call that was repeated tells nothing new.
+        if (command.verb === "acquire" && outcome.claim.secret === command.secret) {
+          this.#keep(asked(outcome.claim), caller);
+        }
+        return;
+      case "waiting":
+        this.#keep(asked(outcome.claim), caller);
+        return;
+      case "released":
+        if (command.verb === "release" && outcome.byThisCall) this.#keep(ended(command.ref), caller);
+        return;
+      case "forced":
+        for (const claim of outcome.ended) this.#keep(ended(claim), caller);
+        return;
+      case "limit":
+        this.#keep(limited(outcome.lock.id, outcome.version), caller);
+        return;
+    }
+  }
+
+  /** Whose call it was: of a grant, who asked for the lock; of an end, who ended it. Asked once for each event. */
+  of(event: Event): string | undefined {
+    // So it is nearly always where nothing is audited.
+    if (this.#addresses.size === 0) return undefined;
+    switch (event.kind) {
+      case "enqueued":
+        return this.#addresses.get(asked(event.claim));
+      case "granted":
+        return this.#take(asked(event.claim));
+      case "ended":
+        this.#take(asked(event.claim));
+        return this.#take(ended(event.claim));
+      case "limit_set":
+        return this.#take(limited(event.lock.id, event.lock.limitVersion));
+    }
+  }
+
+  #keep(key: string, caller: Caller): void {
+    this.#addresses.delete(key);
+    this.#addresses.set(key, caller.getPeer());
+    if (this.#addresses.size <= CALLERS_MAX) return;
+    for (const oldest of this.#addresses.keys()) {
+      this.#addresses.delete(oldest);
+      return;
+    }
+  }
+
+  #take(key: string): string | undefined {
+    const address = this.#addresses.get(key);
+    if (address !== undefined) this.#addresses.delete(key);
+    return address;
+  }
+}
+
+function asked({ lockId, ticketNumber }: ClaimKey): string {
+  return `asked ${lockId}.${ticketNumber}`;
+}
+
+function ended({ lockId, ticketNumber }: ClaimKey): string {
+  return `ended ${lockId}.${ticketNumber}`;
+}
+
+function limited(lockId: bigint, version: bigint): string {
+  return `limited ${lockId} ${version}`;
+}
