@@ -1,5 +1,5 @@
 // Every setting of the server, in one table: name, default, bound, one sentence. The flags of `rowlock serve`, its help
-// and the table of the README are made from it. Reads nothing: where values come from is in config.ts.
+// and the table of docs/settings.md are made from it. Reads nothing: where values come from is in config.ts.
 
 import type { z } from "zod";
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
@@ -209,7 +209,7 @@ export type SettingValues = {
   readonly [Key in SettingKey]: z.output<(typeof SETTINGS)[Key]["kind"]["schema"]>;
 };
 
-/** A setting as help and README show it. */
+/** A setting as help and the documents show it. */
 export interface SettingDescription {
   readonly name: string;
   /** Its flag of `rowlock serve`, such as `--listen`. */
@@ -243,7 +243,7 @@ export function describeSettings(): SettingDescription[] {
   return [config, ...described];
 }
 
-/** The table of settings in Markdown, for the README. */
+/** The table of settings in Markdown, for docs/settings.md. */
 export function settingsTable(): string {
   const rows = describeSettings().map((setting) => {
     const shownDefault = setting.default === "" ? "" : code(setting.default);

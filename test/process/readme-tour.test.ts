@@ -1,0 +1,108 @@
+// The tour of the README, pasted out of it into shells of its own, says at each step what the README says. Only what
+// differs from machine to machine is changed: the addresses, and the ids that the reader is told to paste.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { freshSqlite, testServers } from "../database.ts";
+import { processStage } from "./stage.ts";
+import { Terminal } from "./terminal.ts";
+
+const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const TOUR = /## A tour of five minutes\n([\s\S]*?)\n## /.exec(README)?.[1] ?? "";
+const pasted = [...TOUR.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, lines]) => lines as string);
+const [define, acquire, again, wait, release, renew, limit, look, onMysql, ...others] = pasted as [
+  string,
+  ...string[],
+] as string[];
+
+/** Each call brings a client of its own to life, on a machine that is busy with other tests. */
+const TOUR_MS = 180_000;
+
+const stage = processStage();
+
+function terminal(env: Record<string, string> = {}): Terminal {
+  const opened = new Terminal(env);
+  stage.afterwards(() => opened.close());
+  return opened;
+}
+
+/** The first terminal: the server, on addresses of its own. A slow machine must not run into the grace period. */
+async function serving(command: string, env: Record<string, string> = {}) {
+  const ports = { ROWLOCK_LISTEN: "127.0.0.1:0", ROWLOCK_METRICS_LISTEN: "127.0.0.1:0" };
+  const first = terminal({ ...ports, ROWLOCK_GRACE: "5m", ...env });
+  void first.start(command).done.catch(() => {});
+  const [, grpc] = await first.shows(/gRPC +(\S+) /);
+  const [, metrics] = await first.shows(/metrics +http:\/\/(\S+)\/metrics/);
+  const [screen] = await first.shows(/Rowlock[\s\S]*LockService\/Acquire\n/);
+  return { grpc: grpc as string, metrics: metrics as string, screen };
+}
+
+/** What is pasted, with the address where the server of this test listens. */
+function at(address: string, from: string, text = ""): string {
+  expect(text).toContain(from);
+  return text.replaceAll(from, address);
+}
+
+/** What is pasted, with the id in its place. */
+function withId(text = "", id = ""): string {
+  expect(id).not.toBe("");
+  expect(text).toMatch(/PASTE-THE-[A-Z-]+/);
+  return text.replace(/PASTE-THE-[A-Z-]+/, id);
+}
+
+const idIn = (screen: string, field: string) => new RegExp(`"${field}": "([^"]+)"`).exec(screen)?.[1];
+
+describe("the README's tour", () => {
+  test("says at each step what the README says", { timeout: TOUR_MS }, async () => {
+    expect(others).toEqual([]);
+    expect(TOUR).toContain("Start the server with `npm start`");
+    const sqlite = await stage.database(freshSqlite);
+    const { grpc, metrics } = await serving("npm start", { ROWLOCK_DATABASE_URL: sqlite });
+    const second = terminal();
+    const third = terminal();
+    for (const shell of [second, third]) await shell.run(at(grpc, "127.0.0.1:50051", define));
+
+    const lease = await second.run(acquire as string);
+    for (const field of ["leaseId", "fencingToken", "ttl"]) expect(lease).toContain(`"${field}"`);
+    const refused = await second.run(again as string);
+    expect(refused).toContain("REFUSAL_REASON_BUSY");
+    expect(refused).toContain('"owner": "anna"');
+    expect(refused).toContain('"retryAfter"');
+
+    const waiting = third.start(wait as string);
+    const [, ticketId] = await third.shows(/"position": \{[\s\S]*"ticketId": "([^"]+)"/);
+    expect(await second.run(withId(release, idIn(lease, "leaseId")))).toContain('"released": true');
+    const [granted] = await third.shows(/"granted": \{[\s\S]*?\}\n\}/);
+    await waiting.done;
+    expect(idIn(granted, "leaseId")).toBe(ticketId);
+    expect(await third.run(withId(renew, ticketId))).toMatch(/"ttl": "(600|599\.\d+)s"/);
+
+    const [set, more] = (limit as string).split("\n") as [string, string];
+    expect(await second.run(set)).toContain('"limit": 3');
+    expect(await second.run(more)).toMatch(/"lease": \{[\s\S]*"permits": 2/);
+
+    const [getLock, listLocks, scrape] = (look as string).split("\n") as [string, string, string];
+    for (const command of [getLock, listLocks]) {
+      const shown = await second.run(command);
+      expect(shown).toContain('"holderCount": 2');
+      for (const owner of ["ben", "carla"]) expect(shown).toContain(`"owner": "${owner}"`);
+      expect(shown).toContain('"grantedAt"');
+      expect(shown).not.toContain(ticketId);
+    }
+    expect(await second.run(at(metrics, "127.0.0.1:9464", scrape))).toMatch(/outcome="granted"\} 2\n/);
+  });
+
+  test("names the owner in each request for a lock", () => {
+    const requests = pasted
+      .flatMap((block) => block.split("\n"))
+      .filter((line) => /\{"name":.*"ttl"/.test(line));
+    expect(requests.length).toBeGreaterThan(3);
+    for (const request of requests) expect(request).toMatch(/"owner": "\w+"/);
+  });
+
+  test.skipIf(testServers().length === 0)("ends on MySQL", { timeout: TOUR_MS }, async () => {
+    const url = await stage.database(testServers()[0]?.fresh as () => ReturnType<typeof freshSqlite>);
+    const { screen } = await serving(at(url, "mysql://user:password@127.0.0.1:3306/rowlock", onMysql));
+    expect(screen).toMatch(/database +(MySQL|MariaDB)/);
+  });
+});
