@@ -1,16 +1,24 @@
 // How many time series a server has: each costs the Prometheus that keeps it.
 
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Mode } from "#proto/rowlock/v1/lock_pb.js";
 import { testDatabases } from "../database.ts";
 import type { ServingServer } from "./stage.ts";
 import { processStage } from "./stage.ts";
 
-/** What docs/operations.md says: of a server, and of each class of names. */
+/** Of a server, and of each class of names. */
 const SERIES_MAX = 800;
 const SERIES_PER_CLASS_MAX = 100;
 
 const stage = processStage();
+
+test("the document says how many series there are at the most", () => {
+  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  expect(operations).toContain(
+    `A server has ${SERIES_MAX} time series at the most, and each class of names adds up to ${SERIES_PER_CLASS_MAX}.`,
+  );
+});
 
 test.each(testDatabases())("a server on $label has as many series as is said", async ({ fresh }) => {
   const plain = await stage.serving(await stage.database(fresh));

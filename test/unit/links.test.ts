@@ -1,0 +1,60 @@
+// Each link from one document to another leads somewhere: to a file or folder, and to a heading in it.
+
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const house = join(import.meta.dirname, "../..");
+const documents = globSync("{*,{.github,clients,deploy,docs,test}/**/*}.md", { cwd: house });
+
+/** What GitHub calls the headings of a document in links. */
+function anchorsOf(text: string): string[] {
+  const headings = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading as string);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+const withoutCode = (text: string) =>
+  text.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, (code) => code.slice(1, -1));
+
+/** Why a link leads nowhere; undefined: it leads somewhere. */
+function fault(from: string, target: string): string | undefined {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? join(house, from) : join(house, dirname(from), path);
+  if (!existsSync(file)) return `${from}: there is no ${path}`;
+  if (anchor === undefined) return undefined;
+  if (statSync(file).isDirectory()) return `${from}: ${path} is a folder and has no headings`;
+  return anchorsOf(readFileSync(file, "utf8")).includes(anchor)
+    ? undefined
+    : `${from}: ${target} has no such heading`;
+}
+
+describe("links between documents", () => {
+  test.each(documents)("of %s lead somewhere", (document) => {
+    const text = withoutCode(readFileSync(join(house, document), "utf8"));
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string);
+    const ours = targets.filter((target) => !/^[a-z]+:/.test(target));
+    expect(ours.map((target) => fault(document, target)).filter(Boolean)).toEqual([]);
+  });
+
+  test("are looked at in all documents that somebody comes to first", () => {
+    const first = [
+      "README.md",
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "docs/operations.md",
+      "clients/README.md",
+    ];
+    expect(documents).toEqual(expect.arrayContaining(first));
+  });
+
+  test("that lead nowhere are found", () => {
+    expect(fault("README.md", "docs/nowhere.md")).toContain("there is no docs/nowhere.md");
+    expect(fault("README.md", "#nowhere")).toContain("no such heading");
+    expect(fault("docs/clients.md", "../README.md#how-to-use-it-well")).toBeUndefined();
+  });
+});
