@@ -26,34 +26,39 @@ export class EventLog {
   readonly #log: Log;
   /** Of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
+  /** Asked for each command, and the level of a log does not change. */
+  readonly #tellsDaily: boolean;
+  readonly #tellsOperators: boolean;
   readonly #callers = new Callers();
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
   constructor(log: Log, { audit }: EventLogOptions) {
     this.#log = log;
     this.#dailyLevel = audit ? "info" : "debug";
+    this.#tellsDaily = log.isLevelEnabled(this.#dailyLevel);
+    this.#tellsOperators = log.isLevelEnabled("info");
   }
 
   batch(): void {}
 
   answered(command: Command, outcome: Outcome): void {
-    // What an operator has done is told at any level; the rest is many times more.
-    const always = command.verb === "set_limit" || command.verb === "force_release";
-    if (always || this.#log.isLevelEnabled(this.#dailyLevel)) this.#callers.answered(command, outcome);
+    // As their events will be told: what an operator has done at info, the many others at their own level.
+    const byOperator = command.verb === "set_limit" || command.verb === "force_release";
+    if (byOperator ? this.#tellsOperators : this.#tellsDaily) this.#callers.answered(command, outcome);
   }
 
   event(event: Event, lockName: string): void {
     switch (event.kind) {
       case "granted":
-        if (!this.#log.isLevelEnabled(this.#dailyLevel)) return;
+        if (!this.#tellsDaily) return;
         this.#log[this.#dailyLevel](
-          { ...who(event.claim, lockName), ...this.#peer(event), waitedMs: event.waitedUs / 1_000 },
+          { ...who(event.claim, lockName), peer: this.#callers.of(event), waitedMs: event.waitedUs / 1_000 },
           "granted",
         );
         return;
       case "enqueued":
         if (!this.#log.isLevelEnabled("debug")) return;
-        this.#log.debug({ ...who(event.claim, lockName), ...this.#peer(event) }, "queued");
+        this.#log.debug({ ...who(event.claim, lockName), peer: this.#callers.of(event) }, "queued");
         return;
       case "ended":
         this.#ended(event, lockName);
@@ -61,7 +66,7 @@ export class EventLog {
       case "limit_set": {
         const { limit, limitVersion, limitReason } = event.lock;
         const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
-        this.#log.info({ ...change, reason: limitReason, ...this.#peer(event) }, "limit set");
+        this.#log.info({ ...change, reason: limitReason, peer: this.#callers.of(event) }, "limit set");
         return;
       }
     }
@@ -93,19 +98,15 @@ export class EventLog {
     this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");
   }
 
-  #peer(event: Event): { readonly peer: string | undefined } {
-    return { peer: this.#callers.of(event) };
-  }
-
   #ended(event: Event & { readonly kind: "ended" }, lockName: string): void {
     const { claim, was } = event;
     const reason = claim.endReason;
-    const peer = this.#peer(event);
+    const peer = this.#callers.of(event);
     const level = this.#endLevel(reason, was);
     if (!this.#log.isLevelEnabled(level)) return;
     const note = claim.endNote === "" ? {} : { note: claim.endNote };
     this.#log[level](
-      { ...who(claim, lockName), ...peer, reason, ...note },
+      { ...who(claim, lockName), peer, reason, ...note },
       was === "held" ? "lease ended" : "left the queue",
     );
   }

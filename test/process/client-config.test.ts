@@ -22,6 +22,9 @@ const [serviceConfig = "", channelOptions = ""] = [...DOCUMENT.matchAll(/```json
   ([, json]) => json as string,
 );
 
+/** Two servers come and one goes, on a machine that is busy with other tests. */
+const LONG_MS = 120_000;
+
 const stage = processStage();
 reportLeftOut(testServers());
 
@@ -60,27 +63,31 @@ const answeredBy = (server: ServingServer) =>
   metric(server, 'rowlock_grpc_calls_total{method="Acquire",code="OK"}');
 
 describe.each(testServers())("a client with the documented configuration, on $label", ({ fresh }) => {
-  test.each(["SIGKILL", "SIGTERM"] as const)("goes on at another server after a %s", async (signal) => {
-    const url = await stage.database(fresh);
-    const dying = await stage.serving(url);
-    const staying = await stage.serving(url);
-    const client = new ConfiguredClient([dying, staying]);
-    // Connected to both, from when on calls go to them in turns.
-    for (let call = 0; (await answeredBy(dying)) === 0 || (await answeredBy(staying)) === 0; call++) {
-      await client.acquire(`free ${call}`, `free ${call}`);
-    }
+  test.each(["SIGKILL", "SIGTERM"] as const)(
+    "goes on at another server after a %s",
+    { timeout: LONG_MS },
+    async (signal) => {
+      const url = await stage.database(fresh);
+      const dying = await stage.serving(url);
+      const staying = await stage.serving(url);
+      const client = new ConfiguredClient([dying, staying]);
+      // Connected to both, from when on calls go to them in turns.
+      for (let call = 0; (await answeredBy(dying)) === 0 || (await answeredBy(staying)) === 0; call++) {
+        await client.acquire(`free ${call}`, `free ${call}`);
+      }
 
-    const { leaseId } = await staying.client.lease({ name: "l", requestId: "holder" });
-    const waiting = [client.acquire("l", "first"), client.acquire("l", "second")];
-    await untilWaiting(staying, 2);
-    dying.process.kill(signal);
-    await dying.process.exited;
-    await staying.client.call("setLimit", { target: { case: "name", value: "l" }, limit: 2 });
-    await staying.client.call("release", { leaseId });
-    const leases = await Promise.all(waiting);
-    expect(leases.map(({ requestId }) => requestId)).toEqual(["first", "second"]);
-    for (let call = 0; call < 10; call++) await client.acquire(`later ${call}`, `later ${call}`);
-  });
+      const { leaseId } = await staying.client.lease({ name: "l", requestId: "holder" });
+      const waiting = [client.acquire("l", "first"), client.acquire("l", "second")];
+      await untilWaiting(staying, 2);
+      dying.process.kill(signal);
+      await dying.process.exited;
+      await staying.client.call("setLimit", { target: { case: "name", value: "l" }, limit: 2 });
+      await staying.client.call("release", { leaseId });
+      const leases = await Promise.all(waiting);
+      expect(leases.map(({ requestId }) => requestId)).toEqual(["first", "second"]);
+      for (let call = 0; call < 10; call++) await client.acquire(`later ${call}`, `later ${call}`);
+    },
+  );
 });
 
 test("the documented configuration names verbs of the service, and none that must not be repeated", () => {

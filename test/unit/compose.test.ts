@@ -1,4 +1,4 @@
-// Checks what can be checked of the deployment files without running them: they parse, and what they name exists.
+// Checks what can be checked of the files of deployment and of the workflow without running them: they parse, and what they name exists.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -83,6 +83,24 @@ describe("Dockerfile", () => {
       expect(existsSync(join(house, line.slice(1)))).toBe(true);
     },
   );
+});
+
+describe(".github", () => {
+  const templates = readdirSync(join(house, ".github/ISSUE_TEMPLATE")).map(
+    (file) => `ISSUE_TEMPLATE/${file}`,
+  );
+  it.each(["workflows/ci.yml", ...templates])("%s is YAML", (path) => {
+    expect(parse(read(`.github/${path}`))).toBeTypeOf("object");
+  });
+
+  it("runs what a fresh clone has to pass, and nothing of its own", () => {
+    const { jobs } = parse(read(".github/workflows/ci.yml")) as {
+      jobs: Readonly<Record<string, { steps: readonly { run?: string }[] }>>;
+    };
+    const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+    expect(commands).toEqual([".ci/run"]);
+    expect(existsSync(join(house, ".ci/run"))).toBe(true);
+  });
 });
 
 describe("deploy", () => {
