@@ -4,8 +4,6 @@
 import * as locksAndClaims from "./0001-locks-and-claims.ts";
 import type { MigrationTarget } from "./target.ts";
 
-export type { MigrationTarget } from "./target.ts";
-
 export interface Migration {
   /** What the database remembers. Never changes once it has been released. */
   readonly name: string;

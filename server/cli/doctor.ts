@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
 import { migrationStatus } from "../storage/migrate.ts";
 import { openStore } from "../storage/open.ts";
-import type { Finding } from "../storage/store.ts";
-import { StoreError } from "../storage/store.ts";
+import type { Finding, Store } from "../storage/store.ts";
+import { REPLICA_KEPT_US, StoreError } from "../storage/store.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
 import { verdict } from "./migrate.ts";
@@ -13,12 +13,17 @@ import { addSettingOptions, configInput, loadedOrTold } from "./settings-options
 
 /** More of the same kind say nothing new. */
 const FINDINGS_MAX = 50;
+/** More than anybody runs. */
+const REPLICAS_MAX = 100;
 
 const HELP = `
 Looks at three things:
   schema      whether it is the one that this version of Rowlock needs
   durability  whether the database's settings could lose acknowledged commits
   invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
+
+and names the servers that run on it: where each listens, its version, since when it is there and when
+it was last heard of.
 
 It changes nothing. Beside running servers it may be run on MySQL and MariaDB; an SQLite file is
 locked by its server, so stop that first.
@@ -70,9 +75,23 @@ async function findings(url: string, context: CliContext): Promise<Finding[]> {
       context.out(`ok       durability: ${store.product} keeps what it has acknowledged\n`);
     const invariants = await store.checkInvariants(FINDINGS_MAX);
     if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
+    await tellReplicas(store, context);
     return [...durability, ...invariants];
   } finally {
     await store.close();
+  }
+}
+
+/** A server that has died stays in the register until another one finds it there. */
+async function tellReplicas(store: Store, context: CliContext): Promise<void> {
+  const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
+  if (replicas.length === 0) context.out("replica  none is there\n");
+  for (const { address, version, sinceUs, deadlineUs } of replicas) {
+    const since = new Date(sinceUs / 1_000).toISOString().slice(0, 19).replace("T", " ");
+    const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));
+    context.out(
+      `replica  ${address}: version ${version}, since ${since} UTC, last heard of ${silentS} s ago\n`,
+    );
   }
 }
 

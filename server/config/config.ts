@@ -9,7 +9,7 @@ import { fileSource, knownNames, sourceFaults, sourceOf } from "./sources.ts";
 import type { TlsMaterial } from "./tls-material.ts";
 import { readTlsMaterial } from "./tls-material.ts";
 
-export { describeSettings, settingsTable } from "./settings.ts";
+export { describeSettings } from "./settings.ts";
 
 type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
 

@@ -122,7 +122,7 @@ export function namePatterns(
 }
 
 /** Milliseconds, or null for what is no duration. */
-export function parseDurationMs(text: string): number | null {
+function parseDurationMs(text: string): number | null {
   const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNIT_MS[parts[2] as keyof typeof UNIT_MS] : null;
 }

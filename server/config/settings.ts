@@ -243,23 +243,7 @@ export function describeSettings(): SettingDescription[] {
   return [config, ...described];
 }
 
-/** The table of settings in Markdown, for docs/settings.md. */
-export function settingsTable(): string {
-  const rows = describeSettings().map((setting) => {
-    const shownDefault = setting.default === "" ? "" : code(setting.default);
-    const cells = [code(setting.name), code(setting.flag), shownDefault, setting.bound, setting.about];
-    return `| ${cells.join(" | ")} |`;
-  });
-  return ["| setting | flag | default | allowed | what it does |", "| --- | --- | --- | --- | --- |", ...rows]
-    .join("\n")
-    .concat("\n");
-}
-
 /** `ROWLOCK_QUEUE_MAX` is `--queue-max`, without the dashes. */
 export function flagOf(name: string): string {
   return name.slice(PREFIX.length).toLowerCase().replaceAll("_", "-");
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
 }

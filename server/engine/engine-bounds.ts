@@ -51,9 +51,8 @@ export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 50;
 export const PURGE_INTERVAL_MS = 5_000;
 
-/** How often a replica says that it is there, and how long that counts. */
+/** How often a replica says that it is there: several times while one saying counts (REPLICA_KEPT_US). */
 export const BEAT_INTERVAL_MS = 5_000;
-export const BEAT_KEEP_US = 20_000_000;
 
 /** A step of the database's clock that is taken for a jump: half of the shortest time to live. */
 export const CLOCK_JUMP_US_MIN = 500_000;

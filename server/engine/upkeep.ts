@@ -4,6 +4,7 @@
 import type { ClaimKey } from "../core/claim.ts";
 import type { Rules } from "../core/draft.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
+import { REPLICA_KEPT_US } from "../storage/store.ts";
 import { Loop } from "../wakeup/loop.ts";
 import type { ClockGuard } from "./clock-guard.ts";
 import type { Departures } from "./departures.ts";
@@ -53,7 +54,7 @@ export class Upkeep {
 
   /** Says that this replica is there; proves that the database can be written. */
   beat(): Promise<void> {
-    return this.#options.store.beat(this.#options.replica, bounds.BEAT_KEEP_US);
+    return this.#options.store.beat(this.#options.replica, REPLICA_KEPT_US);
   }
 
   /**

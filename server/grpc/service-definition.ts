@@ -10,7 +10,7 @@ export function serviceDefinition(service: DescService): ServiceDefinition {
 }
 
 /** The name on the wire: `/rowlock.v1.LockService/Acquire`. */
-export function methodPath(method: DescMethod): string {
+function methodPath(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 

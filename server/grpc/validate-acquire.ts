@@ -20,7 +20,7 @@ import { LABELS_CHECKED_MAX, QUOTED_CHARS_MAX } from "./grpc-bounds.ts";
 import { checkDuration, checkName, checkText } from "./validate-fields.ts";
 import { type Checked, Violations } from "./violations.ts";
 
-export type WhenBusy = "refuse" | "enqueue" | "wait";
+type WhenBusy = "refuse" | "enqueue" | "wait";
 
 export interface CheckedAcquire {
   readonly ask: Ask;

@@ -7,7 +7,7 @@ import { type Checked, Violations } from "./violations.ts";
 
 const STAR = "*";
 
-export type LimitTarget =
+type LimitTarget =
   | { readonly kind: "name"; readonly name: string }
   /** All names with a prefix, which may be empty. */
   | { readonly kind: "pattern"; readonly prefix: string };

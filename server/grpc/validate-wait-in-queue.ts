@@ -9,7 +9,7 @@ import { checkClaimId, checkDuration } from "./validate-fields.ts";
 import { type Checked, Violations } from "./violations.ts";
 
 /** A new request, or a place that was taken before. */
-export type WaitTarget =
+type WaitTarget =
   | { readonly kind: "ask"; readonly ask: Ask }
   | { readonly kind: "ticket"; readonly ref: ClaimRef };
 

@@ -44,7 +44,7 @@ const SECRET_FIELD =
   /"(secret|password|authorization|(?:lease|ticket|request)_?[iI]d)":(?:"(?:[^"\\]|\\.)*"|[^,}\]"]+)/g;
 
 /** A line without passwords, ticket and lease ids, request ids and whatever else proves a right. */
-export function strikeSecrets(line: string): string {
+function strikeSecrets(line: string): string {
   return line
     .replace(SECRET_FIELD, `"$1":"${STRUCK}"`)
     .replace(URL_PASSWORD, `$1:${STRUCK}@`)

@@ -4,7 +4,7 @@
 import { CLASS_OTHER } from "../config/settings.ts";
 
 /** Index into `LockClasses.labels`. */
-export type ClassIndex = number;
+type ClassIndex = number;
 
 export interface LockClasses {
   /** The patterns as configured, and CLASS_OTHER. */

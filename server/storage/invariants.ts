@@ -12,14 +12,14 @@ import { CHECK_PAGE } from "./storage-bounds.ts";
 import type { Finding } from "./store.ts";
 
 /** A query of the checks. Its name is a metric label; its values are integers. */
-export interface InvariantQuery {
+interface InvariantQuery {
   readonly name: string;
   readonly sql: string;
   readonly values: readonly (number | bigint)[];
 }
 
 /** Integers may be number, bigint or decimal text; bytes are Uint8Array. */
-export type InvariantRow = Readonly<Record<string, unknown>>;
+type InvariantRow = Readonly<Record<string, unknown>>;
 
 export type InvariantRun = Generator<InvariantQuery, Finding[], readonly InvariantRow[]>;
 

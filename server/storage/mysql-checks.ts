@@ -53,7 +53,7 @@ export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
 }
 
 /** What these settings of a server, in upper case, could lose. */
-export function durabilityFindings(settings: ReadonlyMap<string, string>, serverChanges: number): Finding[] {
+function durabilityFindings(settings: ReadonlyMap<string, string>, serverChanges: number): Finding[] {
   const findings: Finding[] = [];
   const isOn = (name: string) => ["ON", "1"].includes(settings.get(name) ?? "OFF");
   const found = (severity: Finding["severity"], message: string) =>

@@ -6,7 +6,16 @@ import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { hasKey } from "./mysql-keys.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
-import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull } from "./mysql-rows.ts";
+import {
+  bigintOf,
+  CLAIM_LIST,
+  claimOf,
+  LOCK_LIST,
+  lockOf,
+  NOW_US,
+  numberOrNull,
+  textOf,
+} from "./mysql-rows.ts";
 import type { Row, Session } from "./mysql-session.ts";
 import { onSnapshot, rowsOf } from "./mysql-transaction.ts";
 import { type SqlValue, Trip } from "./mysql-trip.ts";
@@ -34,6 +43,8 @@ const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_c
 const SHOW = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
   WHERE l.name >= ? AND l.name < ? AND l.name > ?`;
+const REPLICAS = `SELECT id, address, version, started_at, deadline FROM rowlock_replica
+  ORDER BY started_at, id LIMIT ?`;
 const BUSY = "AND (l.holders > 0 OR l.waiting > 0)";
 
 export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
@@ -104,6 +115,20 @@ export async function busyLocks(pool: MysqlPool, max: number): Promise<BusyLock[
     lock: lockOf(row),
     oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
   }));
+}
+
+export async function replicas(pool: MysqlPool, max: number): ReturnType<Store["replicas"]> {
+  const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
+  return {
+    nowUs,
+    replicas: rows.map(([id, address, version, since, deadline]) => ({
+      id: bigintOf(id),
+      address: textOf(address),
+      version: textOf(version),
+      sinceUs: Number(since),
+      deadlineUs: Number(deadline),
+    })),
+  };
 }
 
 /** Locks with their first holders and waiters, all as of one moment. */

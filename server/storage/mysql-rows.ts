@@ -14,7 +14,6 @@ type Column = Row[number] | undefined;
 
 export const LOCK_LIST = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
-export const RULE_LIST = "prefix, limit_value, version, reason";
 
 /** The database's clock, at the start of the statement that it is in, in microseconds. */
 export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
@@ -63,7 +62,7 @@ export function claimOf(row: Row): Claim {
   };
 }
 
-/** A row of RULE_LIST. */
+/** A row of prefix, limit_value, version, reason. */
 export function limitRuleOf(row: Row): LimitRule {
   return {
     prefix: textOf(row[0]),

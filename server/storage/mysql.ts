@@ -10,7 +10,17 @@ import { adopt, failOver } from "./mysql-fail-over.ts";
 import { KnownLocks } from "./mysql-known.ts";
 import { findNames, purgeLocks, resolveNames } from "./mysql-names.ts";
 import { MysqlPool } from "./mysql-pool.ts";
-import { busyLocks, claimsByKey, dueLocks, holders, list, queue, show, watch } from "./mysql-reads.ts";
+import {
+  busyLocks,
+  claimsByKey,
+  dueLocks,
+  holders,
+  list,
+  queue,
+  replicas,
+  show,
+  watch,
+} from "./mysql-reads.ts";
 import { RuleCache, readRules } from "./mysql-rules.ts";
 import { transactOn } from "./mysql-transact.ts";
 import { beat, heartbeat, purgeClaims, retire } from "./mysql-upkeep.ts";
@@ -54,7 +64,6 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
 }
 
 class MysqlStore implements Store {
-  readonly dialect = "mysql";
   readonly product: string;
   readonly lanes: number;
   readonly #pool: MysqlPool;
@@ -93,6 +102,10 @@ class MysqlStore implements Store {
 
   beat(replica: ReplicaRow, keepForUs: number): Promise<void> {
     return beat(this.#pool, replica, keepForUs);
+  }
+
+  replicas(max: number): ReturnType<Store["replicas"]> {
+    return replicas(this.#pool, max);
   }
 
   retire(replica: bigint): Promise<void> {

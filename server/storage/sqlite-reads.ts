@@ -5,9 +5,9 @@ import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { prefixRange } from "./name-range.ts";
 import { bytesOf } from "./row-values.ts";
-import { claimOf, lockOf, numberOrNull } from "./sqlite-rows.ts";
+import { claimOf, lockOf, numberOrNull, text } from "./sqlite-rows.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
-import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
+import type { BusyLock, LockView, QueuePlace, RegisteredReplica, Store } from "./store.ts";
 
 export class SqliteReads {
   readonly #statements: SqliteStatements;
@@ -53,6 +53,16 @@ export class SqliteReads {
     return this.#statements.all("busy_locks", max).map((row) => ({
       lock: lockOf(row),
       oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
+    }));
+  }
+
+  replicas(max: number): RegisteredReplica[] {
+    return this.#statements.all("replicas", max).map((row) => ({
+      id: row.id as bigint,
+      address: text(row.address),
+      version: text(row.version),
+      sinceUs: Number(row.started_at),
+      deadlineUs: Number(row.deadline),
     }));
   }
 

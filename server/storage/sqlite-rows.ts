@@ -67,7 +67,7 @@ export function numberOrNull(value: SQLOutputValue | undefined): number | null {
   return value === null ? null : Number(value);
 }
 
-function text(value: SQLOutputValue | undefined): string {
+export function text(value: SQLOutputValue | undefined): string {
   const bytes = value as Uint8Array;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }

@@ -66,6 +66,8 @@ const SQL = {
     ON CONFLICT (id) DO UPDATE
     SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
+  replicas:
+    "SELECT id, address, version, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ?",
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE_NOW}) OR (

@@ -56,7 +56,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 
 /** Takes over an open handle, whose schema is up to date. */
 export class SqliteStore implements Store {
-  readonly dialect = "sqlite";
   readonly product: string;
   readonly lanes = 1;
   readonly #database: DatabaseSync;
@@ -141,6 +140,10 @@ export class SqliteStore implements Store {
         this.#statements.run("forget_replicas", nowUs);
       }),
     );
+  }
+
+  async replicas(max: number): ReturnType<Store["replicas"]> {
+    return this.#guarded(() => ({ nowUs: this.#clock(), replicas: this.#reads.replicas(max) }));
   }
 
   async retire(replica: bigint): Promise<void> {

@@ -113,6 +113,16 @@ export interface ReplicaRow {
   readonly version: string;
 }
 
+/** A replica as the register has it. */
+export interface RegisteredReplica extends ReplicaRow {
+  readonly sinceUs: number;
+  /** Until when it counts as there, unless it is heard of again. */
+  readonly deadlineUs: number;
+}
+
+/** How long a replica counts as there after it was last heard of. */
+export const REPLICA_KEPT_US = 20_000_000;
+
 /** One thing that `rowlock doctor` found. */
 export interface Finding {
   readonly severity: "error" | "warning";
@@ -138,7 +148,6 @@ export interface PoolState {
 }
 
 export interface Store {
-  readonly dialect: "sqlite" | "mysql";
   /** Product and version, for the first screen and build info: `MariaDB 10.11.19`. */
   readonly product: string;
   /** How many transactions are worth running at once. */
@@ -175,6 +184,8 @@ export interface Store {
   heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void>;
   /** Registers the replica, or says that it is still there. Proves that the database can be written. */
   beat(replica: ReplicaRow, keepForUs: number): Promise<void>;
+  /** The register of replicas, oldest first. Those that have died may be among them, past their deadline. */
+  replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
   /** Takes the replica out of the register. */
   retire(replica: bigint): Promise<void>;
   /**

@@ -15,7 +15,6 @@ export class Loop {
   readonly #options: LoopOptions;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #runAgain = false;
   #stopped = true;
 
   constructor(options: LoopOptions) {
@@ -35,13 +34,6 @@ export class Loop {
     await this.#running;
   }
 
-  /** Runs now instead of at the end of the interval; once more if a run is under way. */
-  kick(): void {
-    if (this.#stopped) return;
-    if (this.#running) this.#runAgain = true;
-    else this.#start();
-  }
-
   #schedule(): void {
     const { intervalMs, jitter } = this.#options;
     const delayMs = intervalMs * (1 + jitter * (Math.random() * 2 - 1));
@@ -49,13 +41,9 @@ export class Loop {
   }
 
   #start(): void {
-    clearTimeout(this.#timer);
-    this.#runAgain = false;
     this.#running = this.#runOnce().finally(() => {
       this.#running = undefined;
-      if (this.#stopped) return;
-      if (this.#runAgain) this.#start();
-      else this.#schedule();
+      if (!this.#stopped) this.#schedule();
     });
   }
 

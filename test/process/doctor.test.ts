@@ -17,10 +17,14 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
     expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
+    const nobody = expect.stringMatching(/^replica {2}none is there$/m);
+    expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0, out: nobody });
     await screenOf(rowlock(serveArgs(url, "--migrate", "false")));
     // An embedded file belongs to its server alone.
-    const expected = kind === "sqlite" ? 2 : 0;
-    expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: expected });
+    const listed =
+      /^replica {2}127\.0\.0\.1:0: version \d\S+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, last heard of \d s ago$/m;
+    const expected = kind === "sqlite" ? { code: 2 } : { code: 0, out: expect.stringMatching(listed) };
+    expect(await rowlock(["doctor"], env).exited).toMatchObject(expected);
   });
 });
 

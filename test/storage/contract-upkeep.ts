@@ -110,8 +110,17 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       await store.beat(replica, SECOND_US);
       await store.beat({ ...replica, address: "elsewhere" }, SECOND_US);
       await store.beat({ ...replica, id: 1n }, SECOND_US);
+      const { nowUs, replicas } = await store.replicas(10);
+      const byId = replicas.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      expect(byId).toMatchObject([{ id: 1n }, { ...replica, address: "elsewhere" }]);
+      for (const { sinceUs, deadlineUs } of replicas) {
+        expect(sinceUs).toBeLessThanOrEqual(nowUs);
+        expect(deadlineUs).toBeGreaterThanOrEqual(sinceUs + SECOND_US);
+      }
+      expect((await store.replicas(1)).replicas).toHaveLength(1);
       await store.retire(BIG);
       await store.retire(BIG);
+      expect((await store.replicas(10)).replicas).toMatchObject([{ id: 1n }]);
       await store.beat(replica, SECOND_US);
     });
   });

@@ -3,12 +3,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../server/config/config.ts";
-import {
-  describeSettings,
-  loadConfig,
-  loadDatabaseConfig,
-  settingsTable,
-} from "../../server/config/config.ts";
+import { loadConfig, loadDatabaseConfig } from "../../server/config/config.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
@@ -319,18 +314,5 @@ describe("TLS files", () => {
       expect.stringContaining("ENOENT"),
       expect.stringContaining("ROWLOCK_TLS_CERT does not hold a certificate"),
     ]);
-  });
-});
-
-describe("the description of all settings", () => {
-  test("has each setting in a row of the table", () => {
-    const table = settingsTable();
-    for (const setting of describeSettings())
-      expect(table).toContain(`| \`${setting.name}\` | \`${setting.flag}\` |`);
-    const columns = table
-      .trimEnd()
-      .split("\n")
-      .map((row) => row.split("|").length);
-    expect(new Set(columns)).toEqual(new Set([7]));
   });
 });
