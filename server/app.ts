@@ -5,9 +5,9 @@ import { randomBytes } from "node:crypto";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress } from "./config/listen-address.ts";
-import { bothObservers } from "./engine/both-observers.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
+import type { EngineObserver } from "./engine/lock-engine.ts";
 import { secretMaker } from "./engine/secrets.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { EventLog } from "./log/event-log.ts";
@@ -120,11 +120,16 @@ function buildEngine(config: Config, store: Store, metrics: Metrics, options: Ap
   const graceUs = config.graceMs * 1_000;
   // 63 bits: what every database's BIGINT holds.
   const replica = randomBytes(8).readBigUInt64BE() >> 1n;
-  const observer = bothObservers(metrics.engine, new EventLog(log, { audit: config.auditLog }));
+  const observers = [metrics.engine.observe, new EventLog(log, { audit: config.auditLog }).observe];
+  const observer: EngineObserver = (event) => {
+    for (const observe of observers) observe(event);
+  };
   return new Engine({
     store,
     observer,
-    wakeup: pollWakeup(config.pollIntervalMs, (loop, error) => observer.loopFailed(loop, error)),
+    wakeup: pollWakeup(config.pollIntervalMs, (loop, error) =>
+      observer({ kind: "loop_failed", loop, error }),
+    ),
     rules: {
       graceUs,
       attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,

@@ -38,23 +38,23 @@ export class AfterCommit {
         if (!outcome) return;
         if (outcome.kind === "waiting" && job.waiter) waiters.add(outcome.claim, job.waiter, revision);
         const seconds = (performance.now() - job.submittedMs) / 1e3;
-        observer.answered(job.command, outcome, decided.lockName, seconds);
+        observer({ kind: "answered", command: job.command, outcome, lockName: decided.lockName, seconds });
       });
     }
-    observer.batch(commands, jobs.size);
+    observer({ kind: "batch", commands, locks: jobs.size });
     this.wake(batch);
   }
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
     const { observer, wakeup, waiters, places, advance } = this.#options;
-    for (const { event, lockName } of batch.events) observer.event(event, lockName);
+    for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       waiters.sawOwn(lockId, revisionBefore, lock.revision);
     }
     wakeup.announce([...batch.locks.keys()]);
     for (const lockId of batch.leftOver) {
-      advance(lockId).catch((error: unknown) => observer.loopFailed("advance", error));
+      advance(lockId).catch((error: unknown) => observer({ kind: "loop_failed", loop: "advance", error }));
     }
     // In the same turn as the answers: a client that gets both together sends what follows together, and the next
     // transaction carries it together.

@@ -80,14 +80,15 @@ export class Engine implements LockEngine {
     this.#options = options;
     const { store, rules, observer, wakeup } = options;
     const waiters = this.#waiters;
-    const onRetry = observer.retried.bind(observer);
-    const onFailure = observer.loopFailed.bind(observer);
+    const onRetry = (cause: string) => observer({ kind: "retried", cause });
+    const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
     const advance = this.#advance.bind(this);
     const places = new Places({ store, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, advance });
-    this.#clockGuard = new ClockGuard(observer.clockJumped.bind(observer));
+    this.#clockGuard = new ClockGuard((byUs) => observer({ kind: "clock_jumped", byUs }));
     const pauseUs = options.failOverPauseUs;
-    const continuity = new Continuity({ store, pauseUs, onFailOver: observer.failedOver.bind(observer) });
+    const onFailOver = (pauseUs: number) => observer({ kind: "failed_over", pauseUs });
+    const continuity = new Continuity({ store, pauseUs, onFailOver });
     this.#transact = continuity.transact.bind(continuity);
     this.#lanes = new Lanes({
       transact: this.#transact,
@@ -189,11 +190,12 @@ export class Engine implements LockEngine {
         rules,
         clockGuard: this.#clockGuard,
         onCommitted: (batch) => this.#afterCommit.wake(batch),
-        onRetry: (cause) => observer.retried(cause),
+        onRetry: (cause) => observer({ kind: "retried", cause }),
       },
     );
     if (answer.kind === "limit_rule") {
-      observer.limitRuleSet(prefix, answer.limit, answer.version, reason, caller);
+      const { version } = answer;
+      observer({ kind: "limit_rule_set", prefix, limit: answer.limit, version, reason, caller });
     }
     return answer;
   }

@@ -116,22 +116,37 @@ export interface LockDescription {
   readonly waiters: readonly Claim[];
 }
 
-/** Sees all that happens, for metrics and the audit log. Called after the commit; must not throw. */
-export interface EngineObserver {
+/** What happens in an engine, for metrics and the log. */
+export type EngineEvent =
   /** A transaction of so many commands for so many locks was committed. */
-  batch(commands: number, locks: number): void;
+  | { readonly kind: "batch"; readonly commands: number; readonly locks: number }
   /** A command was answered, `seconds` after it was submitted. */
-  answered(command: Command, outcome: Outcome, lockName: string, seconds: number): void;
+  | {
+      readonly kind: "answered";
+      readonly command: Command;
+      readonly outcome: Outcome;
+      readonly lockName: string;
+      readonly seconds: number;
+    }
   /** Something happened to a claim or a limit. */
-  event(event: Event, lockName: string): void;
+  | { readonly kind: "event"; readonly event: Event; readonly lockName: string }
   /** A limit rule was changed. */
-  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string, caller?: Caller): void;
+  | {
+      readonly kind: "limit_rule_set";
+      readonly prefix: string;
+      readonly limit: number | null;
+      readonly version: bigint;
+      readonly reason: string;
+      readonly caller: Caller | undefined;
+    }
   /** A transaction was repeated; the cause is StoreError.reason. */
-  retried(cause: string): void;
+  | { readonly kind: "retried"; readonly cause: string }
   /** The database's clock went ahead of (positive) or behind this process's own by so much between two readings. */
-  clockJumped(byUs: number): void;
+  | { readonly kind: "clock_jumped"; readonly byUs: number }
   /** The database has become another server, or an older copy of itself: nothing is granted for so long. */
-  failedOver(pauseUs: number): void;
+  | { readonly kind: "failed_over"; readonly pauseUs: number }
   /** A background loop failed once; it goes on. */
-  loopFailed(loop: string, error: unknown): void;
-}
+  | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
+
+/** Is told of all that happens, of what a transaction did after its commit. Must not throw. */
+export type EngineObserver = (event: EngineEvent) => void;

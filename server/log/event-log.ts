@@ -4,8 +4,9 @@
 import { createHash } from "node:crypto";
 import type { Claim } from "../core/claim.ts";
 import { callersRequestId } from "../core/claim.ts";
-import type { Caller, Command, Event, Outcome } from "../core/command.ts";
+import type { Command, Event, Outcome } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
+import type { EngineObserver } from "../engine/lock-engine.ts";
 import { Callers } from "./callers.ts";
 import type { Log } from "./log.ts";
 import { Seldom } from "./seldom.ts";
@@ -21,7 +22,6 @@ export interface EventLogOptions {
   readonly audit: boolean;
 }
 
-/** Implements EngineObserver. */
 export class EventLog {
   readonly #log: Log;
   /** Of grants and releases. */
@@ -39,15 +39,45 @@ export class EventLog {
     this.#tellsOperators = log.isLevelEnabled("info");
   }
 
-  batch(): void {}
+  readonly observe: EngineObserver = (event) => {
+    switch (event.kind) {
+      case "answered":
+        this.#answered(event.command, event.outcome);
+        return;
+      case "event":
+        this.#event(event.event, event.lockName);
+        return;
+      case "limit_rule_set": {
+        const { prefix, limit, version, reason, caller } = event;
+        const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
+        this.#log.info({ ...change, peer: caller?.getPeer() }, "limit set");
+        return;
+      }
+      case "retried":
+        this.#log.debug({ cause: event.cause }, "transaction repeated");
+        return;
+      case "clock_jumped":
+        this.#log.warn({ byMs: Math.round(event.byUs / 1_000) }, "the database's clock jumped");
+        return;
+      case "failed_over":
+        this.#log.warn(
+          { pauseMs: Math.round(event.pauseUs / 1_000) },
+          "the database has failed over or was restored: nothing is granted until leases that it may have lost have ended",
+        );
+        return;
+      case "loop_failed":
+        this.#loopFailed(event.loop, event.error);
+        return;
+    }
+  };
 
-  answered(command: Command, outcome: Outcome): void {
+  #answered(command: Command, outcome: Outcome): void {
     // As their events will be told: what an operator has done at info, the many others at their own level.
     const byOperator = command.verb === "set_limit" || command.verb === "force_release";
     if (byOperator ? this.#tellsOperators : this.#tellsDaily) this.#callers.answered(command, outcome);
   }
 
-  event(event: Event, lockName: string): void {
+  #event(event: Event, lockName: string): void {
     switch (event.kind) {
       case "granted":
         if (!this.#tellsDaily) return;
@@ -72,27 +102,7 @@ export class EventLog {
     }
   }
 
-  limitRuleSet(prefix: string, limit: number | null, version: bigint, reason: string, caller?: Caller): void {
-    const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
-    this.#log.info({ ...change, peer: caller?.getPeer() }, "limit set");
-  }
-
-  retried(cause: string): void {
-    this.#log.debug({ cause }, "transaction repeated");
-  }
-
-  clockJumped(byUs: number): void {
-    this.#log.warn({ byMs: Math.round(byUs / 1_000) }, "the database's clock jumped");
-  }
-
-  failedOver(pauseUs: number): void {
-    this.#log.warn(
-      { pauseMs: Math.round(pauseUs / 1_000) },
-      "the database has failed over or was restored: nothing is granted until leases that it may have lost have ended",
-    );
-  }
-
-  loopFailed(loop: string, error: unknown): void {
+  #loopFailed(loop: string, error: unknown): void {
     const suppressed = this.#loopFailures.suppressed(`${loop} ${reasonOf(error)}`);
     if (suppressed === null) return;
     this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");

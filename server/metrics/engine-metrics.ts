@@ -4,6 +4,7 @@
 import type { Registry } from "prom-client";
 import type { Claim, EndReason } from "../core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
+import type { EngineObserver } from "../engine/lock-engine.ts";
 import { BATCH_SIZE, CALL_SECONDS, LOCK_SECONDS } from "./buckets.ts";
 import { Labelled } from "./labelled.ts";
 import type { LockClasses } from "./lock-classes.ts";
@@ -18,9 +19,17 @@ const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
 };
 
 /** Background work that may fail. */
-const LOOPS: readonly string[] = ["poll", "heartbeat", "sweep", "purge", "beat", "places", "advance"];
+const LOOPS: readonly string[] = [
+  "poll",
+  "heartbeat",
+  "departures",
+  "sweep",
+  "purge",
+  "beat",
+  "places",
+  "advance",
+];
 
-/** Implements EngineObserver. */
 export class EngineMetrics {
   readonly #classes: LockClasses;
   /** The children of each class, in the order of the classes' labels. */
@@ -88,12 +97,37 @@ export class EngineMetrics {
     })({});
   }
 
-  batch(commands: number, locks: number): void {
-    this.#batchCommands.observe(commands);
-    this.#batchLocks.observe(locks);
-  }
+  readonly observe: EngineObserver = (event) => {
+    switch (event.kind) {
+      case "batch":
+        this.#batchCommands.observe(event.commands);
+        this.#batchLocks.observe(event.locks);
+        return;
+      case "answered":
+        this.#answered(event.command, event.outcome, event.lockName, event.seconds);
+        return;
+      case "event":
+        this.#event(event.event, event.lockName);
+        return;
+      case "limit_rule_set":
+        this.#limitChanges.of("pattern").inc();
+        return;
+      case "retried":
+        this.#retries.of(event.cause).inc();
+        return;
+      case "clock_jumped":
+        this.#clockJumps.of(event.byUs > 0 ? "ahead" : "behind").inc();
+        return;
+      case "failed_over":
+        // Counted as the cause for which transactions are repeated.
+        return;
+      case "loop_failed":
+        this.#loopFailures.of(event.loop).inc();
+        return;
+    }
+  };
 
-  answered(command: Command, outcome: Outcome, lockName: string, seconds: number): void {
+  #answered(command: Command, outcome: Outcome, lockName: string, seconds: number): void {
     this.#commands.of(command.verb).observe(seconds);
     if (command.verb === "acquire") {
       this.#of(lockName).acquires.of(command.mode).of(acquireOutcome(command, outcome)).inc();
@@ -104,7 +138,7 @@ export class EngineMetrics {
     }
   }
 
-  event(event: Event, lockName: string): void {
+  #event(event: Event, lockName: string): void {
     switch (event.kind) {
       case "granted":
         this.#of(lockName)
@@ -121,25 +155,6 @@ export class EngineMetrics {
         this.#limitChanges.of("name").inc();
         return;
     }
-  }
-
-  limitRuleSet(_prefix: string, _limit: number | null, _version: bigint, _reason: string): void {
-    this.#limitChanges.of("pattern").inc();
-  }
-
-  retried(cause: string): void {
-    this.#retries.of(cause).inc();
-  }
-
-  clockJumped(byUs: number): void {
-    this.#clockJumps.of(byUs > 0 ? "ahead" : "behind").inc();
-  }
-
-  /** Counted as the cause for which transactions are repeated. */
-  failedOver(_pauseUs: number): void {}
-
-  loopFailed(loop: string, _error: unknown): void {
-    this.#loopFailures.of(loop).inc();
   }
 
   #of(lockName: string): ClassMetrics {

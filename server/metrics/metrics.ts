@@ -31,7 +31,7 @@ export type StoreSource = LockSource & Pick<Store, "pool">;
 export class Metrics {
   readonly #registry = new Registry();
   readonly #classes: ReturnType<typeof lockClasses>;
-  /** For the engine: an EngineObserver. */
+  /** For the engine: its `observe` is an EngineObserver. */
   readonly engine: EngineMetrics;
   /** For the store: a StoreObserver. */
   readonly store: StoreMetrics;

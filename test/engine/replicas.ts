@@ -69,19 +69,16 @@ async function startReplica(
   const id = randomBytes(8).readBigUInt64BE() >> 1n;
   const events: Event[] = [];
   const failures: unknown[] = [];
-  const observer: EngineObserver = {
-    batch() {},
-    answered() {},
-    event: (event) => void events.push(event),
-    limitRuleSet() {},
-    retried() {},
-    failedOver: (pauseUs) => void failures.push({ loop: "fail_over", error: pauseUs }),
-    clockJumped: (byUs) => void failures.push({ loop: "clock", error: byUs }),
-    loopFailed: (loop, error) => void failures.push({ loop, error }),
+  const failed = (loop: string, error: unknown) => void failures.push({ loop, error });
+  const observer: EngineObserver = (seen) => {
+    if (seen.kind === "event") events.push(seen.event);
+    if (seen.kind === "failed_over") failed("fail_over", seen.pauseUs);
+    if (seen.kind === "clock_jumped") failed("clock", seen.byUs);
+    if (seen.kind === "loop_failed") failed(seen.loop, seen.error);
   };
   const engine = new Engine({
     store,
-    wakeup: pollWakeup(POLL_MS, observer.loopFailed),
+    wakeup: pollWakeup(POLL_MS, failed),
     observer,
     rules: {
       graceUs: 10_000_000,

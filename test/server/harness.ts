@@ -142,18 +142,13 @@ class Seen {
 
   readonly loopFailed = (loop: string, error: unknown) => void this.loopFailures.push({ loop, error });
 
-  readonly engineObserver: EngineObserver = {
-    batch() {},
-    answered() {},
-    event: (event) => {
-      this.events.push(event);
-      for (const listener of this.#listeners) listener(event);
-    },
-    limitRuleSet() {},
-    retried() {},
-    failedOver: (pauseUs) => void this.loopFailures.push({ loop: "fail_over", error: pauseUs }),
-    clockJumped: (byUs) => void this.loopFailures.push({ loop: "clock", error: byUs }),
-    loopFailed: this.loopFailed,
+  readonly engineObserver: EngineObserver = (seen) => {
+    if (seen.kind === "failed_over") this.loopFailed("fail_over", seen.pauseUs);
+    if (seen.kind === "clock_jumped") this.loopFailed("clock", seen.byUs);
+    if (seen.kind === "loop_failed") this.loopFailed(seen.loop, seen.error);
+    if (seen.kind !== "event") return;
+    this.events.push(seen.event);
+    for (const listener of this.#listeners) listener(seen.event);
   };
 
   call(method: string, code: string, seconds: number): void {

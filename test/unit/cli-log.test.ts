@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { formatClaimId } from "../../server/core/claim-id.ts";
+import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
@@ -80,27 +81,44 @@ describe("a line", () => {
 
 describe("events", () => {
   const report = (log: EngineObserver) => {
-    log.event({ kind: "enqueued", claim: CLAIM }, "l");
-    log.event({ kind: "granted", claim: CLAIM, waitedUs: 5, queued: true }, "l");
-    log.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
-    log.event({ kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" }, "l");
-    log.event({ kind: "ended", claim: CLAIM, was: "held" }, "l");
-    log.event(
-      { kind: "ended", claim: { ...CLAIM, endReason: "force_released", endNote: "stuck" }, was: "held" },
-      "l",
-    );
-    log.limitRuleSet("etl/", 3, 2n, "more");
-    log.loopFailed("sweep", new Error("away"));
-    log.clockJumped(3_600_000_000);
-    log.retried("deadlock");
-    log.batch(1, 1);
+    log({ kind: "event", event: { kind: "enqueued", claim: CLAIM }, lockName: "l" });
+    log({
+      kind: "event",
+      event: { kind: "granted", claim: CLAIM, waitedUs: 5, queued: true },
+      lockName: "l",
+    });
+    log({
+      kind: "event",
+      event: { kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" },
+      lockName: "l",
+    });
+    log({
+      kind: "event",
+      event: { kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" },
+      lockName: "l",
+    });
+    log({ kind: "event", event: { kind: "ended", claim: CLAIM, was: "held" }, lockName: "l" });
+    log({
+      kind: "event",
+      event: {
+        kind: "ended",
+        claim: { ...CLAIM, endReason: "force_released", endNote: "stuck" },
+        was: "held",
+      },
+      lockName: "l",
+    });
+    log({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 2n, reason: "more", caller: undefined });
+    log({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
+    log({ kind: "clock_jumped", byUs: 3_600_000_000 });
+    log({ kind: "retried", cause: "deadlock" });
+    log({ kind: "batch", commands: 1, locks: 1 });
   };
   const messages = (lines: readonly string[]) =>
     lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
 
   test("at info are those that an operator asks about", () => {
     const { lines, log } = recorded();
-    report(new EventLog(log, { audit: false }));
+    report(new EventLog(log, { audit: false }).observe);
     expect(messages(lines)).toEqual([
       "lease ended",
       "lease ended",
@@ -121,7 +139,7 @@ describe("events", () => {
 
   test("that are audited are at info those and each grant and release, without secrets", () => {
     const { lines, log } = recorded();
-    report(new EventLog(log, { audit: true }));
+    report(new EventLog(log, { audit: true }).observe);
     expect(messages(lines).slice(0, 3)).toEqual(["granted", "lease ended", "lease ended"]);
     const told = { lock: "l", ticket: "9", owner: "worker-1", token: "4", mode: "permit", permits: 1 };
     expect(JSON.parse(lines[0] as string)).toEqual({
@@ -140,7 +158,7 @@ describe("events", () => {
 
   test("at debug are all", () => {
     const { lines, log } = recorded("debug");
-    report(new EventLog(log, { audit: false }));
+    report(new EventLog(log, { audit: false }).observe);
     expect(messages(lines)).toEqual(
       expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
     );
@@ -151,6 +169,11 @@ describe("events", () => {
 describe("the caller", () => {
   const from = (address: string) => ({ caller: { getPeer: () => address } });
   const acquire = (claim: Claim) => ({ ...ACQUIRE, secret: claim.secret, ...from("asker") });
+  const observing = ({ observe }: Pick<EventLog, "observe">) => ({
+    answered: (command: Command, outcome: Outcome) =>
+      observe({ kind: "answered", command, outcome, lockName: "l", seconds: 0 }),
+    event: (event: Event, lockName: string) => observe({ kind: "event", event, lockName }),
+  });
   const peers = (lines: readonly string[]) =>
     lines
       .map((line) => JSON.parse(line) as { msg: string; peer?: string })
@@ -158,7 +181,7 @@ describe("the caller", () => {
 
   test("of a grant is who asked, also after a wait, and of an end who ended it", () => {
     const { lines, log } = recorded();
-    const events = new EventLog(log, { audit: true });
+    const events = observing(new EventLog(log, { audit: true }));
     const other = { ...CLAIM, ticketNumber: 10n };
     const byHolder = { verb: "release", ref: CLAIM, repeated: false, ...from("holder") } as const;
     events.answered(acquire(CLAIM), { kind: "held", claim: CLAIM });
@@ -179,7 +202,8 @@ describe("the caller", () => {
 
   test("of what an operator did is told without an audit, too", () => {
     const { lines, log } = recorded();
-    const events = new EventLog(log, { audit: false });
+    const { observe } = new EventLog(log, { audit: false });
+    const events = observing({ observe });
     const force = {
       verb: "force_release",
       name: "l",
@@ -190,7 +214,14 @@ describe("the caller", () => {
     const ended: Claim = { ...CLAIM, endReason: "force_released" };
     events.answered(force, { kind: "forced", ended: [CLAIM], holdersLeft: 0 });
     events.event({ kind: "ended", claim: ended, was: "held" }, "l");
-    events.limitRuleSet("etl/", 3, 2n, "more", { getPeer: () => "operator" });
+    observe({
+      kind: "limit_rule_set",
+      prefix: "etl/",
+      limit: 3,
+      version: 2n,
+      reason: "more",
+      caller: { getPeer: () => "operator" },
+    });
     expect(peers(lines)).toEqual([
       ["lease ended", "operator"],
       ["limit set", "operator"],
@@ -207,7 +238,7 @@ describe("a loop that goes on failing", () => {
     const { lines, log } = recorded();
     const events = new EventLog(log, { audit: false });
     for (let tick = 0; tick < 201; tick++) {
-      events.loopFailed("poll", away("unreachable"));
+      events.observe({ kind: "loop_failed", loop: "poll", error: away("unreachable") });
       vi.advanceTimersByTime(100);
     }
     expect(lines.map((line) => (JSON.parse(line) as { suppressed: number }).suppressed)).toEqual([0, 99, 99]);
@@ -217,10 +248,10 @@ describe("a loop that goes on failing", () => {
     const { lines, log } = recorded();
     const events = new EventLog(log, { audit: false });
     for (let round = 0; round < 3; round++) {
-      events.loopFailed("poll", away("unreachable"));
-      events.loopFailed("sweep", away("unreachable"));
-      events.loopFailed("poll", away("read_only"));
-      events.loopFailed("poll", new Error("a bug"));
+      events.observe({ kind: "loop_failed", loop: "poll", error: away("unreachable") });
+      events.observe({ kind: "loop_failed", loop: "sweep", error: away("unreachable") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: away("read_only") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: new Error("a bug") });
     }
     expect(lines).toHaveLength(4);
   });

@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import type { Claim } from "../../server/core/claim.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
 import { ACQUIRE, CLAIM } from "./claims.ts";
 
@@ -58,18 +59,21 @@ function newMetrics(): Metrics {
 /** The lines of a server at which somebody has waited for a lock, got it, renewed and released it: nothing else. */
 async function healthyLines(): Promise<string[]> {
   const metrics = newMetrics();
-  const { engine, store, calls } = metrics;
-  engine.answered(ACQUIRE, { kind: "held", claim: CLAIM }, "l", 0.002);
-  engine.event({ kind: "enqueued", claim: CLAIM }, "l");
-  engine.event({ kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true }, "l");
-  engine.answered(
-    { verb: "renew", ref: CLAIM, ttlUs: undefined },
-    { kind: "held", claim: CLAIM },
-    "l",
-    0.002,
-  );
-  engine.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
-  engine.batch(1, 1);
+  const { store, calls } = metrics;
+  const engine = metrics.engine.observe;
+  const lockName = "l";
+  const held = { kind: "held", claim: CLAIM } as const;
+  const ended: Claim = { ...CLAIM, endReason: "released" };
+  const renew = { verb: "renew", ref: CLAIM, ttlUs: undefined } as const;
+  engine({ kind: "answered", command: ACQUIRE, outcome: held, lockName, seconds: 0.002 });
+  for (const event of [
+    { kind: "enqueued", claim: CLAIM },
+    { kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true },
+    { kind: "ended", claim: ended, was: "held" },
+  ] as const)
+    engine({ kind: "event", event, lockName });
+  engine({ kind: "answered", command: renew, outcome: held, lockName, seconds: 0.002 });
+  engine({ kind: "batch", commands: 1, locks: 1 });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   calls.call("Acquire", "OK", 0.002);

@@ -41,26 +41,47 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
 /** Metrics with everything reported once, through the interfaces of those who report. */
 function reported(over: Partial<StoreSource> = {}): Metrics {
   const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
-  const engine: EngineObserver = metrics.engine;
+  const engine: EngineObserver = metrics.engine.observe;
   const store: StoreObserver = metrics.store;
-  engine.answered(ACQUIRE, { kind: "held", claim: CLAIM }, "etl/orders", 0.002);
-  engine.answered(ACQUIRE, { kind: "refused", reason: "busy", limit: 1 }, "web/1", 0.002);
-  engine.answered(
-    { verb: "renew", ref: CLAIM, ttlUs: undefined },
-    { kind: "ended", claim: CLAIM },
-    "web/1",
-    0.002,
-  );
-  engine.event({ kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true }, "etl/orders");
-  engine.event({ kind: "enqueued", claim: CLAIM }, "etl/orders");
-  engine.event({ kind: "ended", claim: CLAIM, was: "held" }, "etl/orders");
-  engine.event({ kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" }, "web/1");
-  engine.event({ kind: "limit_set", lock: LOCK, from: null }, "etl/orders");
-  engine.limitRuleSet("etl/", 3, 1n, "");
-  engine.batch(7, 3);
-  engine.retried("deadlock");
-  engine.clockJumped(-2_000_000);
-  engine.loopFailed("sweep", new Error("away"));
+  engine({
+    kind: "answered",
+    command: ACQUIRE,
+    outcome: { kind: "held", claim: CLAIM },
+    lockName: "etl/orders",
+    seconds: 0.002,
+  });
+  engine({
+    kind: "answered",
+    command: ACQUIRE,
+    outcome: { kind: "refused", reason: "busy", limit: 1 },
+    lockName: "web/1",
+    seconds: 0.002,
+  });
+  engine({
+    kind: "answered",
+    command: { verb: "renew", ref: CLAIM, ttlUs: undefined },
+    outcome: { kind: "ended", claim: CLAIM },
+    lockName: "web/1",
+    seconds: 0.002,
+  });
+  engine({
+    kind: "event",
+    event: { kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true },
+    lockName: "etl/orders",
+  });
+  engine({ kind: "event", event: { kind: "enqueued", claim: CLAIM }, lockName: "etl/orders" });
+  engine({ kind: "event", event: { kind: "ended", claim: CLAIM, was: "held" }, lockName: "etl/orders" });
+  engine({
+    kind: "event",
+    event: { kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" },
+    lockName: "web/1",
+  });
+  engine({ kind: "event", event: { kind: "limit_set", lock: LOCK, from: null }, lockName: "etl/orders" });
+  engine({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 1n, reason: "", caller: undefined });
+  engine({ kind: "batch", commands: 7, locks: 3 });
+  engine({ kind: "retried", cause: "deadlock" });
+  engine({ kind: "clock_jumped", byUs: -2_000_000 });
+  engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   store.connection("opened");
@@ -112,8 +133,20 @@ describe("what is counted", () => {
   test("a request that came back by its request id is told apart from a new one", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const earlier = { ...CLAIM, secret: "another" };
-    metrics.engine.answered(ACQUIRE, { kind: "held", claim: earlier }, "x", 0);
-    metrics.engine.answered(ACQUIRE, { kind: "waiting", claim: earlier, place: null }, "x", 0);
+    metrics.engine.observe({
+      kind: "answered",
+      command: ACQUIRE,
+      outcome: { kind: "held", claim: earlier },
+      lockName: "x",
+      seconds: 0,
+    });
+    metrics.engine.observe({
+      kind: "answered",
+      command: ACQUIRE,
+      outcome: { kind: "waiting", claim: earlier, place: null },
+      lockName: "x",
+      seconds: 0,
+    });
     const { lines } = await scrape(metrics);
     expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="granted_before"} 1');
     expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="queued_before"} 1');
