@@ -3,6 +3,7 @@
 
 import { mayGrant } from "./advance.ts";
 import type { Claim } from "./claim.ts";
+import { comesBackTo } from "./come-back.ts";
 import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
@@ -13,8 +14,9 @@ import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): OutcomeOf<"acquire"> {
   if (known) {
     const claim = known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
-    const same = claim?.mode === command.mode && claim.permits === command.permits;
-    return claim && same ? returning(draft, claim, command.replica) : { kind: "request_id_reused" };
+    return claim && comesBackTo(command, claim)
+      ? returning(draft, claim, command.replica)
+      : { kind: "request_id_reused" };
   }
   const { lock, limit } = draft;
   const isFree = lock.waiting === 0 && fits(lock, limit.limit, command);

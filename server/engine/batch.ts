@@ -4,6 +4,7 @@
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import { SERVER_MADE_PREFIX } from "../core/claim.ts";
+import { keepInTime } from "../core/come-back.ts";
 import type { Command, Event, Outcome } from "../core/command.ts";
 import { decide, settle } from "../core/decide.ts";
 import type { Draft, Rules } from "../core/draft.ts";
@@ -13,8 +14,14 @@ import type { Changes, Loaded, LoadPlan } from "../storage/store.ts";
 import type { ClockGuard } from "./clock-guard.ts";
 import { AGAIN_ROUNDS_MAX } from "./engine-bounds.ts";
 
+/** A command, and performance.now() when it arrived. */
+export interface Asked {
+  readonly command: Command;
+  readonly submittedMs: number;
+}
+
 /** The commands of a transaction, by lock, in order of arrival. */
-export type CommandsByLock = ReadonlyMap<bigint, readonly Command[]>;
+export type AskedByLock = ReadonlyMap<bigint, readonly Asked[]>;
 
 export interface Decided {
   readonly nowUs: number;
@@ -29,7 +36,7 @@ export interface BatchOptions {
 }
 
 export class Batch {
-  readonly #commands: CommandsByLock;
+  readonly #asked: AskedByLock;
   readonly #rules: Rules;
   /** Attempts of which one may have been committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
@@ -48,20 +55,21 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   readonly leftOver: bigint[] = [];
 
-  constructor(commands: CommandsByLock, { rules, clockGuard }: BatchOptions, earlier: readonly Batch[]) {
-    this.#commands = commands;
+  constructor(asked: AskedByLock, { rules, clockGuard }: BatchOptions, earlier: readonly Batch[]) {
+    this.#asked = asked;
     this.#rules = rules;
     this.#clockGuard = clockGuard;
     this.#askedUs = clockGuard.ask();
     this.#earlier = earlier;
   }
 
-  plan(likelyQueue: (lockId: bigint) => boolean): LoadPlan {
+  /** `impatient`: whether it is not to wait for row locks that others hold. */
+  plan(likelyQueue: (lockId: bigint) => boolean, impatient: boolean): LoadPlan {
     const claims: ClaimKey[] = [];
     const requestIds: string[] = [];
     const holdersOf: bigint[] = [];
-    for (const [lockId, commands] of this.#commands) {
-      for (const command of commands) {
+    for (const [lockId, asked] of this.#asked) {
+      for (const { command } of asked) {
         if (command.verb === "acquire") {
           if (this.#earlier.length > 0 || !command.requestId.startsWith(SERVER_MADE_PREFIX)) {
             requestIds.push(command.requestId);
@@ -73,14 +81,14 @@ export class Batch {
         } else if ("ref" in command) claims.push(command.ref);
       }
     }
-    const locks = [...this.#commands]
+    const locks = [...this.#asked]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, commands]) => ({
+      .map(([id, asked]) => ({
         id,
-        heads: Math.min(commands.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX),
+        heads: Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX),
         likelyQueue: likelyQueue(id),
       }));
-    return { locks, claims, requestIds, holdersOf };
+    return { impatient, locks, claims, requestIds, holdersOf };
   }
 
   /** Decides what was read: all commands in the first round, then only what was left unfinished. */
@@ -88,6 +96,7 @@ export class Batch {
     this.#round += 1;
     const drafts = this.#openDrafts(loaded);
     for (const draft of drafts) {
+      if (this.#round === 1) this.#keepInTime(draft);
       settle(draft);
       if (this.#round === 1) this.#decideCommands(draft);
     }
@@ -118,8 +127,20 @@ export class Batch {
     });
   }
 
+  /** What came back in time keeps its place, however long the command had to wait for its turn. */
+  #keepInTime(draft: Draft): void {
+    for (const { command, submittedMs } of this.#asked.get(draft.lock.id) ?? []) {
+      if (command.verb !== "attach" && command.verb !== "acquire") continue;
+      const claim =
+        command.verb === "attach"
+          ? draft.claims.get(command.ref.ticketNumber)
+          : this.#byRequestId.get(command.requestId);
+      if (claim) keepInTime(draft, command, claim, (performance.now() - submittedMs) * 1_000);
+    }
+  }
+
   #decideCommands(draft: Draft): void {
-    const outcomes = (this.#commands.get(draft.lock.id) ?? []).map((command, index) => {
+    const outcomes = (this.#asked.get(draft.lock.id) ?? []).map(({ command }, index) => {
       // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
       if ("name" in command && command.name !== draft.lock.name) return undefined;
       if (!("requestId" in command)) return decide(draft, this.#marked(draft, command, index));

@@ -1,0 +1,38 @@
+// Waiters that come back to their places. A sign of life counts from when it arrived, and not from when somebody got to
+// decide about it: whoever was in time must not lose the place because another transaction held the lock's rows.
+
+import type { Claim } from "./claim.ts";
+import { sameSecret } from "./claim.ts";
+import type { Acquire, Attach, Command } from "./command.ts";
+import type { Draft } from "./draft.ts";
+import { keepAlive } from "./transitions.ts";
+
+/** Whether the command comes back to this very claim, by its id or by its request id. */
+export function comesBackTo(command: Command, claim: Claim): command is Acquire | Attach {
+  if (command.verb === "attach") {
+    const { lockId, ticketNumber, secret } = command.ref;
+    return claim.lockId === lockId && claim.ticketNumber === ticketNumber && sameSecret(claim.secret, secret);
+  }
+  if (command.verb !== "acquire") return false;
+  return (
+    claim.requestId === command.requestId && claim.mode === command.mode && claim.permits === command.permits
+  );
+}
+
+/** Whether the claim waits, and its place was not over so long ago. */
+export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
+  return claim.state === "waiting" && claim.deadlineUs !== null && claim.deadlineUs > nowUs - agoUs;
+}
+
+/**
+ * Keeps a place that has run out since the command arrived. To be called before `settle`, for each command that may come
+ * back to a claim. A wait that is over stays so, and nothing is done for leases: an expired one is never revived.
+ *
+ * @param known the claim that the command names, at whatever lock it is.
+ */
+export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: number): void {
+  const { nowUs } = draft;
+  const claim = known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
+  if (!claim || !wasKept(claim, nowUs, ageUs) || wasKept(claim, nowUs, 0)) return;
+  if (comesBackTo(command, claim)) keepAlive(draft, claim, command.replica);
+}
