@@ -3,7 +3,7 @@
 
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import type { Batch } from "./batch.ts";
-import type { JobsByLock } from "./lanes.ts";
+import type { JobsByLock } from "./deciding.ts";
 import type { EngineObserver } from "./lock-engine.ts";
 import type { Places } from "./places.ts";
 import type { Waiters } from "./waiters.ts";
@@ -13,8 +13,8 @@ export interface AfterCommitOptions {
   readonly wakeup: Wakeup;
   readonly waiters: Waiters;
   readonly places: Places;
-  /** Grants what one transaction has left over at a lock. */
-  readonly advance: (lockId: bigint) => Promise<void>;
+  /** Sees to it that what one transaction has left over at a lock is granted. */
+  readonly oweAdvance: (lockId: bigint) => unknown;
 }
 
 export class AfterCommit {
@@ -47,15 +47,13 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, waiters, places, advance } = this.#options;
+    const { observer, wakeup, waiters, places, oweAdvance } = this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       waiters.sawOwn(lockId, revisionBefore, lock.revision);
     }
     wakeup.announce([...batch.locks.keys()]);
-    for (const lockId of batch.leftOver) {
-      advance(lockId).catch((error: unknown) => observer({ kind: "loop_failed", loop: "advance", error }));
-    }
+    for (const lockId of batch.leftOver) oweAdvance(lockId);
     // In the same turn as the answers: a client that gets both together sends what follows together, and the next
     // transaction carries it together.
     for (const { event, nowUs } of batch.events) {

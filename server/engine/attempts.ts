@@ -1,6 +1,6 @@
 // Repeating a transaction: what is worth repeating, how often, and what is told when it was in vain.
 
-import { StoreError } from "../storage/store.ts";
+import { ROW_LOCKED, StoreError } from "../storage/store.ts";
 import {
   ATTEMPTS_MAX,
   ATTEMPTS_MS_MAX,
@@ -13,10 +13,13 @@ import { Fault } from "./faults.ts";
 /**
  * Runs `attempt` until it succeeds or is not worth repeating. `repeated` is true once an earlier attempt may have been
  * committed. Throws a Fault for what the database cannot do; everything else (a bug) as it is.
+ *
+ * @param isGivenUp says of an error that the caller has a better way on than to repeat: then it is thrown as it is.
  */
 export async function withAttempts<Result>(
   attempt: (repeated: boolean) => Promise<Result>,
   onRetry: (cause: string) => void,
+  isGivenUp: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
   const startedMs = performance.now();
   let repeated = false;
@@ -25,6 +28,10 @@ export async function withAttempts<Result>(
       return await attempt(repeated);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+      if (isGivenUp(error)) {
+        onRetry(error.reason);
+        throw error;
+      }
       const isOver = tries >= ATTEMPTS_MAX || performance.now() - startedMs > ATTEMPTS_MS_MAX;
       if (error.kind === "unknown_outcome") repeated = true;
       if (error.kind === "unavailable" || isOver) throw unavailable(error, repeated);
@@ -44,12 +51,17 @@ export async function withoutRepeating<Result>(attempt: () => Promise<Result>): 
 }
 
 /** What callers are told when the database cannot do it. */
-function unavailable(error: StoreError, outcomeUnknown = false): Fault {
+export function unavailable(error: StoreError, outcomeUnknown = false): Fault {
   return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
     outcomeUnknown,
     cause: error,
   });
+}
+
+/** Whether a Fault says no more than that another transaction holds the rows of one lock. */
+export function isHeldUp(error: unknown): boolean {
+  return error instanceof Fault && error.reason === ROW_LOCKED;
 }
 
 function pause(tries: number): Promise<void> {

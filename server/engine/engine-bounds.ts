@@ -13,6 +13,14 @@ export const ATTEMPTS_MAX = 7;
 export const ATTEMPTS_MS_MAX = 6_000;
 export const RETRY_PAUSE_MS = 4;
 export const RETRY_PAUSE_MS_MAX = 250;
+/**
+ * For how long a lock whose rows another transaction holds is kept out of the lanes: it doubles as long as they are found
+ * held again. The first is about as long as a transaction of another replica may last.
+ */
+export const HELD_UP_MS = 50;
+export const HELD_UP_MS_MAX = 1_000;
+/** Locks of which that is remembered: more than can be found so in that time. */
+export const HELD_UP_LOCKS_MAX = 10_000;
 /** When a client may try again after the database was away. */
 export const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 /** When a client may try again after a bound was reached. */
@@ -37,11 +45,18 @@ export const DEPARTURES_MAX = 100_000;
 /** How many of them are told again at a time, and how often that is tried. */
 export const DEPARTURES_AT_ONCE = 256;
 export const DEPARTURES_INTERVAL_MS = 1_000;
+/** When those are heartbeaten again whose rows another transaction held. */
+export const HEARTBEAT_AGAIN_MS = 500;
+/** Claims and request ids of one look for those who have come back to locks that are held up. */
+export const COMEBACKS_READ_MAX = 500;
 /** Locks of one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
 /** A queue's places are read for its waiters no more often than this. */
 export const PLACES_PACE_MS = 100;
 
+/** Advances that are owed: how often they are tried again, and how many at a time. */
+export const OWED_AGAIN_MS = 250;
+export const OWED_AT_ONCE_MAX = 256;
 /** Locks that one sweep brings up to date at a time, and how many times it goes on while there are more. */
 export const SWEEP_LOCKS_MAX = 256;
 export const SWEEP_ROUNDS_MAX = 20;

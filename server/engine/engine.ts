@@ -18,9 +18,11 @@ import type {
 import type { Rules } from "../core/draft.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
+import { Advances } from "./advances.ts";
 import { AfterCommit } from "./after-commit.ts";
 import { withAttempts, withoutRepeating } from "./attempts.ts";
 import { ClockGuard } from "./clock-guard.ts";
+import { Comebacks } from "./comebacks.ts";
 import { Continuity } from "./continuity.ts";
 import { Departures } from "./departures.ts";
 import { describeLock, describeLocks } from "./descriptions.ts";
@@ -70,6 +72,7 @@ export class Engine implements LockEngine {
   readonly #places: Places;
   readonly #afterCommit: AfterCommit;
   readonly #watch: Watch;
+  readonly #oweAdvance: (lockId: bigint) => Promise<void>;
   readonly #upkeep: Upkeep;
   readonly #departures: Departures;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
@@ -82,9 +85,12 @@ export class Engine implements LockEngine {
     const waiters = this.#waiters;
     const onRetry = (cause: string) => observer({ kind: "retried", cause });
     const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
-    const advance = this.#advance.bind(this);
+    const advances = new Advances({ advance: this.#advance.bind(this), onFailure });
+    const comebacks = new Comebacks({ store, rules, replica: options.replica.id, onFailure });
+    const advance = advances.start.bind(advances);
+    const oweAdvance = advances.owe.bind(advances);
     const places = new Places({ store, waiters, onFailure });
-    const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, advance });
+    const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, oweAdvance });
     this.#clockGuard = new ClockGuard((byUs) => observer({ kind: "clock_jumped", byUs }));
     const pauseUs = options.failOverPauseUs;
     const onFailOver = (pauseUs: number) => observer({ kind: "failed_over", pauseUs });
@@ -95,9 +101,11 @@ export class Engine implements LockEngine {
       rules,
       clockGuard: this.#clockGuard,
       lanes: options.lanes,
+      patientSlots: store.patientSlots,
       queuedMax: options.commandsQueuedMax,
       likelyQueue: (lockId) => waiters.follows(lockId),
       beforehand: () => this.#upkeep.lateHeartbeat(),
+      onHeldUp: (job) => comebacks.heldUp(job),
       onCommitted: (jobs, batch) => afterCommit.answered(jobs, batch),
       onRetry,
     });
@@ -112,7 +120,16 @@ export class Engine implements LockEngine {
     });
     this.#departures = departures;
     const clockGuard = this.#clockGuard;
-    this.#upkeep = new Upkeep({ ...options, clockGuard, waiters, departures, advance, onFailure });
+    this.#upkeep = new Upkeep({
+      ...options,
+      clockGuard,
+      waiters,
+      departures,
+      comebacks,
+      advances,
+      onFailure,
+    });
+    this.#oweAdvance = oweAdvance;
     this.#holders = new SharedRead((lockId) => store.holders(lockId, SHOWN_BY_REFUSAL_MAX));
   }
 
@@ -190,6 +207,7 @@ export class Engine implements LockEngine {
         rules,
         clockGuard: this.#clockGuard,
         onCommitted: (batch) => this.#afterCommit.wake(batch),
+        oweAdvance: this.#oweAdvance,
         onRetry: (cause) => observer({ kind: "retried", cause }),
       },
     );

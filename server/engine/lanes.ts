@@ -1,14 +1,25 @@
 // Lanes: takes all commands that are queued, of many locks, into one transaction, with no artificial delay: while one
 // transaction runs, the commands for the next ones gather. A lock is in at most one transaction of this replica at a
 // time, so that they do not wait for each other's row locks.
+//
+// Nor do they wait for those of others. Where another transaction holds a row of one lock, the locks are divided until
+// that one is alone. It goes to the patient slots, and the others are through.
 
 import type { Command } from "../core/command.ts";
-import type { Store } from "../storage/store.ts";
-import { withAttempts } from "./attempts.ts";
-import { Batch, type BatchOptions } from "./batch.ts";
-import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, OVERLOADED_RETRY_AFTER_MS } from "./engine-bounds.ts";
+import { isRowLocked, ROW_LOCKED, StoreError } from "../storage/store.ts";
+import { unavailable } from "./attempts.ts";
+import type { Batch } from "./batch.ts";
+import { type DecidingOptions, decideWork, type JobsByLock, type Work } from "./deciding.ts";
+import {
+  BATCH_COMMANDS_MAX,
+  BATCH_LOCKS_MAX,
+  HELD_UP_MS_MAX,
+  OVERLOADED_RETRY_AFTER_MS,
+} from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
+import { HeldUpLocks } from "./held-up-locks.ts";
 import type { Answer, Waiter } from "./lock-engine.ts";
+import { PatientSlots } from "./patient-slots.ts";
 
 /** A queued command. */
 export interface Job {
@@ -18,23 +29,20 @@ export interface Job {
   /** performance.now() when it was submitted. */
   readonly submittedMs: number;
   /** null: the guard row is gone, or is that of another name. */
+  readonly answer: Promise<Answer | null>;
   readonly resolve: (answer: Answer | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
-
-export interface LanesOptions extends BatchOptions {
-  readonly transact: Store["transact"];
+export interface LanesOptions extends DecidingOptions {
   readonly lanes: number;
+  readonly patientSlots: number;
   /** Commands queued at the most. */
   readonly queuedMax: number;
-  readonly likelyQueue: (lockId: bigint) => boolean;
-  /** What has to be done before a decision, if anything; a decision is repeated with it. */
-  readonly beforehand: () => Promise<void> | null;
+  /** Told of each command that has to wait because another transaction holds its lock; it may be told twice. */
+  readonly onHeldUp: (job: Job) => void;
   /** After the commit, in the same turn as the answers. Must not throw. */
   readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
-  readonly onRetry: (cause: string) => void;
 }
 
 export class Lanes {
@@ -42,6 +50,11 @@ export class Lanes {
   /** Queued jobs by lock; a Map keeps the order in which locks came. */
   readonly #queued = new Map<bigint, Job[]>();
   readonly #inFlight = new Set<bigint>();
+  /** Those of them that are in the patient slots. */
+  readonly #patient = new Set<bigint>();
+  readonly #heldUp = new HeldUpLocks();
+  readonly #slots: PatientSlots;
+  /** Commands that no transaction has been begun for. */
   #queuedCount = 0;
   #busy = 0;
   #scheduled = false;
@@ -49,29 +62,48 @@ export class Lanes {
 
   constructor(options: LanesOptions) {
     this.#options = options;
+    this.#slots = new PatientSlots({
+      slots: options.patientSlots,
+      decide: (work) => decideWork(work, false, options),
+      onHeldUp: ({ jobs }) => {
+        for (const lockId of jobs.keys()) this.#heldUp.add(lockId, HELD_UP_MS_MAX);
+      },
+      onDone: (work, batch) => this.#done(work, batch),
+      onFailure: (work, error) => this.#failed(work, error),
+    });
   }
 
-  /** Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full. */
+  /**
+   * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an `advance`
+   * of a lock that another transaction holds: time passes on, and whoever sent it comes by again.
+   */
   submit(lockId: bigint, command: Command, waiter: Waiter | null = null): Promise<Answer | null> {
     if (this.#queuedCount >= this.#options.queuedMax) {
       throw new Fault("overloaded", "commands_queued", "Too many calls are waiting for the database.", {
         retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
       });
     }
-    return new Promise((resolve, reject) => {
-      const job: Job = { lockId, command, waiter, submittedMs: performance.now(), resolve, reject };
-      const jobs = this.#queued.get(lockId);
-      if (jobs) jobs.push(job);
-      else this.#queued.set(lockId, [job]);
-      this.#queuedCount += 1;
-      this.#schedule();
-    });
+    const isPatient = this.#patient.has(lockId);
+    if (command.verb === "advance" && (isPatient || this.#heldUp.has(lockId))) throw heldUp();
+    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
+    const job: Job = { lockId, command, waiter, submittedMs: performance.now(), answer, resolve, reject };
+    const jobs = this.#queued.get(lockId);
+    if (jobs) jobs.push(job);
+    else this.#queued.set(lockId, [job]);
+    this.#queuedCount += 1;
+    if (isPatient) this.#options.onHeldUp(job);
+    this.#schedule();
+    return answer;
   }
 
   /** Resolves when nothing is queued and nothing runs. */
   drained(): Promise<void> {
-    if (this.#busy === 0 && this.#queuedCount === 0) return Promise.resolve();
+    if (this.#isDrained()) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #isDrained(): boolean {
+    return this.#busy === 0 && this.#queuedCount === 0 && this.#slots.isIdle;
   }
 
   // What arrives in one turn of the event loop goes together: a turn is not a delay, it is the reading of sockets.
@@ -89,13 +121,16 @@ export class Lanes {
       const jobs = this.#take();
       if (jobs.size === 0) break;
       this.#busy += 1;
-      void this.#run(jobs).finally(() => {
+      void this.#run({ jobs, earlier: [] }).finally(() => {
         this.#busy -= 1;
-        for (const lockId of jobs.keys()) this.#inFlight.delete(lockId);
-        if (this.#queuedCount > 0) this.#schedule();
-        else if (this.#busy === 0) for (const resolve of this.#idle.splice(0)) resolve();
+        this.#goOn();
       });
     }
+  }
+
+  #goOn(): void {
+    if (this.#queuedCount > 0) this.#schedule();
+    else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Map<bigint, Job[]> {
@@ -104,44 +139,94 @@ export class Lanes {
     for (const [lockId, jobs] of this.#queued) {
       if (room === 0 || taken.size >= BATCH_LOCKS_MAX) break;
       if (this.#inFlight.has(lockId)) continue;
-      const part = jobs.splice(0, room);
+      const isHeldUp = this.#heldUp.has(lockId);
+      const part = jobs.splice(0, isHeldUp ? BATCH_COMMANDS_MAX : room);
       if (jobs.length === 0) this.#queued.delete(lockId);
+      this.#inFlight.add(lockId);
+      if (isHeldUp) {
+        this.#wait({ jobs: new Map([[lockId, part]]), earlier: [] });
+        continue;
+      }
       room -= part.length;
       this.#queuedCount -= part.length;
-      this.#inFlight.add(lockId);
       taken.set(lockId, part);
     }
     return taken;
   }
 
-  async #run(jobs: JobsByLock): Promise<void> {
-    const batch = await this.#commit(jobs).catch(async (error: unknown) => {
-      if (error instanceof Fault || jobs.size === 1) {
-        for (const list of jobs.values()) for (const job of list) job.reject(error);
-      } else {
-        // Something unexpected, and one lock must not spoil it for the others: each gets a transaction of its own.
-        for (const [lockId, list] of jobs) await this.#run(new Map([[lockId, list]]));
-      }
-    });
-    if (!batch) return;
-    // Answers are taken up after this turn, so waiters are registered before anybody acts on the answer `waiting`.
-    answer(jobs, batch);
-    this.#options.onCommitted(jobs, batch);
+  async #run(work: Work): Promise<void> {
+    const { jobs } = work;
+    let batch: Batch;
+    try {
+      batch = await decideWork(work, true, this.#options);
+    } catch (error) {
+      if (isRowLocked(error)) await this.#meet(work);
+      else if (error instanceof Fault || jobs.size === 1) this.#failed(work, error);
+      // Something unexpected, and one lock must not spoil it for the others: each gets a transaction of its own.
+      else for (const part of parts(work, jobs.size)) await this.#run(part);
+      return;
+    }
+    this.#done(work, batch);
   }
 
-  #commit(jobs: JobsByLock): Promise<Batch> {
-    const { transact, likelyQueue, onRetry, beforehand } = this.#options;
-    const commands = new Map([...jobs].map(([lockId, list]) => [lockId, list.map((job) => job.command)]));
-    const attempts: Batch[] = [];
-    return withAttempts(async (repeated) => {
-      const first = beforehand();
-      if (first) await first;
-      const attempt = new Batch(commands, this.#options, repeated ? [...attempts] : []);
-      attempts.push(attempt);
-      await transact(attempt.plan(likelyQueue), (loaded) => attempt.decide(loaded));
-      return attempt;
-    }, onRetry);
+  /** Another transaction holds a row of one of the locks. */
+  async #meet(work: Work): Promise<void> {
+    if (work.jobs.size > 1) {
+      for (const half of parts(work, 2)) await this.#run(half);
+      return;
+    }
+    for (const [lockId, jobs] of work.jobs) {
+      this.#heldUp.add(lockId);
+      this.#queuedCount += jobs.length;
+    }
+    this.#wait(work);
   }
+
+  /** Gives the work, of one lock, to the patient slots. Its commands count as queued until it is over. */
+  #wait(work: Work): void {
+    for (const [lockId, jobs] of work.jobs) {
+      this.#patient.add(lockId);
+      for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) {
+        if (job.command.verb === "advance") job.reject(heldUp());
+        else this.#options.onHeldUp(job);
+      }
+    }
+    this.#slots.add(work);
+  }
+
+  #done(work: Work, batch: Batch): void {
+    // Answers are taken up after this turn, so waiters are registered before anybody acts on the answer `waiting`.
+    answer(work.jobs, batch);
+    this.#options.onCommitted(work.jobs, batch);
+    this.#release(work);
+  }
+
+  #failed(work: Work, error: unknown): void {
+    for (const list of work.jobs.values()) for (const job of list) job.reject(error);
+    this.#release(work);
+  }
+
+  #release({ jobs }: Work): void {
+    for (const [lockId, list] of jobs) {
+      this.#inFlight.delete(lockId);
+      if (this.#patient.delete(lockId)) this.#queuedCount -= list.length;
+    }
+    this.#goOn();
+  }
+}
+
+/** The work in so many parts of about the same number of locks. */
+function parts({ jobs, earlier }: Work, count: number): Work[] {
+  const locks = [...jobs];
+  const size = Math.ceil(locks.length / count);
+  const works: Work[] = [];
+  for (let at = 0; at < locks.length; at += size)
+    works.push({ jobs: new Map(locks.slice(at, at + size)), earlier });
+  return works;
+}
+
+function heldUp(): Fault {
+  return unavailable(new StoreError("transient", ROW_LOCKED, "Another transaction holds the lock's rows."));
 }
 
 function answer(jobs: JobsByLock, batch: Batch): void {

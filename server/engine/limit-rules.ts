@@ -1,10 +1,12 @@
 // Limits by pattern: the rule is changed, and the waiters of the locks under it are granted what it makes room for, in
-// one transaction for the first some hundred locks with waiters, and in further ones for the rest.
+// one transaction for the first some hundred locks with waiters, and in further ones for the rest. Whoever changes a rule
+// holds what all waits and all new names need, so these transactions wait for no lock's rows: where another one holds
+// some of them, the rule is changed by itself, and the locks are brought up to date one by one.
 
 import { PAGE_SIZE_MAX } from "../core/bounds.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
-import { isDraining, totalHeld } from "../core/lock.ts";
-import { LOCKS_PER_RULE_MAX, type Store } from "../storage/store.ts";
+import { isDraining, type Lock, totalHeld } from "../core/lock.ts";
+import { isRowLocked, LOCKS_PER_RULE_MAX, type LoadPlan, type Store } from "../storage/store.ts";
 import { withAttempts } from "./attempts.ts";
 import { Batch, type BatchOptions } from "./batch.ts";
 import type { LimitRuleAnswer } from "./lock-engine.ts";
@@ -21,6 +23,8 @@ export interface LimitRulesOptions extends BatchOptions {
   readonly transact: Store["transact"];
   /** Wakes, and goes on with what one transaction should not do. */
   readonly onCommitted: (batch: Batch) => void;
+  /** Grants what fits at a lock; resolves after the first try, and sees to it that another one follows if it failed. */
+  readonly oweAdvance: (lockId: bigint) => Promise<void>;
   readonly onRetry: (cause: string) => void;
 }
 
@@ -29,17 +33,25 @@ export async function changeLimitRule(
   change: RuleChange,
   options: LimitRulesOptions,
 ): Promise<LimitRuleAnswer> {
+  const { prefix } = change;
   let rule: LimitRule | undefined;
   let refusedBy: bigint | undefined;
-  let reached = await grantUnder(change.prefix, 0n, options, (limitRules, repeated) => {
-    const now = limitRules.find((candidate) => candidate.prefix === change.prefix);
-    rule = changed(now, change, repeated);
+  let mayBeDone = false;
+  const decide: Decide = (limitRules, repeated) => {
+    mayBeDone ||= repeated;
+    if (!limitRules) return undefined;
+    const now = limitRules.find((candidate) => candidate.prefix === prefix);
+    rule = changed(now, change, mayBeDone);
     refusedBy = rule ? undefined : (now?.version ?? 0n);
     return rule;
-  });
+  };
+  let reached = await grantUnder({ prefix, afterLockId: 0n }, options, decide);
+  if (reached === "held_up") await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, decide);
   if (!rule) return { kind: "version_mismatch", version: refusedBy ?? 0n };
-  while (reached !== null) reached = await grantUnder(change.prefix, reached, options, () => undefined);
   const now = rule;
+  while (typeof reached === "bigint")
+    reached = await grantUnder({ prefix, afterLockId: reached }, options, () => undefined);
+  if (reached === "held_up") await advanceUnder(prefix, options);
   return withAttempts(() => describe(now, options.store), options.onRetry);
 }
 
@@ -55,33 +67,63 @@ function changed(now: LimitRule | undefined, change: RuleChange, repeated: boole
   return doneBefore ? now : undefined;
 }
 
+/** Answers the rule to write, if any. Called without rules when an attempt begins. */
+type Decide = (limitRules: readonly LimitRule[] | null, repeated: boolean) => LimitRule | undefined;
+
 /**
- * One transaction: changes the rule, if `change` says how, and grants to waiters of locks under the prefix. Returns the
- * id of the last lock it came to, or null if there was none left.
+ * One transaction: changes the rule, if `decide` says how, and grants to waiters of locks under the prefix. Returns the
+ * id of the last lock it came to, or null if there was none left; `held_up` if nothing was done because another
+ * transaction holds some of their rows.
  */
-function grantUnder(
-  prefix: string,
-  afterLockId: bigint,
+async function grantUnder(
+  rule: NonNullable<LoadPlan["rule"]>,
   options: LimitRulesOptions,
-  change: (limitRules: readonly LimitRule[], repeated: boolean) => LimitRule | undefined,
-): Promise<bigint | null> {
-  const plan = { locks: [], claims: [], requestIds: [], holdersOf: [], rule: { prefix, afterLockId } };
+  decide: Decide,
+): Promise<bigint | null | "held_up"> {
+  const impatient = !rule.rulesOnly;
+  const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule };
   const { transact, onCommitted, onRetry } = options;
-  return withAttempts(async (repeated) => {
-    const batch = new Batch(new Map(), options, []);
-    let reached: bigint | null | undefined;
-    await transact(plan, (loaded) => {
-      if (reached !== undefined) return batch.decide(loaded);
-      const ids = [...loaded.locks.keys()];
-      reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
-      const rule = change(loaded.limitRules, repeated);
-      if (!rule) return batch.decide(loaded);
-      const limitRules = [...loaded.limitRules.filter((other) => other.prefix !== prefix), rule];
-      return { ...batch.decide({ ...loaded, limitRules }), rule };
-    });
-    onCommitted(batch);
-    return reached ?? null;
-  }, onRetry);
+  try {
+    return await withAttempts(
+      async (repeated) => {
+        decide(null, repeated);
+        const batch = new Batch(new Map(), options, []);
+        let reached: bigint | null | undefined;
+        await transact(plan, (loaded) => {
+          if (reached !== undefined) return batch.decide(loaded);
+          const ids = [...loaded.locks.keys()];
+          reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
+          const next = decide(loaded.limitRules, repeated);
+          if (!next) return batch.decide(loaded);
+          const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next];
+          return { ...batch.decide({ ...loaded, limitRules }), rule: next };
+        });
+        onCommitted(batch);
+        return reached ?? null;
+      },
+      onRetry,
+      (error) => impatient && isRowLocked(error),
+    );
+  } catch (error) {
+    if (isRowLocked(error)) return "held_up";
+    throw error;
+  }
+}
+
+async function advanceUnder(prefix: string, { store, oweAdvance }: LimitRulesOptions): Promise<void> {
+  for await (const locks of busyUnder(prefix, store)) {
+    await Promise.all(locks.filter(({ waiting }) => waiting > 0).map(({ id }) => oweAdvance(id)));
+  }
+}
+
+async function* busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncGenerator<Lock[]> {
+  let afterName: string | null = null;
+  for (;;) {
+    const page = await store.list({ prefix, afterName, max: PAGE_SIZE_MAX, busyOnly: true, shown: 0 });
+    yield page.map(({ lock }) => lock);
+    if (page.length < PAGE_SIZE_MAX) return;
+    afterName = page.at(-1)?.lock.name ?? null;
+  }
 }
 
 /** Sums over the locks that match, as they stand after the change. */
@@ -90,23 +132,13 @@ async function describe(rule: LimitRule, store: LimitRulesOptions["store"]): Pro
   let heldPermits = 0;
   let waiting = 0;
   let draining = false;
-  let afterName: string | null = null;
-  for (;;) {
-    const page = await store.list({
-      prefix: rule.prefix,
-      afterName,
-      max: PAGE_SIZE_MAX,
-      busyOnly: true,
-      shown: 0,
-    });
-    for (const { lock } of page) {
+  for await (const locks of busyUnder(rule.prefix, store)) {
+    for (const lock of locks) {
       const limit = effectiveLimit(lock, limitRules);
       heldPermits += totalHeld(lock);
       waiting += lock.waiting;
       if (limit.pattern === patternOf(rule) && isDraining(lock, limit.limit)) draining = true;
     }
-    if (page.length < PAGE_SIZE_MAX) break;
-    afterName = page.at(-1)?.lock.name ?? null;
   }
   return {
     kind: "limit_rule",

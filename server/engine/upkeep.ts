@@ -6,7 +6,9 @@ import type { Rules } from "../core/draft.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import { REPLICA_KEPT_US } from "../storage/store.ts";
 import { Loop } from "../wakeup/loop.ts";
+import type { Advances } from "./advances.ts";
 import type { ClockGuard } from "./clock-guard.ts";
+import type { Comebacks } from "./comebacks.ts";
 import type { Departures } from "./departures.ts";
 import * as bounds from "./engine-bounds.ts";
 import type { Waiters } from "./waiters.ts";
@@ -20,7 +22,8 @@ export interface UpkeepOptions {
   readonly replica: ReplicaRow;
   /** Idle time after which the row of a lock is deleted. */
   readonly idleLockUs: number;
-  readonly advance: (lockId: bigint) => Promise<void>;
+  readonly comebacks: Pick<Comebacks, "keys">;
+  readonly advances: Pick<Advances, "start" | "again">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -30,13 +33,19 @@ export class Upkeep {
   /** performance.now() at the start of the last heartbeats that all got through. */
   #heartbeatMs = performance.now();
   #lateHeartbeat: Promise<void> | undefined;
+  /** Places whose rows another transaction held at their last heartbeat. */
+  readonly #skipped = new Set<string>();
+  /** Up to which lock the sweep has come. */
+  #sweptTo = 0n;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
     const heartbeatMs = options.rules.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
     this.#loops = [
       this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
+      this.#loop("heartbeat", bounds.HEARTBEAT_AGAIN_MS, 0.1, () => this.#heartbeatSkipped()),
       this.#loop("departures", bounds.DEPARTURES_INTERVAL_MS, 0.1, () => options.departures.repeat()),
+      this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.beat()),
@@ -75,18 +84,9 @@ export class Upkeep {
   }
 
   async #heartbeat(): Promise<void> {
-    const { store, waiters, rules, replica, departures } = this.#options;
     const startedMs = performance.now();
-    const keys: ClaimKey[] = [...waiters.keys()];
-    await departures.during(async () => {
-      for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
-        await store.heartbeat(
-          replica.id,
-          keys.slice(at, at + bounds.HEARTBEAT_KEYS_MAX),
-          rules.attachedForUs,
-        );
-      }
-    });
+    const keys = this.#keys();
+    await this.#heartbeatOf(keys);
     // Who has no waiters has to notice, too, that the database was away.
     if (keys.length === 0) await this.beat();
     // Waiters of other replicas get the time to say that they are there.
@@ -94,19 +94,44 @@ export class Upkeep {
     this.#heartbeatMs = startedMs;
   }
 
+  /** The places of those who follow claims here, and of those who are about to. */
+  #keys(): ClaimKey[] {
+    const { waiters, comebacks } = this.#options;
+    return [...waiters.keys(), ...comebacks.keys()];
+  }
+
+  /** Those that could not be kept soon come again, by `#heartbeatSkipped`. */
+  async #heartbeatOf(keys: readonly ClaimKey[]): Promise<void> {
+    const { store, rules, replica, departures } = this.#options;
+    this.#skipped.clear();
+    await departures.during(async () => {
+      for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
+        const part = keys.slice(at, at + bounds.HEARTBEAT_KEYS_MAX);
+        const skipped = await store.heartbeat(replica.id, part, rules.attachedForUs);
+        for (const key of skipped) this.#skipped.add(nameOf(key));
+      }
+    });
+  }
+
+  async #heartbeatSkipped(): Promise<void> {
+    if (this.#skipped.size === 0) return;
+    // Only those that are still followed here.
+    await this.#heartbeatOf(this.#keys().filter((key) => this.#skipped.has(nameOf(key))));
+  }
+
+  /** Goes round the locks in order of their ids, so that none hides behind those that cannot be brought up to date. */
   async #sweep(): Promise<void> {
-    const { store, advance, clockGuard } = this.#options;
-    let first: bigint | undefined;
+    const { store, advances, clockGuard } = this.#options;
     for (let round = 0; round < bounds.SWEEP_ROUNDS_MAX; round++) {
       const askedUs = clockGuard.ask();
-      const { nowUs, lockIds } = await store.dueLocks(bounds.SWEEP_LOCKS_MAX);
+      const { nowUs, lockIds } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
       // So that a replica which decides nothing notices a jump of the clock, too.
       clockGuard.read(nowUs, askedUs);
-      // What is past its time may be kept for a while yet: then it comes again, and the next sweep is early enough.
-      if (lockIds[0] === first) return;
-      first = lockIds[0];
-      await Promise.all(lockIds.map(advance));
-      if (lockIds.length < bounds.SWEEP_LOCKS_MAX) return;
+      // An advance does not wait for row locks, so this takes no longer than the lanes need.
+      await Promise.all(lockIds.map((lockId) => advances.start(lockId)));
+      const isRound = lockIds.length < bounds.SWEEP_LOCKS_MAX;
+      this.#sweptTo = isRound ? 0n : (lockIds.at(-1) ?? 0n);
+      if (isRound) return;
     }
   }
 
@@ -119,6 +144,10 @@ export class Upkeep {
   #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
     return new Loop({ name, intervalMs, jitter, run, onFailure: this.#options.onFailure });
   }
+}
+
+function nameOf({ lockId, ticketNumber }: ClaimKey): string {
+  return `${lockId}.${ticketNumber}`;
 }
 
 async function inRounds(purge: () => Promise<number>): Promise<void> {

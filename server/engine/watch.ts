@@ -11,8 +11,8 @@ export interface WatchOptions {
   readonly store: Pick<Store, "watch" | "claims">;
   readonly waiters: Waiters;
   readonly places: Places;
-  /** Ends what is due at a lock and grants what fits. */
-  readonly advance: (lockId: bigint) => Promise<void>;
+  /** Begins to end what is due at a lock and to grant what fits. Not waited for: one lock must not stop the others. */
+  readonly advance: (lockId: bigint) => unknown;
 }
 
 export class Watch {
@@ -34,6 +34,7 @@ export class Watch {
   async #lookAt(lockIds: readonly bigint[]): Promise<void> {
     const { store, waiters, places, advance } = this.#options;
     const { revisions, due } = await store.watch(lockIds);
+    for (const lockId of due) advance(lockId);
     // A guard row that is gone took its claims along; reading them settles their waiters.
     const stale = lockIds.filter((id) => waiters.isStale(id, revisions.get(id) ?? -1n));
     const additions = stale.map((id) => waiters.lastAddition(id));
@@ -42,7 +43,6 @@ export class Watch {
       waiters.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
       places.changed(lockId);
     });
-    await Promise.all(due.map(advance));
   }
 
   async #readClaims(lockIds: readonly bigint[]): Promise<void> {

@@ -58,8 +58,10 @@ export async function openSession(
     const session = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      const server = await setUp(session);
+      const { server, version } = await setUp(session);
       session.serverIdentity = server.identity;
+      session.waitsByStatement = version.includes("MariaDB");
+      session.skipsLocked = skipsLocked(version);
       return { session, server };
     } catch (error) {
       session.destroy(error);
@@ -100,7 +102,7 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
   });
 }
 
-async function setUp(session: Session): Promise<Server> {
+async function setUp(session: Session): Promise<{ server: Server; version: string }> {
   const trip = new Trip("set_up");
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
@@ -113,10 +115,8 @@ async function setUp(session: Session): Promise<Server> {
   const version = facts.get("version") ?? "";
   const cluster = pairs(results[clusterAt])[0]?.[1] || facts.get("group_replication_group_name");
   const server = facts.get("server_uuid") || `server_id ${facts.get("server_id")}`;
-  return {
-    product: productOf(version),
-    identity: version.includes("TiDB") ? null : cluster || server,
-  };
+  const identity = version.includes("TiDB") ? null : cluster || server;
+  return { server: { product: productOf(version), identity }, version };
 }
 
 /** Throws a StoreError, `read_only`, if the server is not to be written. */
@@ -131,6 +131,13 @@ function pairs(rows: unknown): [string, string][] {
 function productOf(version: string): string {
   const number = /^[0-9.]+/.exec(version)?.[0] ?? version;
   return `${version.includes("MariaDB") ? "MariaDB" : "MySQL"} ${number}`;
+}
+
+/** MySQL 8, and MariaDB since 10.6; TiDB understands it and does not do it. */
+function skipsLocked(version: string): boolean {
+  if (version.includes("TiDB")) return false;
+  const [major = 0, minor = 0] = version.split(".").map(Number.parseFloat);
+  return version.includes("MariaDB") ? major > 10 || minor >= 6 : major >= 8;
 }
 
 function readOnly(variable: string): StoreError {

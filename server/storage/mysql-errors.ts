@@ -1,7 +1,7 @@
 // What the errors of MySQL, MariaDB, Galera and the network mean to a store's callers: one table, and the only place
 // that knows error codes. Never puts SQL, values or a password into a message; the cause is attached without its SQL.
 
-import { StoreError } from "./store.ts";
+import { ROW_LOCKED, StoreError } from "./store.ts";
 
 interface Meaning {
   readonly reason: string;
@@ -69,7 +69,7 @@ const DEADLOCK: Meaning = {
   message: "The database chose this transaction to break a deadlock or a conflict between nodes.",
 };
 const LOCK_WAIT: Meaning = {
-  reason: "lock_wait_timeout",
+  reason: ROW_LOCKED,
   kind: "transient",
   message: "Another transaction held a row lock for too long.",
 };

@@ -9,6 +9,7 @@ import type { Claim } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
 import { isSuccessor } from "./mysql-fail-over.ts";
 import { hasKey } from "./mysql-keys.ts";
+import { NOWAIT } from "./mysql-patience.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "./mysql-rows.ts";
 import type { RuleCache } from "./mysql-rules.ts";
 import type { Row, Session } from "./mysql-session.ts";
@@ -32,6 +33,7 @@ export interface Read {
 
 export const BEGIN = "START TRANSACTION";
 const GUARDS = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
+const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
   FROM rowlock_meta WHERE id = 1`;
 
@@ -66,6 +68,7 @@ export async function load(session: Session, plan: LoadPlan, rules: RuleCache): 
   const { from, below } = prefixRange(plan.rule.prefix);
   trip.add(BEGIN);
   trip.add(RULES_LOCK);
+  if (plan.rule.rulesOnly) return read(session, trip, plan, rules);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await session.run(trip);
   const locks = rowsOf(results[idsAt]).map(([id]) => ({
@@ -92,7 +95,7 @@ export async function loadAgain(
 
 async function read(session: Session, trip: Trip, plan: LoadPlan, rules: RuleCache): Promise<Read> {
   const ids = plan.locks.map(({ id }) => id);
-  const guardsAt = ids.length > 0 ? trip.add(GUARDS, ids) : null;
+  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
   const metaAt = trip.add(META);
   const claimsAt = addBranches(trip, branchesOf(plan, ids));
   const results = await session.run(trip);

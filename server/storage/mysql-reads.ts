@@ -33,9 +33,9 @@ const WATCH = `SELECT id, revision FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE
   UNION ALL SELECT l.id, NULL FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
     WHERE m.id = 1 AND m.grants_from > 0 AND m.grants_from <= ${NOW_US} AND l.id IN (?)`;
-const DUE_LOCKS = `SELECT lock_id, MIN(deadline) AS first FROM ${LIVE_AND_DUE}
-  GROUP BY lock_id ORDER BY MAX(state) DESC, first LIMIT ?`;
+const DUE_LOCKS = `SELECT DISTINCT lock_id FROM ${LIVE_AND_DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`;
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
+const BY_REQUEST = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?)`;
 const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
 const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
@@ -58,8 +58,12 @@ export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): Return
   return { revisions, due };
 }
 
-export async function dueLocks(pool: MysqlPool, max: number): ReturnType<Store["dueLocks"]> {
-  const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, max);
+export async function dueLocks(
+  pool: MysqlPool,
+  afterLockId: bigint,
+  max: number,
+): ReturnType<Store["dueLocks"]> {
+  const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, afterLockId, max);
   return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
 }
 
@@ -72,6 +76,15 @@ export async function claimsByKey(
     keys.length === 0
       ? await timed(pool, "clock")
       : await timed(pool, "claims", `${CLAIMS} ${key.sql}`, ...key.values);
+  return { nowUs, claims: rows.map(claimOf) };
+}
+
+export async function claimsByRequest(
+  pool: MysqlPool,
+  requestIds: readonly string[],
+): ReturnType<Store["claimsByRequest"]> {
+  if (requestIds.length === 0) return claimsByKey(pool, []);
+  const { nowUs, rows } = await timed(pool, "claims_by_request", BY_REQUEST, requestIds.map(bytesOf));
   return { nowUs, claims: rows.map(claimOf) };
 }
 

@@ -11,6 +11,7 @@ import { hasKey } from "./mysql-keys.ts";
 import type { Known } from "./mysql-known.ts";
 import type { Read } from "./mysql-load.ts";
 import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./mysql-open-transaction.ts";
+import { SHARED_NOWAIT } from "./mysql-patience.ts";
 import { NOW_US } from "./mysql-rows.ts";
 import type { Row } from "./mysql-session.ts";
 import type { SqlValue, Trip } from "./mysql-trip.ts";
@@ -40,7 +41,7 @@ const RAISE_RULES_REVISION = `UPDATE rowlock_meta SET rules_revision = rules_rev
 // at its very end, for a change that is being made, and fails (NULL where none may be) if the rules are no longer
 // those it went by. The lock is held for the moment until the COMMIT in the same trip.
 const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
-  SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ? LOCK IN SHARE MODE`;
+  SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ?`;
 
 // Where the rows were known without a load, the writing of the guard rows comes first, which locks them, and only at
 // the revision that they were known at. Then this fails, as RULES_UNCHANGED does, unless all of them were still that,
@@ -85,8 +86,8 @@ function addClaimWrites(trip: Trip, { added, changed }: Changes, read: Read): vo
   if (added.length > 0) {
     const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
     const [[lockId, ...first] = [], ...others] = rows;
-    if (others.length === 0) trip.add(ADD_CLAIMS, lockId as bigint, first);
-    else trip.add(`${ADD_CLAIMS}, ?`, lockId as bigint, first, others);
+    if (others.length === 0) trip.addWrite(ADD_CLAIMS, lockId as bigint, first);
+    else trip.addWrite(`${ADD_CLAIMS}, ?`, lockId as bigint, first, others);
   }
   for (const state of Object.keys(STATE_CODES)) {
     const alike = changed.filter((claim) => claim.state === state);
@@ -96,8 +97,8 @@ function addClaimWrites(trip: Trip, { added, changed }: Changes, read: Read): vo
 
 function addRuleWrites(trip: Trip, { prefix, limit, version, reason }: LimitRule): void {
   const bytes = bytesOf(reason);
-  trip.add(ADD_RULE, bytesOf(prefix), limit, version, bytes, limit, version, bytes);
-  trip.add(RAISE_RULES_REVISION);
+  trip.addWrite(ADD_RULE, bytesOf(prefix), limit, version, bytes, limit, version, bytes);
+  trip.addWrite(RAISE_RULES_REVISION);
 }
 
 /** Whether claims are left waiting under a limit that a pattern or the default gives. */
@@ -106,8 +107,9 @@ export function leavesWaiters(changes: Changes): boolean {
 }
 
 /** Adds the check that the rules are still those of this revision. Directly before COMMIT. */
-export function addRulesCheck(trip: Trip, rulesRevision: string): void {
-  trip.add(RULES_UNCHANGED, BigInt(rulesRevision));
+export function addRulesCheck(trip: Trip, rulesRevision: string, impatient: boolean): void {
+  const shared = impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
+  trip.add(`${RULES_UNCHANGED} ${shared}`, BigInt(rulesRevision));
 }
 
 function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void {
@@ -122,7 +124,7 @@ function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void 
   const { sets, values } = assignments(CLAIM_CHANGING_COLUMNS, rows, arm, "CASE");
   if (sets.length === 0) return;
   const key = hasKey(claims);
-  trip.add(
+  trip.addWrite(
     `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql} ${WHILE_OPEN}`,
     ...values,
     ...key.values,
@@ -144,7 +146,7 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read, onlyAsKn
   const asKnown = onlyAsKnown
     ? `AND revision = CASE id ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
     : "";
-  trip.add(
+  trip.addWrite(
     `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${asKnown} ${WHILE_OPEN}`,
     ...values,
     ...decidedAt,

@@ -26,6 +26,10 @@ export class Session {
   generation = 0;
   /** What tells that server from any other; null: not known. */
   serverIdentity: string | null = null;
+  /** Whether a statement can be told how long to wait for row locks; otherwise only whether a read waits at all. */
+  waitsByStatement = false;
+  /** Whether a read can leave out rows that others have locked. */
+  skipsLocked = false;
   readonly #connection: Connection;
   readonly #socket: Socket;
   readonly #observer: StoreObserver;

@@ -5,12 +5,14 @@
 import type { KnownLocks } from "./mysql-known.ts";
 import { BEGIN, load, loadAgain } from "./mysql-load.ts";
 import { mustStillBeOpen } from "./mysql-open-transaction.ts";
+import { AT_ONCE, addRowLocks } from "./mysql-patience.ts";
 import { RuleCache } from "./mysql-rules.ts";
 import { addKnownWrites, addRulesCheck, addWrites, leavesWaiters } from "./mysql-save.ts";
 import type { Session } from "./mysql-session.ts";
 import { inTransaction } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
 import type { DecideRows, LoadPlan, StoreObserver } from "./store.ts";
+import { isRowLocked } from "./store.ts";
 
 /** What the transactions of a store have in common. */
 export interface TransactContext {
@@ -33,7 +35,8 @@ export async function transactOn(
     await inTransaction(session, () => decideAll(session, plan, decide, context));
     outcome = "committed";
   } catch (error) {
-    known.forget(plan.locks.map(({ id }) => id));
+    // What another transaction holds may be as it was; the next decision by it proves that.
+    if (!isRowLocked(error)) known.forget(plan.locks.map(({ id }) => id));
     throw error;
   } finally {
     observer.transaction((performance.now() - startedMs) / 1000, session.sent, outcome);
@@ -58,18 +61,22 @@ async function decideAll(
     waitersLeft ||= leavesWaiters(changes);
     const last = changes.again.length === 0;
     const byHeart = round === 1 ? known : null;
-    const trip = new Trip(byHeart ? "decide_commit" : last ? "save_commit" : "save");
-    if (byHeart) {
-      trip.add(BEGIN);
-      addKnownWrites(trip, changes, byHeart);
-    } else addWrites(trip, changes, read);
+    const name = byHeart ? "decide_commit" : last ? "save_commit" : "save";
+    const trip = new Trip(name, plan.impatient ? AT_ONCE : "");
+    if (byHeart) trip.add(BEGIN);
+    if (plan.impatient) {
+      const guards = byHeart ? changes.locks.map(({ id }) => id) : [];
+      addRowLocks(trip, session, changes, guards);
+    }
+    if (byHeart) addKnownWrites(trip, changes, byHeart);
+    else addWrites(trip, changes, read);
     if (!last) {
       mustStillBeOpen((await session.run(trip)).slice(byHeart ? 1 : 0));
       read = await loadAgain(session, changes.again, rules, loaded.nowUs);
       continue;
     }
     // Who changes a rule holds the rules exclusively.
-    if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision);
+    if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision, plan.impatient ?? false);
     trip.addCommit();
     mustStillBeOpen((await session.run(trip)).slice(0, -1));
     if (round === 1 && !plan.rule) knownLocks.learn(read, changes);

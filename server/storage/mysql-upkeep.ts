@@ -2,12 +2,15 @@
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
 import type { ClaimKey } from "../core/claim.ts";
+import { STATE_CODES } from "./codes.ts";
 import { mustBeWritable, WRITABLE } from "./mysql-connect.ts";
 import { hasKey } from "./mysql-keys.ts";
+import { lockUnlocked } from "./mysql-patience.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
 import { bigintOf, NOW_US } from "./mysql-rows.ts";
-import { rowsOf, writtenBy } from "./mysql-transaction.ts";
+import type { Row, Session } from "./mysql-session.ts";
+import { inTransaction, rowsOf, writtenBy } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
 import { bytesOf } from "./row-values.ts";
 import type { ReplicaRow } from "./store.ts";
@@ -16,6 +19,8 @@ import { StoreError } from "./store.ts";
 // Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
 const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   SET deadline = LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?)), replica = ?
+  WHERE state = 1 AND`;
+const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
 const BEAT = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
   VALUES (?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
@@ -26,17 +31,54 @@ const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (row
   WHERE state = 3 AND deadline <= ${NOW_US} ORDER BY deadline LIMIT ?`;
 const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
 
+/** Which of the claims were kept, and which still wait but are held by another transaction. */
+export interface Heartbeat {
+  readonly kept: readonly ClaimKey[];
+  readonly skipped: readonly ClaimKey[];
+}
+
 export async function heartbeat(
   pool: MysqlPool,
   replica: bigint,
   keys: readonly ClaimKey[],
   keepForUs: number,
-): Promise<void> {
-  if (keys.length === 0) return;
+): Promise<Heartbeat> {
+  if (keys.length === 0) return { kept: [], skipped: [] };
+  return repeatedly(pool, async (session) => {
+    if (session.skipsLocked) return inTransaction(session, () => prolong(session, replica, keys, keepForUs));
+    const trip = new Trip("heartbeat");
+    addHeartbeat(trip, replica, keys, keepForUs);
+    await session.run(trip);
+    return { kept: keys, skipped: [] };
+  });
+}
+
+/** Were the transaction rolled back half-way, each statement would still be right by itself. */
+async function prolong(
+  session: Session,
+  replica: bigint,
+  keys: readonly ClaimKey[],
+  keepForUs: number,
+): Promise<Heartbeat> {
+  const kept = await lockUnlocked(session, "heartbeat_load", STATE_CODES.waiting, keys);
+  const found = new Set(kept.map(nameOf));
+  const missing = keys.filter((key) => !found.has(nameOf(key)));
   const trip = new Trip("heartbeat");
-  const key = hasKey(keys);
-  trip.add(`${HEARTBEAT} ${key.sql}`, keepForUs, keepForUs, replica, ...key.values);
-  await repeatedly(pool, (session) => session.run(trip));
+  if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
+  const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
+  trip.addCommit();
+  const results = await session.run(trip);
+  return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(keyOf) };
+}
+
+function addHeartbeat(trip: Trip, replica: bigint, keys: readonly ClaimKey[], keepForUs: number): void {
+  const { sql, values } = hasKey(keys);
+  trip.add(`${HEARTBEAT} ${sql}`, keepForUs, keepForUs, replica, ...values);
+}
+
+function addStillWaiting(trip: Trip, keys: readonly ClaimKey[]): number {
+  const { sql, values } = hasKey(keys);
+  return trip.add(`${STILL_WAITING} ${sql}`, ...values);
 }
 
 export async function beat(pool: MysqlPool, replica: ReplicaRow, keepForUs: number): Promise<void> {
@@ -62,19 +104,31 @@ export async function retire(pool: MysqlPool, replica: bigint): Promise<void> {
   await repeatedly(pool, (session) => session.run(trip));
 }
 
-/** Looks first and deletes by primary key, so that it locks nothing but what it deletes. */
+/** Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody. */
 export async function purgeClaims(pool: MysqlPool, max: number): Promise<number> {
   const look = new Trip("ended_claims");
   look.add(ENDED, max);
   const [ended] = await pool.use((session) => session.run(look));
-  const keys = rowsOf(ended).map(([lockId, ticketNumber]) => ({
-    lockId: bigintOf(lockId),
-    ticketNumber: bigintOf(ticketNumber),
-  }));
+  const keys = rowsOf(ended).map(keyOf);
   if (keys.length === 0) return 0;
-  const purge = new Trip("purge_claims");
-  const key = hasKey(keys);
-  purge.add(`${PURGE} ${key.sql}`, ...key.values);
-  const [purged] = await repeatedly(pool, (session) => session.run(purge));
-  return writtenBy(purged);
+  return repeatedly(pool, (session) =>
+    inTransaction(session, async () => {
+      const skips = session.skipsLocked;
+      const free = skips ? await lockUnlocked(session, "purge_claims_load", STATE_CODES.ended, keys) : keys;
+      const purge = new Trip("purge_claims");
+      const key = free.length > 0 ? hasKey(free) : null;
+      const purgedAt = key ? purge.add(`${PURGE} ${key.sql}`, ...key.values) : null;
+      purge.addCommit();
+      const results = await session.run(purge);
+      return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
+    }),
+  );
+}
+
+function keyOf([lockId, ticketNumber]: Row): ClaimKey {
+  return { lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber) };
+}
+
+function nameOf({ lockId, ticketNumber }: ClaimKey): string {
+  return `${lockId}.${ticketNumber}`;
 }

@@ -13,6 +13,7 @@ import { MysqlPool } from "./mysql-pool.ts";
 import {
   busyLocks,
   claimsByKey,
+  claimsByRequest,
   dueLocks,
   holders,
   list,
@@ -24,7 +25,12 @@ import {
 import { RuleCache, readRules } from "./mysql-rules.ts";
 import { transactOn } from "./mysql-transact.ts";
 import { beat, heartbeat, purgeClaims, retire } from "./mysql-upkeep.ts";
-import { CONNECTIONS_BESIDE_LANES, LANES_DEFAULT, POOL_SIZE_DEFAULT } from "./storage-bounds.ts";
+import {
+  CONNECTIONS_BESIDE_LANES,
+  LANES_DEFAULT,
+  PATIENT_SLOTS_MAX,
+  POOL_SIZE_DEFAULT,
+} from "./storage-bounds.ts";
 import type {
   BusyLock,
   DecideRows,
@@ -60,22 +66,25 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
     throw error;
   }
   const lanes = options.lanes ?? Math.max(1, Math.min(LANES_DEFAULT, poolSize - CONNECTIONS_BESIDE_LANES));
-  return new MysqlStore(pool, lanes, observer);
+  const besides = poolSize - lanes - CONNECTIONS_BESIDE_LANES;
+  return new MysqlStore(pool, lanes, Math.max(1, Math.min(PATIENT_SLOTS_MAX, besides)), observer);
 }
 
 class MysqlStore implements Store {
   readonly product: string;
   readonly lanes: number;
+  readonly patientSlots: number;
   readonly #pool: MysqlPool;
   readonly #observer: StoreObserver;
   readonly #rules = new RuleCache();
   readonly #known = new KnownLocks();
 
-  constructor(pool: MysqlPool, lanes: number, observer: StoreObserver) {
+  constructor(pool: MysqlPool, lanes: number, patientSlots: number, observer: StoreObserver) {
     this.#pool = pool;
     this.#observer = observer;
     this.product = pool.server?.product ?? "MySQL";
     this.lanes = lanes;
+    this.patientSlots = patientSlots;
   }
 
   resolve(names: readonly string[]): Promise<Map<string, bigint>> {
@@ -95,9 +104,14 @@ class MysqlStore implements Store {
     return failOver(this.#pool, note);
   }
 
-  async heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
-    await heartbeat(this.#pool, replica, keys, keepForUs);
-    this.#known.prolonged(replica, keys, keepForUs);
+  async heartbeat(
+    replica: bigint,
+    keys: readonly ClaimKey[],
+    keepForUs: number,
+  ): Promise<readonly ClaimKey[]> {
+    const { kept, skipped } = await heartbeat(this.#pool, replica, keys, keepForUs);
+    this.#known.prolonged(replica, kept, keepForUs);
+    return skipped;
   }
 
   beat(replica: ReplicaRow, keepForUs: number): Promise<void> {
@@ -120,8 +134,12 @@ class MysqlStore implements Store {
     return claimsByKey(this.#pool, keys);
   }
 
-  async dueLocks(max: number): ReturnType<Store["dueLocks"]> {
-    const due = await dueLocks(this.#pool, max);
+  claimsByRequest(requestIds: readonly string[]): ReturnType<Store["claimsByRequest"]> {
+    return claimsByRequest(this.#pool, requestIds);
+  }
+
+  async dueLocks(afterLockId: bigint, max: number): ReturnType<Store["dueLocks"]> {
+    const due = await dueLocks(this.#pool, afterLockId, max);
     this.#known.sawClock(due.nowUs);
     return due;
   }

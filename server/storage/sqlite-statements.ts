@@ -73,8 +73,7 @@ const SQL = {
   watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE_NOW}) OR (
       m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from AND l.waiting > 0) AS due
     FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1 WHERE l.id IN (SELECT value FROM json_each(?2))`,
-  due_locks: `SELECT lock_id, min(deadline) AS first FROM ${DUE}
-    GROUP BY lock_id ORDER BY max(state) DESC, first LIMIT ?`,
+  due_locks: `SELECT DISTINCT lock_id FROM ${DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
     (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
   idle_locks: `SELECT l.id, l.last_token FROM rowlock_lock l

@@ -98,6 +98,7 @@ function plannedLocks(statements: SqliteStatements, plan: LoadPlan): Guard[] {
 }
 
 function locksOfRule(statements: SqliteStatements, rule: NonNullable<LoadPlan["rule"]>): Guard[] {
+  if (rule.rulesOnly) return [];
   const { from, below } = prefixRange(rule.prefix);
   return statements
     .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)

@@ -58,6 +58,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 export class SqliteStore implements Store {
   readonly product: string;
   readonly lanes = 1;
+  readonly patientSlots = 1;
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #clock: () => number;
@@ -120,13 +121,18 @@ export class SqliteStore implements Store {
     });
   }
 
-  async heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void> {
-    this.#guarded(() =>
+  async heartbeat(
+    replica: bigint,
+    keys: readonly ClaimKey[],
+    keepForUs: number,
+  ): Promise<readonly ClaimKey[]> {
+    return this.#guarded(() =>
       this.#inTransaction(() => {
         const nowUs = this.#clock();
         for (const { lockId, ticketNumber } of keys) {
           this.#statements.run("heartbeat", replica, nowUs + keepForUs, lockId, ticketNumber);
         }
+        return [];
       }),
     );
   }
@@ -167,10 +173,17 @@ export class SqliteStore implements Store {
     });
   }
 
-  async dueLocks(max: number): ReturnType<Store["dueLocks"]> {
+  async claimsByRequest(requestIds: readonly string[]): ReturnType<Store["claimsByRequest"]> {
+    return this.#guarded(() => {
+      const rows = requestIds.map((id) => this.#statements.get("claim_by_request", bytesOf(id)));
+      return { nowUs: this.#clock(), claims: rows.filter((row) => row !== undefined).map(claimOf) };
+    });
+  }
+
+  async dueLocks(afterLockId: bigint, max: number): ReturnType<Store["dueLocks"]> {
     return this.#guarded(() => {
       const nowUs = this.#clock();
-      const rows = this.#statements.all("due_locks", nowUs, max);
+      const rows = this.#statements.all("due_locks", nowUs, afterLockId, max);
       return { nowUs, lockIds: rows.map((row) => row.lock_id as bigint) };
     });
   }

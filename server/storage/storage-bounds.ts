@@ -5,7 +5,9 @@
 export const POOL_SIZE_DEFAULT = 10;
 /** More transactions at once make smaller batches, and each costs the database about the same. */
 export const LANES_DEFAULT = 3;
-/** Heartbeats, polls and reads go on while all lanes are at work. */
+/** Transactions that wait for row locks, each for one lock: beside the lanes, so that these never wait with them. */
+export const PATIENT_SLOTS_MAX = 3;
+/** Heartbeats, polls and reads go on while all lanes are at work and all patient transactions wait. */
 export const CONNECTIONS_BESIDE_LANES = 2;
 
 /** For a caller that finds all connections in use: less than anybody waits for an answer. */

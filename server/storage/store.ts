@@ -18,6 +18,11 @@ export interface LockPlan {
 
 /** What one transaction locks and reads. */
 export interface LoadPlan {
+  /**
+   * Fail at once where another transaction holds a row that this one has to lock (see `isRowLocked`), instead of waiting
+   * for it for some seconds. With a rule, only the lock on the rules is waited for, when nothing else is held yet.
+   */
+  readonly impatient?: boolean;
   /** Guard rows to take exclusively. In ascending order of ids, each once. */
   readonly locks: readonly LockPlan[];
   /** Claims to read by key. Keys that do not exist are left out of the answer. */
@@ -29,9 +34,9 @@ export interface LoadPlan {
   /**
    * A pattern's prefix whose rule is to be changed: the rules are locked first, and up to LOCKS_PER_RULE_MAX locks
    * under the prefix that have waiters, with ids above `afterLockId`, in ascending order, take the place of `locks`
-   * (which must be empty).
+   * (which must be empty). `rulesOnly`: no lock does.
    */
-  readonly rule?: { readonly prefix: string; readonly afterLockId: bigint };
+  readonly rule?: { readonly prefix: string; readonly afterLockId: bigint; readonly rulesOnly?: boolean };
 }
 
 /** Locks with waiters that are decided in the transaction that changes a pattern; the rest follows in further ones. */
@@ -152,6 +157,8 @@ export interface Store {
   readonly product: string;
   /** How many transactions are worth running at once. */
   readonly lanes: number;
+  /** How many transactions beside those may wait for row locks at once. */
+  readonly patientSlots: number;
 
   /**
    * Ids of the named locks, creating guard rows that do not exist, in statements of their own. A new guard row starts
@@ -179,9 +186,10 @@ export interface Store {
   /**
    * A sign of life for the places of waiters that this replica holds streams for: deadline = min(now + keepForUs,
    * wait_until), replica = this one, where the claim still waits. Takes no guard row: it changes no state, and a claim
-   * that a decision has just ended stays ended.
+   * that a decision has just ended stays ended. Waits for nobody: answers for which waiters it could not be given,
+   * because another transaction holds their rows.
    */
-  heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<void>;
+  heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<readonly ClaimKey[]>;
   /** Registers the replica, or says that it is still there. Proves that the database can be written. */
   beat(replica: ReplicaRow, keepForUs: number): Promise<void>;
   /** The register of replicas, oldest first. Those that have died may be among them, past their deadline. */
@@ -196,11 +204,13 @@ export interface Store {
   watch(lockIds: readonly bigint[]): Promise<{ revisions: Map<bigint, bigint>; due: bigint[] }>;
   /** Claims by key, as committed, with the clock at which they were read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
+  /** Claims by request id, at whatever lock, likewise. */
+  claimsByRequest(requestIds: readonly string[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
-   * Locks with a held or waiting claim whose deadline has passed, among all locks: those with a lease first, then the
-   * longest overdue. With the clock at which they were read.
+   * Locks with a held or waiting claim whose deadline has passed and with ids above `afterLockId`, in ascending order.
+   * With the clock at which they were read.
    */
-  dueLocks(max: number): Promise<{ nowUs: number; lockIds: bigint[] }>;
+  dueLocks(afterLockId: bigint, max: number): Promise<{ nowUs: number; lockIds: bigint[] }>;
   /** Deletes ended claims whose retention has passed; how many. */
   purgeClaims(max: number): Promise<number>;
   /**
@@ -248,4 +258,12 @@ export class StoreError extends Error {
     this.kind = kind;
     this.reason = reason;
   }
+}
+
+/** StoreError.reason of a transaction that met a row which another one holds; at once, where it was impatient. */
+export const ROW_LOCKED = "lock_wait_timeout";
+
+/** Whether nothing was done because another transaction holds a row. */
+export function isRowLocked(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.reason === ROW_LOCKED;
 }

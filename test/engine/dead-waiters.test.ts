@@ -12,6 +12,8 @@ import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } fr
 
 const MANY = 200;
 
+type Skipped = Awaited<ReturnType<Store["heartbeat"]>>;
+
 /** A store whose heartbeats wait in the database, and which can be away. */
 function delayedStore(store: Store) {
   const control = {
@@ -19,7 +21,7 @@ function delayedStore(store: Store) {
     /** Whether the next transaction is committed, and the database away before it can say so. */
     goesAwayAtCommit: false,
     /** Runs in place of the next heartbeat that has keys; calls it when it likes. */
-    onHeartbeat: null as ((heartbeat: () => Promise<void>) => Promise<void>) | null,
+    onHeartbeat: null as ((heartbeat: () => Promise<Skipped>) => Promise<Skipped>) | null,
   };
   const away = () => new StoreError("unavailable", "injected", "The database is away.");
   const own: Partial<Store> = {
@@ -37,7 +39,7 @@ function delayedStore(store: Store) {
       const hook = control.onHeartbeat;
       if (!hook || keys.length === 0) return await beat();
       control.onHeartbeat = null;
-      await hook(beat);
+      return await hook(beat);
     },
   };
   const proxy = new Proxy(store, {
@@ -106,8 +108,9 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
         // Decided after all that was submitted before it.
         await engine.renew(holder, undefined);
         expect((await rows()).filter(({ replica: listener }) => listener !== null)).toEqual([]);
-        await heartbeat();
+        const skipped = await heartbeat();
         beaten.resolve();
+        return skipped;
       };
       await beaten.promise;
       await aTurn();

@@ -126,7 +126,7 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
   });
 
   describe("what is due", () => {
-    test("are the locks with a live claim past its deadline, those with a lease and then the longest overdue first", async () => {
+    test("are the locks with a live claim past its deadline, in the order of their ids, from one on", async () => {
       const { store } = fresh();
       const ids = await store.resolve(["late", "later", "latest", "ended", "endless", "in time", "none"]);
       const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
@@ -137,12 +137,16 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       await add("ended", { state: "ended", dueInUs: -HOUR_US });
       await add("endless", { state: "held", dueInUs: null });
       await add("in time", { state: "held", dueInUs: HOUR_US }, { dueInUs: HOUR_US });
-      const expected = ["latest", "later", "late"].map((name) => ids.get(name));
+      const expected = ["late", "later", "latest"]
+        .map((name) => ids.get(name) as bigint)
+        .sort((x, y) => (x < y ? -1 : 1));
       const { nowUs } = await load(store, {});
-      const due = await store.dueLocks(10);
+      const due = await store.dueLocks(0n, 10);
       expect(due.lockIds).toEqual(expected);
       expect(due.nowUs).toBeGreaterThanOrEqual(nowUs);
-      expect((await store.dueLocks(2)).lockIds).toEqual(expected.slice(0, 2));
+      expect((await store.dueLocks(0n, 2)).lockIds).toEqual(expected.slice(0, 2));
+      expect((await store.dueLocks(expected[0] as bigint, 2)).lockIds).toEqual(expected.slice(1));
+      expect((await store.dueLocks(expected[2] as bigint, 2)).lockIds).toEqual([]);
     });
 
     test("is told with the revisions of the watched locks, of which missing ones are left out", async () => {

@@ -177,7 +177,7 @@ describe("a SQLite database", () => {
     await store.heartbeat(1n, [claim], 10 * SECOND_US);
     expect((await readClaim(store, claim)).deadlineUs).toBe(nowUs + 10 * SECOND_US);
     nowUs += 10 * SECOND_US;
-    expect(await store.dueLocks(1)).toEqual({ nowUs, lockIds: [id] });
+    expect(await store.dueLocks(0n, 1)).toEqual({ nowUs, lockIds: [id] });
     expect((await load(store, { locks: planned(id) })).claims.length).toBe(1);
     await store.close();
   });
