@@ -45,3 +45,13 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
     isRowLocked,
   );
 }
+
+/** The work in so many parts of about the same number of locks. */
+export function parts({ jobs, earlier }: Work, count: number): Work[] {
+  const locks = [...jobs];
+  const size = Math.ceil(locks.length / count);
+  const works: Work[] = [];
+  for (let at = 0; at < locks.length; at += size)
+    works.push({ jobs: new Map(locks.slice(at, at + size)), earlier });
+  return works;
+}

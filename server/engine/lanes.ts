@@ -3,17 +3,17 @@
 // time, so that they do not wait for each other's row locks.
 //
 // Nor do they wait for those of others. Where another transaction holds a row of one lock, the locks are divided until
-// that one is alone. It goes to the patient slots, and the others are through.
+// that one is alone. It goes to the patient slots, for a while at once, and the others are through.
 
 import type { Command } from "../core/command.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../storage/store.ts";
 import { unavailable } from "./attempts.ts";
 import type { Batch } from "./batch.ts";
-import { type DecidingOptions, decideWork, type JobsByLock, type Work } from "./deciding.ts";
+import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } from "./deciding.ts";
 import {
   BATCH_COMMANDS_MAX,
   BATCH_LOCKS_MAX,
-  HELD_UP_MS_MAX,
+  COMEBACKS_AFTER_MS,
   OVERLOADED_RETRY_AFTER_MS,
 } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
@@ -39,7 +39,7 @@ export interface LanesOptions extends DecidingOptions {
   readonly patientSlots: number;
   /** Commands queued at the most. */
   readonly queuedMax: number;
-  /** Told of each command that has to wait because another transaction holds its lock; it may be told twice. */
+  /** Told of each command that has to wait for long because another transaction holds its lock; it may be told twice. */
   readonly onHeldUp: (job: Job) => void;
   /** After the commit, in the same turn as the answers. Must not throw. */
   readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
@@ -50,8 +50,8 @@ export class Lanes {
   /** Queued jobs by lock; a Map keeps the order in which locks came. */
   readonly #queued = new Map<bigint, Job[]>();
   readonly #inFlight = new Set<bigint>();
-  /** Those of them that are in the patient slots. */
-  readonly #patient = new Set<bigint>();
+  /** Those of them that are in the patient slots, and when they are to be told of as held up; null: they were. */
+  readonly #patient = new Map<bigint, NodeJS.Timeout | null>();
   readonly #heldUp = new HeldUpLocks();
   readonly #slots: PatientSlots;
   /** Commands that no transaction has been begun for. */
@@ -65,9 +65,7 @@ export class Lanes {
     this.#slots = new PatientSlots({
       slots: options.patientSlots,
       decide: (work) => decideWork(work, false, options),
-      onHeldUp: ({ jobs }) => {
-        for (const lockId of jobs.keys()) this.#heldUp.add(lockId, HELD_UP_MS_MAX);
-      },
+      onStuck: (lockId) => this.#heldUp.stuck(lockId),
       onDone: (work, batch) => this.#done(work, batch),
       onFailure: (work, error) => this.#failed(work, error),
     });
@@ -83,15 +81,16 @@ export class Lanes {
         retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
       });
     }
-    const isPatient = this.#patient.has(lockId);
-    if (command.verb === "advance" && (isPatient || this.#heldUp.has(lockId))) throw heldUp();
+    const waitedFor = this.#patient.get(lockId);
+    if (command.verb === "advance" && (waitedFor !== undefined || this.#heldUp.state(lockId) === "stuck"))
+      throw heldUp();
     const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
     const job: Job = { lockId, command, waiter, submittedMs: performance.now(), answer, resolve, reject };
     const jobs = this.#queued.get(lockId);
     if (jobs) jobs.push(job);
     else this.#queued.set(lockId, [job]);
     this.#queuedCount += 1;
-    if (isPatient) this.#options.onHeldUp(job);
+    if (waitedFor === null) this.#options.onHeldUp(job);
     this.#schedule();
     return answer;
   }
@@ -133,25 +132,39 @@ export class Lanes {
     else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
+  /** What a lane takes. On the way, what is held up goes to the patient slots. */
   #take(): Map<bigint, Job[]> {
     const taken = new Map<bigint, Job[]>();
+    const passing = new Map<bigint, Job[]>();
+    const canPass = this.#slots.hasRoom;
     let room = BATCH_COMMANDS_MAX;
     for (const [lockId, jobs] of this.#queued) {
       if (room === 0 || taken.size >= BATCH_LOCKS_MAX) break;
       if (this.#inFlight.has(lockId)) continue;
-      const isHeldUp = this.#heldUp.has(lockId);
-      const part = jobs.splice(0, isHeldUp ? BATCH_COMMANDS_MAX : room);
-      if (jobs.length === 0) this.#queued.delete(lockId);
-      this.#inFlight.add(lockId);
-      if (isHeldUp) {
-        this.#wait({ jobs: new Map([[lockId, part]]), earlier: [] });
-        continue;
-      }
-      room -= part.length;
-      this.#queuedCount -= part.length;
-      taken.set(lockId, part);
+      const state = this.#heldUp.state(lockId);
+      if (state === "free") {
+        const part = this.#takeOf(lockId, jobs, room);
+        room -= part.length;
+        taken.set(lockId, part);
+      } else if (state === "stuck") {
+        this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, true);
+      } else if (jobs.every(({ command }) => command.verb === "advance")) {
+        // Not worth waiting for. It tries by itself, as soon as it is first.
+        if (taken.size > 0) continue;
+        taken.set(lockId, this.#takeOf(lockId, jobs));
+        break;
+      } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lockId, this.#takeOf(lockId, jobs));
     }
+    if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, false);
     return taken;
+  }
+
+  #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {
+    const part = jobs.splice(0, max);
+    if (jobs.length === 0) this.#queued.delete(lockId);
+    this.#queuedCount -= part.length;
+    this.#inFlight.add(lockId);
+    return part;
   }
 
   async #run(work: Work): Promise<void> {
@@ -175,23 +188,29 @@ export class Lanes {
       for (const half of parts(work, 2)) await this.#run(half);
       return;
     }
-    for (const [lockId, jobs] of work.jobs) {
-      this.#heldUp.add(lockId);
-      this.#queuedCount += jobs.length;
-    }
-    this.#wait(work);
+    for (const lockId of work.jobs.keys()) this.#heldUp.met(lockId);
+    const isWorthIt = [...work.jobs.values()].flat().some(({ command }) => command.verb !== "advance");
+    if (isWorthIt) this.#wait(work, false);
+    else this.#failed(work, heldUp());
   }
 
-  /** Gives the work, of one lock, to the patient slots. Its commands count as queued until it is over. */
-  #wait(work: Work): void {
+  /** Gives the work to the patient slots. Its commands count as queued until it is over. */
+  #wait(work: Work, isStuck: boolean): void {
     for (const [lockId, jobs] of work.jobs) {
-      this.#patient.add(lockId);
-      for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) {
-        if (job.command.verb === "advance") job.reject(heldUp());
-        else this.#options.onHeldUp(job);
-      }
+      this.#queuedCount += jobs.length;
+      this.#patient.set(
+        lockId,
+        setTimeout(() => this.#waitForLong(lockId, jobs), COMEBACKS_AFTER_MS),
+      );
+      for (const { command, reject } of [...jobs, ...(this.#queued.get(lockId) ?? [])])
+        if (command.verb === "advance") reject(heldUp());
     }
-    this.#slots.add(work);
+    this.#slots.add(work, isStuck);
+  }
+
+  #waitForLong(lockId: bigint, jobs: readonly Job[]): void {
+    this.#patient.set(lockId, null);
+    for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) this.#options.onHeldUp(job);
   }
 
   #done(work: Work, batch: Batch): void {
@@ -209,20 +228,14 @@ export class Lanes {
   #release({ jobs }: Work): void {
     for (const [lockId, list] of jobs) {
       this.#inFlight.delete(lockId);
-      if (this.#patient.delete(lockId)) this.#queuedCount -= list.length;
+      const waitedFor = this.#patient.get(lockId);
+      if (waitedFor === undefined) continue;
+      this.#patient.delete(lockId);
+      this.#queuedCount -= list.length;
+      if (waitedFor) clearTimeout(waitedFor);
     }
     this.#goOn();
   }
-}
-
-/** The work in so many parts of about the same number of locks. */
-function parts({ jobs, earlier }: Work, count: number): Work[] {
-  const locks = [...jobs];
-  const size = Math.ceil(locks.length / count);
-  const works: Work[] = [];
-  for (let at = 0; at < locks.length; at += size)
-    works.push({ jobs: new Map(locks.slice(at, at + size)), earlier });
-  return works;
 }
 
 function heldUp(): Fault {
