@@ -27,7 +27,8 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
   }
   if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
   if (!command.mayWait) {
-    if (isFree) return { ...refused(draft, "failed_over"), forUs: draft.failOver.grantsFromUs - draft.nowUs };
+    if (isFree)
+      return { ...refused(draft, "failed_over"), forUs: draft.failOver.grantsFromUs - draft.clock.atLeastUs };
     return refused(draft, limit.limit === 0 ? "paused" : "busy");
   }
   if (lock.waiting >= draft.rules.queueMax) return refused(draft, "queue_full");

@@ -32,25 +32,25 @@ export function grantWaiters(draft: Draft): void {
 }
 
 /** Whether anything is granted now: not while a lease may be held that a fail-over has lost. */
-export function mayGrant({ nowUs, failOver }: Draft): boolean {
-  return failOver.grantsFromUs <= nowUs;
+export function mayGrant({ clock, failOver }: Draft): boolean {
+  return failOver.grantsFromUs <= clock.atLeastUs;
 }
 
 /** Whether the claim's present state has run out. */
 function isDue(draft: Draft, claim: Claim): boolean {
-  const { nowUs, clock, failOver, rules } = draft;
-  if (claim.deadlineUs === null || claim.deadlineUs > nowUs) return false;
+  const { clock, failOver, rules } = draft;
+  if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs) return false;
   if (claim.state === "waiting" && isKept(draft, claim)) return false;
   // A fail-over may have lost signs of life and renewals, as a jump of the clock makes them look old.
   const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
   const heldForUs = isCutShort(claim) ? rules.graceUs : (claim.ttlUs ?? rules.graceUs);
-  return doubtedAtUs + (claim.state === "held" ? heldForUs : rules.attachedForUs) <= nowUs;
+  return doubtedAtUs + (claim.state === "held" ? heldForUs : rules.attachedForUs) <= clock.atLeastUs;
 }
 
 /** Whether a place that saw no sign of life is kept still, because none may have got through. */
-function isKept({ nowUs, clock, rules }: Draft, claim: Claim): boolean {
-  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= nowUs;
-  return !waitOver && clock.backAtUs !== null && nowUs < clock.backAtUs + rules.graceUs;
+function isKept({ clock, rules }: Draft, claim: Claim): boolean {
+  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.atLeastUs;
+  return !waitOver && clock.backAtUs !== null && clock.atLeastUs < clock.backAtUs + rules.graceUs;
 }
 
 function dueReason(claim: Claim): EndReason {

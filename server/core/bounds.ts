@@ -30,6 +30,9 @@ export const UPDATE_INTERVAL_US_DEFAULT = SECOND_US;
 /** How much the database's clock and a server's own may drift apart, as a share of the time, without having jumped. */
 export const CLOCK_DRIFT_MAX = 0.001;
 
+/** A step of the database's clock that is taken for a jump: half of the shortest time to live. */
+export const CLOCK_JUMP_US_MIN = TTL_US_MIN / 2;
+
 /** Most permits of one request and highest limit: sums over a full queue stay far below 2^53. */
 export const PERMITS_MAX = 1_000_000;
 /** The limit of a lock for which nothing was set: a plain Acquire is a mutex. */

@@ -29,11 +29,14 @@ export interface LoadedLock {
   readonly queue: { readonly head: readonly Claim[]; readonly complete: boolean };
 }
 
-/** The database's clock. */
+/** The database's clock when a decision is made, as far as that is known. */
 export interface Clock {
+  /** No earlier than it is: what is given counts from here, so that it never ends too early. */
   readonly nowUs: number;
+  /** No later than it is: what ends by time has ended for sure. */
+  readonly atLeastUs: number;
   /**
-   * When it was seen to jump ahead, by its own new reading; null: never. What was given before the jump is not due
+   * When it was seen to jump ahead, by the clock as it goes since; null: never. What was given before the jump is not due
    * until its time has passed after it: to its holder, that much time has not gone by.
    */
   readonly jumpedAtUs: number | null;

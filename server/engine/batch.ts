@@ -11,7 +11,6 @@ import type { Draft, Rules } from "../core/draft.ts";
 import { openDraft } from "../core/draft.ts";
 import type { Lock } from "../core/lock.ts";
 import type { Changes, Loaded, LoadPlan } from "../storage/store.ts";
-import type { ClockGuard } from "./clock-guard.ts";
 import { AGAIN_ROUNDS_MAX } from "./engine-bounds.ts";
 
 /** A command, and performance.now() when it arrived. */
@@ -32,7 +31,6 @@ export interface Decided {
 
 export interface BatchOptions {
   readonly rules: Rules;
-  readonly clockGuard: ClockGuard;
 }
 
 export class Batch {
@@ -40,9 +38,6 @@ export class Batch {
   readonly #rules: Rules;
   /** Attempts of which one may have been committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
-  readonly #clockGuard: ClockGuard;
-  /** Before this attempt began: its reading of the clock is not older. */
-  readonly #askedUs: number;
   readonly #byRequestId = new Map<string, Claim>();
   #round = 0;
 
@@ -55,11 +50,9 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   readonly leftOver: bigint[] = [];
 
-  constructor(asked: AskedByLock, { rules, clockGuard }: BatchOptions, earlier: readonly Batch[]) {
+  constructor(asked: AskedByLock, { rules }: BatchOptions, earlier: readonly Batch[]) {
     this.#asked = asked;
     this.#rules = rules;
-    this.#clockGuard = clockGuard;
-    this.#askedUs = clockGuard.ask();
     this.#earlier = earlier;
   }
 
@@ -119,11 +112,10 @@ export class Batch {
       else claimsOf.set(claim.lockId, [claim]);
       if (this.#round === 1) this.#byRequestId.set(claim.requestId, claim);
     }
-    const clock = this.#clockGuard.read(loaded.nowUs, this.#askedUs);
     return [...loaded.locks.values()].map((lock) => {
       const queue = loaded.queues.get(lock.id) ?? { head: [], complete: true };
       const claims = claimsOf.get(lock.id) ?? [];
-      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, clock, loaded.failOver);
+      return openDraft({ lock, claims, queue }, loaded.limitRules, this.#rules, loaded, loaded.failOver);
     });
   }
 

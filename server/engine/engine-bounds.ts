@@ -73,6 +73,3 @@ export const PURGE_INTERVAL_MS = 5_000;
 
 /** How often a replica says that it is there: several times while one saying counts (REPLICA_KEPT_US). */
 export const BEAT_INTERVAL_MS = 5_000;
-
-/** A step of the database's clock that is taken for a jump: half of the shortest time to live. */
-export const CLOCK_JUMP_US_MIN = 500_000;

@@ -21,7 +21,6 @@ import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./advances.ts";
 import { AfterCommit } from "./after-commit.ts";
 import { withAttempts, withoutRepeating } from "./attempts.ts";
-import { ClockGuard } from "./clock-guard.ts";
 import { Comebacks } from "./comebacks.ts";
 import { Continuity } from "./continuity.ts";
 import { Departures } from "./departures.ts";
@@ -64,7 +63,6 @@ export interface EngineOptions {
 
 export class Engine implements LockEngine {
   readonly #options: EngineOptions;
-  readonly #clockGuard: ClockGuard;
   readonly #transact: Store["transact"];
   readonly #waiters = new Waiters();
   readonly #lanes: Lanes;
@@ -91,7 +89,7 @@ export class Engine implements LockEngine {
     const oweAdvance = advances.owe.bind(advances);
     const places = new Places({ store, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, oweAdvance });
-    this.#clockGuard = new ClockGuard((byUs) => observer({ kind: "clock_jumped", byUs }));
+    store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     const pauseUs = options.failOverPauseUs;
     const onFailOver = (pauseUs: number) => observer({ kind: "failed_over", pauseUs });
     const continuity = new Continuity({ store, pauseUs, onFailOver });
@@ -99,7 +97,6 @@ export class Engine implements LockEngine {
     this.#lanes = new Lanes({
       transact: this.#transact,
       rules,
-      clockGuard: this.#clockGuard,
       lanes: options.lanes,
       patientSlots: store.patientSlots,
       queuedMax: options.commandsQueuedMax,
@@ -119,10 +116,8 @@ export class Engine implements LockEngine {
       onFailure,
     });
     this.#departures = departures;
-    const clockGuard = this.#clockGuard;
     this.#upkeep = new Upkeep({
       ...options,
-      clockGuard,
       waiters,
       departures,
       comebacks,
@@ -205,7 +200,6 @@ export class Engine implements LockEngine {
         store,
         transact: this.#transact,
         rules,
-        clockGuard: this.#clockGuard,
         onCommitted: (batch) => this.#afterCommit.wake(batch),
         oweAdvance: this.#oweAdvance,
         onRetry: (cause) => observer({ kind: "retried", cause }),

@@ -7,7 +7,6 @@ import type { ReplicaRow, Store } from "../storage/store.ts";
 import { REPLICA_KEPT_US } from "../storage/store.ts";
 import { Loop } from "../wakeup/loop.ts";
 import type { Advances } from "./advances.ts";
-import type { ClockGuard } from "./clock-guard.ts";
 import type { Comebacks } from "./comebacks.ts";
 import type { Departures } from "./departures.ts";
 import * as bounds from "./engine-bounds.ts";
@@ -18,7 +17,6 @@ export interface UpkeepOptions {
   readonly waiters: Waiters;
   readonly departures: Departures;
   readonly rules: Rules;
-  readonly clockGuard: ClockGuard;
   readonly replica: ReplicaRow;
   /** Idle time after which the row of a lock is deleted. */
   readonly idleLockUs: number;
@@ -90,7 +88,7 @@ export class Upkeep {
     // Who has no waiters has to notice, too, that the database was away.
     if (keys.length === 0) await this.beat();
     // Waiters of other replicas get the time to say that they are there.
-    if (this.#isLate()) this.#options.clockGuard.cameBack();
+    if (this.#isLate()) this.#options.store.clock.cameBack();
     this.#heartbeatMs = startedMs;
   }
 
@@ -121,12 +119,10 @@ export class Upkeep {
 
   /** Goes round the locks in order of their ids, so that none hides behind those that cannot be brought up to date. */
   async #sweep(): Promise<void> {
-    const { store, advances, clockGuard } = this.#options;
+    const { store, advances } = this.#options;
     for (let round = 0; round < bounds.SWEEP_ROUNDS_MAX; round++) {
-      const askedUs = clockGuard.ask();
-      const { nowUs, lockIds } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
-      // So that a replica which decides nothing notices a jump of the clock, too.
-      clockGuard.read(nowUs, askedUs);
+      // Also makes a replica that decides nothing look at the clock.
+      const { lockIds } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
       // An advance does not wait for row locks, so this takes no longer than the lanes need.
       await Promise.all(lockIds.map((lockId) => advances.start(lockId)));
       const isRound = lockIds.length < bounds.SWEEP_LOCKS_MAX;
@@ -136,8 +132,11 @@ export class Upkeep {
   }
 
   async #purge(): Promise<void> {
-    const { store, idleLockUs } = this.#options;
-    await inRounds(() => store.purgeClaims(bounds.PURGE_ROWS_MAX));
+    const { store, rules, idleLockUs } = this.#options;
+    // A clock that was set ahead must not make the server forget which request ids it has seen.
+    const untilUs = store.clock.forgettableUs(rules.retentionUs, performance.now() * 1_000);
+    if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
+    // Of an idle lock nothing is remembered but its last token, which the floor keeps: it does no harm to do this early.
     await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
   }
 

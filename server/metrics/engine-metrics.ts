@@ -256,7 +256,7 @@ function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] 
         if (was === "waiting") ticketEnds.of(reason).inc();
         else {
           leaseEnds.of(reason).inc();
-          held.observe(((claim.endedAtUs ?? 0) - (claim.grantedAtUs ?? 0)) / 1e6);
+          held.observe(Math.max(0, (claim.endedAtUs ?? 0) - (claim.grantedAtUs ?? 0)) / 1e6);
         }
       },
     };

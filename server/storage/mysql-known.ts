@@ -5,15 +5,17 @@
 // A lock is known with all of its live claims or not at all. Only a server's own heartbeats change a claim without the
 // guard row, and they only make a place last longer; so a place that seems to have run out is a reason to ask.
 
-import { CLOCK_DRIFT_MAX, DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { DatabaseClock } from "../core/database-clock.ts";
+import type { Clock } from "../core/draft.ts";
 import type { Lock } from "../core/lock.ts";
+import { monotonicUs } from "./monotonic.ts";
 import type { Read } from "./mysql-load.ts";
 import type { Row } from "./mysql-session.ts";
 import { changingClaimValues, fixedClaimValues, lockValues } from "./row-values.ts";
 import {
-  CLOCK_BEHIND_US_MAX,
-  CLOCK_KEPT_MS,
+  CLOCK_UNSURE_US_MAX,
   KNOWN_CLAIMS_MAX,
   KNOWN_CLAIMS_PER_LOCK_MAX,
   KNOWN_LOCKS_MAX,
@@ -39,6 +41,7 @@ export interface Known {
 }
 
 export class KnownLocks {
+  readonly #clock: DatabaseClock;
   /** Those written last at the end. */
   readonly #locks = new Map<bigint, KnownLock>();
   /** Live claims of all of them. */
@@ -48,21 +51,9 @@ export class KnownLocks {
     limitRules: [],
     failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
   };
-  /** How far the database's clock is ahead of performance.now() at least, when that was read, and the latest time told. */
-  #aheadUs = Number.NEGATIVE_INFINITY;
-  #readAtMs = Number.NEGATIVE_INFINITY;
-  #latestUs = 0;
 
-  /** To be told of each reading of the database's clock, when it comes in. */
-  sawClock(nowUs: number): void {
-    const nowMs = performance.now();
-    const aheadUs = nowUs - nowMs * 1_000;
-    const slackUs = (nowMs - this.#readAtMs) * 1_000 * CLOCK_DRIFT_MAX;
-    // Set back by so much, what was read and told before does not bind any more.
-    const wasSetBack = aheadUs < this.#aheadUs - CLOCK_BEHIND_US_MAX;
-    this.#aheadUs = wasSetBack ? aheadUs : Math.max(aheadUs, this.#aheadUs - slackUs);
-    if (wasSetBack) this.#latestUs = nowUs;
-    this.#readAtMs = nowMs;
+  constructor(clock: DatabaseClock) {
+    this.#clock = clock;
   }
 
   /** The plan, with what has to be read in addition so that its locks are known afterwards. */
@@ -85,12 +76,13 @@ export class KnownLocks {
 
   /** What the plan wants to read; null: not all of it is known. */
   read(plan: LoadPlan, serverIdentity: string | null): Known | null {
-    const nowUs = this.#nowUs();
+    const clock = this.#clock.estimate(monotonicUs());
     const { length } = plan.locks;
-    if (serverIdentity === null || nowUs === null) return null;
+    if (serverIdentity === null || !clock) return null;
+    if (clock.nowUs - clock.atLeastUs > CLOCK_UNSURE_US_MAX) return null;
     if (plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
-    if (nowUs < this.#facts.failOver.grantsFromUs) return null;
-    const reading = new Reading(nowUs);
+    if (clock.atLeastUs < this.#facts.failOver.grantsFromUs) return null;
+    const reading = new Reading(clock);
     for (const { id, heads } of plan.locks) {
       const known = this.#locks.get(id);
       if (!known?.claims || !reading.take(known.lock, known.claims, heads)) return null;
@@ -102,11 +94,10 @@ export class KnownLocks {
       reading.ask(claim);
     }
     const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, reading));
-    this.#latestUs = nowUs;
     const { rulesRevision, limitRules, failOver } = this.#facts;
     const { locks, queues, guardRows } = reading;
     const claims = [...reading.asked];
-    const loaded = { nowUs, failOver, isSuccessor: false, limitRules, locks, claims, queues };
+    const loaded = { ...clock, failOver, isSuccessor: false, limitRules, locks, claims, queues };
     return { read: { loaded, guardRows, claimRows: reading, rulesRevision }, newRequestIds, serverIdentity };
   }
 
@@ -114,7 +105,6 @@ export class KnownLocks {
   learn({ loaded, rulesRevision }: Read, changes: Changes): void {
     const { limitRules, failOver } = loaded;
     this.#facts = { rulesRevision, limitRules, failOver };
-    this.#latestUs = Math.max(this.#latestUs, loaded.nowUs);
     const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
     const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
     const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
@@ -141,27 +131,14 @@ export class KnownLocks {
     }
   }
 
-  /** To be told of the signs of life that this server has written. */
-  prolonged(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): void {
-    const nowUs = this.#nowUs();
-    if (nowUs === null) return;
+  /** To be told of the signs of life that this server has written, and until when they count at the least. */
+  prolonged(replica: bigint, keys: readonly ClaimKey[], untilUs: number): void {
     for (const { lockId, ticketNumber } of keys) {
       const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
       if (claim?.state !== "waiting") continue;
-      claim.deadlineUs = Math.min(nowUs + keepForUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
+      claim.deadlineUs = Math.min(untilUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
       claim.replica = replica;
     }
-  }
-
-  /** The database's time: never ahead of it, and hardly behind. null: it was read too long ago. */
-  #nowUs(): number | null {
-    const nowMs = performance.now();
-    const ageMs = nowMs - this.#readAtMs;
-    if (ageMs > CLOCK_KEPT_MS) return null;
-    return Math.max(
-      this.#latestUs,
-      Math.floor(nowMs * 1_000 + this.#aheadUs - ageMs * 1_000 * CLOCK_DRIFT_MAX),
-    );
   }
 
   #findRequest(plan: LoadPlan, requestId: string, reading: Reading): boolean {
@@ -182,11 +159,11 @@ class Reading {
   readonly guardRows = new Map<bigint, Row>();
   readonly asked = new Set<Claim>();
   readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
-  readonly #nowUs: number;
+  readonly #clock: Clock;
   readonly #originals = new Map<string, { readonly original: Claim; readonly copy: Claim }>();
 
-  constructor(nowUs: number) {
-    this.#nowUs = nowUs;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** The row of a claim that was taken, as it was. */
@@ -196,16 +173,21 @@ class Reading {
     return [...fixedClaimValues(taken.original), ...changingClaimValues(taken.original)] as unknown as Row;
   }
 
-  /** Takes the lock, what is due and the head of the queue. False: a place seems to have run out. */
+  /**
+   * Takes the lock, what is due and the head of the queue. False: a place seems to have run out, or a lease may have ended
+   * or not.
+   */
   take(lock: Lock, claims: ReadonlyMap<bigint, Claim>, heads: number): boolean {
     this.locks.set(lock.id, { ...lock });
     this.guardRows.set(lock.id, [lock.id, null, ...lockValues(lock)] as unknown as Row);
+    const { nowUs, atLeastUs } = this.#clock;
     const head: Claim[] = [];
     let due = 0;
     for (const claim of claims.values()) {
-      const isDue = claim.deadlineUs !== null && claim.deadlineUs <= this.#nowUs;
+      const deadlineUs = claim.deadlineUs ?? Number.POSITIVE_INFINITY;
+      const isDue = deadlineUs <= atLeastUs;
+      if (deadlineUs <= nowUs && (claim.state === "waiting" || !isDue)) return false;
       if (claim.state === "waiting") {
-        if (isDue) return false;
         if (head.length < heads) head.push(this.#copy(claim));
       } else if (isDue && ++due <= DUE_MAX) this.ask(claim);
     }

@@ -6,7 +6,10 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim } from "../core/claim.ts";
+import type { DatabaseClock } from "../core/database-clock.ts";
+import type { Clock } from "../core/draft.ts";
 import type { Lock } from "../core/lock.ts";
+import { monotonicUs } from "./monotonic.ts";
 import { isSuccessor } from "./mysql-fail-over.ts";
 import { hasKey } from "./mysql-keys.ts";
 import { NOWAIT } from "./mysql-patience.ts";
@@ -58,17 +61,22 @@ const WAITED_FOR = `SELECT DISTINCT c.lock_id
   WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
 
 /** Begins the transaction, locks and reads. */
-export async function load(session: Session, plan: LoadPlan, rules: RuleCache): Promise<Read> {
+export async function load(
+  session: Session,
+  plan: LoadPlan,
+  rules: RuleCache,
+  clock: DatabaseClock,
+): Promise<Read> {
   if (!plan.rule) {
     const trip = new Trip("load");
     trip.add(BEGIN);
-    return read(session, trip, plan, rules);
+    return read(session, trip, plan, rules, clock);
   }
   const trip = new Trip("load_rule");
   const { from, below } = prefixRange(plan.rule.prefix);
   trip.add(BEGIN);
   trip.add(RULES_LOCK);
-  if (plan.rule.rulesOnly) return read(session, trip, plan, rules);
+  if (plan.rule.rulesOnly) return read(session, trip, plan, rules, clock);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await session.run(trip);
   const locks = rowsOf(results[idsAt]).map(([id]) => ({
@@ -76,7 +84,7 @@ export async function load(session: Session, plan: LoadPlan, rules: RuleCache): 
     heads: HEADS_PER_RULE_LOCK,
     likelyQueue: true,
   }));
-  return read(session, new Trip("load"), { ...plan, locks }, rules);
+  return read(session, new Trip("load"), { ...plan, locks }, rules, clock);
 }
 
 /** Reads what a decision left unfinished, in the same transaction and at the same time. */
@@ -84,21 +92,30 @@ export async function loadAgain(
   session: Session,
   again: readonly bigint[],
   rules: RuleCache,
-  nowUs: number,
+  clock: DatabaseClock,
+  { nowUs, atLeastUs, jumpedAtUs, backAtUs }: Clock,
 ): Promise<Read> {
   const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
   const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
   const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
-  const next = await read(session, new Trip("load"), plan, rules);
-  return { ...next, loaded: { ...next.loaded, nowUs } };
+  const next = await read(session, new Trip("load"), plan, rules, clock);
+  return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, backAtUs } };
 }
 
-async function read(session: Session, trip: Trip, plan: LoadPlan, rules: RuleCache): Promise<Read> {
+async function read(
+  session: Session,
+  trip: Trip,
+  plan: LoadPlan,
+  rules: RuleCache,
+  clock: DatabaseClock,
+): Promise<Read> {
   const ids = plan.locks.map(({ id }) => id);
   const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
   const metaAt = trip.add(META);
   const claimsAt = addBranches(trip, branchesOf(plan, ids));
+  const askedUs = monotonicUs();
   const results = await session.run(trip);
+  const answeredUs = monotonicUs();
 
   const [meta] = rowsOf(results[metaAt]);
   if (!meta) throw new Error("The row of rowlock_meta is missing.");
@@ -116,7 +133,7 @@ async function read(session: Session, trip: Trip, plan: LoadPlan, rules: RuleCac
   const queues = await readQueues(session, plan, locks, claims);
   return {
     loaded: {
-      nowUs: Number(now),
+      ...clock.read(Number(now), askedUs, answeredUs),
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       isSuccessor: isSuccessor(session, identity),
       limitRules,

@@ -28,6 +28,8 @@ import type { Changes } from "./store.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
+const DEADLINE_AT = CLAIM_COLUMNS.indexOf("deadline");
+
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${VALUE_WHILE_OPEN}, ?)`;
@@ -63,7 +65,7 @@ export function addWrites(trip: Trip, changes: Changes, read: Read): void {
 /** Adds the statements that lock the guard rows, make sure that all is as it was known, and write the changes. */
 export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void {
   const { read, newRequestIds, serverIdentity } = known;
-  const { nowUs, failOver } = read.loaded;
+  const { nowUs, atLeastUs, failOver } = read.loaded;
   addGuardUpdate(trip, changes.locks, read, true);
   // Those that are added are checked by their unique key.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
@@ -75,11 +77,23 @@ export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void
     failOver.atUs,
     failOver.grantsFromUs,
     bytesOf(serverIdentity),
-    nowUs,
-    nowUs + CLOCK_BEHIND_US_MAX,
+    atLeastUs,
+    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
     ...(unseen.length > 0 ? [unseen.map(bytesOf)] : []),
   );
   addClaimWrites(trip, changes, read);
+}
+
+/** When the first of the changed leases ends that goes on: it must not have ended by then. One that was due is kept on purpose. */
+function firstEnd({ changed }: Changes, { claimRows, loaded }: Read): number {
+  let firstUs = Number.POSITIVE_INFINITY;
+  for (const { lockId, ticketNumber, state } of changed) {
+    if (state !== "held") continue;
+    const deadline = claimRows.get(`${lockId}.${ticketNumber}`)?.[DEADLINE_AT] ?? null;
+    const endUs = deadline === null ? firstUs : Number(deadline);
+    if (endUs > loaded.atLeastUs) firstUs = Math.min(firstUs, endUs);
+  }
+  return firstUs;
 }
 
 function addClaimWrites(trip: Trip, { added, changed }: Changes, read: Read): void {
@@ -139,9 +153,9 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read, onlyAsKn
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
   const { sets, values } = assignments(LOCK_WRITTEN_COLUMNS, rows, arm, "CASE id");
-  const { nowUs } = read.loaded;
+  const { atLeastUs } = read.loaded;
   // A row that is written as it was is not written at all, and then a cluster would not see that it was decided about.
-  const decidedAt = sets.length > 0 ? [nowUs - DECIDED_AT_STEP_US, nowUs] : [nowUs];
+  const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
   const asKnown = onlyAsKnown
     ? `AND revision = CASE id ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`

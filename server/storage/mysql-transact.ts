@@ -2,7 +2,9 @@
 // that would be loaded is known. The decision is the caller's; what is read and written is in mysql-load.ts and
 // mysql-save.ts.
 
-import type { KnownLocks } from "./mysql-known.ts";
+import type { DatabaseClock } from "../core/database-clock.ts";
+import { monotonicUs } from "./monotonic.ts";
+import type { Known, KnownLocks } from "./mysql-known.ts";
 import { BEGIN, load, loadAgain } from "./mysql-load.ts";
 import { mustStillBeOpen } from "./mysql-open-transaction.ts";
 import { AT_ONCE, addRowLocks } from "./mysql-patience.ts";
@@ -18,6 +20,7 @@ import { isRowLocked } from "./store.ts";
 export interface TransactContext {
   readonly rules: RuleCache;
   readonly known: KnownLocks;
+  readonly clock: DatabaseClock;
   readonly observer: StoreObserver;
 }
 
@@ -28,15 +31,20 @@ export async function transactOn(
   decide: DecideRows,
   context: TransactContext,
 ): Promise<void> {
-  const { known, observer } = context;
+  const { clock, observer } = context;
   const startedMs = performance.now();
+  const known = context.known.read(plan, session.serverIdentity);
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
-    await inTransaction(session, () => decideAll(session, plan, decide, context));
+    await inTransaction(session, () => decideAll(session, plan, decide, known, context));
     outcome = "committed";
   } catch (error) {
     // What another transaction holds may be as it was; the next decision by it proves that.
-    if (!isRowLocked(error)) known.forget(plan.locks.map(({ id }) => id));
+    if (!isRowLocked(error)) {
+      context.known.forget(plan.locks.map(({ id }) => id));
+      // It may have been the clock that was not as it was known.
+      if (known) clock.doubt(monotonicUs());
+    }
     throw error;
   } finally {
     observer.transaction((performance.now() - startedMs) / 1000, session.sent, outcome);
@@ -47,13 +55,12 @@ async function decideAll(
   session: Session,
   plan: LoadPlan,
   decide: DecideRows,
-  { rules: sharedRules, known: knownLocks }: TransactContext,
+  known: Known | null,
+  { rules: sharedRules, known: knownLocks, clock }: TransactContext,
 ): Promise<void> {
   // After its own change it reads rules that are not committed, under a revision that may come again with others.
   const rules = plan.rule ? new RuleCache() : sharedRules;
-  const known = knownLocks.read(plan, session.serverIdentity);
-  let read = known?.read ?? (await load(session, knownLocks.widened(plan), rules));
-  if (!known) knownLocks.sawClock(read.loaded.nowUs);
+  let read = known?.read ?? (await load(session, knownLocks.widened(plan), rules, clock));
   const { rulesRevision, loaded } = read;
   let waitersLeft = false;
   for (let round = 1; ; round++) {
@@ -72,7 +79,7 @@ async function decideAll(
     else addWrites(trip, changes, read);
     if (!last) {
       mustStillBeOpen((await session.run(trip)).slice(byHeart ? 1 : 0));
-      read = await loadAgain(session, changes.again, rules, loaded.nowUs);
+      read = await loadAgain(session, changes.again, rules, clock, loaded);
       continue;
     }
     // Who changes a rule holds the rules exclusively.

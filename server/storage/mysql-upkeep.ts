@@ -28,7 +28,7 @@ const BEAT = `INSERT INTO rowlock_replica (id, address, version, started_at, dea
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
 const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
 const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
-  WHERE state = 3 AND deadline <= ${NOW_US} ORDER BY deadline LIMIT ?`;
+  WHERE state = 3 AND deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline LIMIT ?`;
 const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
 
 /** Which of the claims were kept, and which still wait but are held by another transaction. */
@@ -105,9 +105,9 @@ export async function retire(pool: MysqlPool, replica: bigint): Promise<void> {
 }
 
 /** Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody. */
-export async function purgeClaims(pool: MysqlPool, max: number): Promise<number> {
+export async function purgeClaims(pool: MysqlPool, untilUs: number, max: number): Promise<number> {
   const look = new Trip("ended_claims");
-  look.add(ENDED, max);
+  look.add(ENDED, untilUs, max);
   const [ended] = await pool.use((session) => session.run(look));
   const keys = rowsOf(ended).map(keyOf);
   if (keys.length === 0) return 0;

@@ -3,8 +3,10 @@
 // reads in mysql-reads.ts, checks in mysql-checks.ts.
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
+import { DatabaseClock } from "../core/database-clock.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { MysqlAddress } from "./database-url.ts";
+import { monotonicUs } from "./monotonic.ts";
 import { checkDurability, checkInvariants } from "./mysql-checks.ts";
 import { adopt, failOver } from "./mysql-fail-over.ts";
 import { KnownLocks } from "./mysql-known.ts";
@@ -74,10 +76,11 @@ class MysqlStore implements Store {
   readonly product: string;
   readonly lanes: number;
   readonly patientSlots: number;
+  readonly clock = new DatabaseClock();
   readonly #pool: MysqlPool;
   readonly #observer: StoreObserver;
   readonly #rules = new RuleCache();
-  readonly #known = new KnownLocks();
+  readonly #known = new KnownLocks(this.clock);
 
   constructor(pool: MysqlPool, lanes: number, patientSlots: number, observer: StoreObserver) {
     this.#pool = pool;
@@ -96,7 +99,7 @@ class MysqlStore implements Store {
   }
 
   transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
-    const context = { rules: this.#rules, known: this.#known, observer: this.#observer };
+    const context = { rules: this.#rules, known: this.#known, clock: this.clock, observer: this.#observer };
     return this.#pool.use((session) => transactOn(session, plan, decide, context));
   }
 
@@ -109,8 +112,9 @@ class MysqlStore implements Store {
     keys: readonly ClaimKey[],
     keepForUs: number,
   ): Promise<readonly ClaimKey[]> {
+    const before = this.clock.estimate(monotonicUs());
     const { kept, skipped } = await heartbeat(this.#pool, replica, keys, keepForUs);
-    this.#known.prolonged(replica, kept, keepForUs);
+    if (before) this.#known.prolonged(replica, kept, before.atLeastUs + keepForUs);
     return skipped;
   }
 
@@ -139,13 +143,14 @@ class MysqlStore implements Store {
   }
 
   async dueLocks(afterLockId: bigint, max: number): ReturnType<Store["dueLocks"]> {
+    const askedUs = monotonicUs();
     const due = await dueLocks(this.#pool, afterLockId, max);
-    this.#known.sawClock(due.nowUs);
+    this.clock.read(due.nowUs, askedUs, monotonicUs());
     return due;
   }
 
-  purgeClaims(max: number): Promise<number> {
-    return purgeClaims(this.#pool, max);
+  purgeClaims(untilUs: number, max: number): Promise<number> {
+    return purgeClaims(this.#pool, untilUs, max);
   }
 
   purgeLocks(idleUs: number, max: number): Promise<number> {

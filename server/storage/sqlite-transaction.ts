@@ -3,6 +3,7 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
 import type { Claim } from "../core/claim.ts";
+import type { Clock } from "../core/draft.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
 import { prefixRange } from "./name-range.ts";
@@ -18,9 +19,10 @@ import { LOCKS_PER_RULE_MAX } from "./store.ts";
 export function load(
   statements: SqliteStatements,
   plan: LoadPlan,
-  nowUs: number,
+  clock: Clock,
   { failOver, limitRules }: Pick<Loaded, "failOver" | "limitRules">,
 ): Loaded {
+  const { atLeastUs } = clock;
   const guards = plan.rule ? locksOfRule(statements, plan.rule) : plannedLocks(statements, plan);
   const claims = new Map<string, Claim>();
   const add = (row: Row | undefined) => {
@@ -31,15 +33,15 @@ export function load(
   for (const key of plan.claims) add(statements.get("claim", key.lockId, key.ticketNumber));
   for (const id of plan.requestIds) add(statements.get("claim_by_request", bytesOf(id)));
   // Hardly ever is anything due, and asking whether anything is costs a tenth of asking what.
-  if (guards.length > 0 && statements.get("anything_due", nowUs)) {
+  if (guards.length > 0 && statements.get("anything_due", atLeastUs)) {
     const ids = listOf(guards.map(({ lock }) => lock.id));
-    for (const row of statements.all("due_claims", nowUs, ids, DUE_MAX)) add(row);
+    for (const row of statements.all("due_claims", atLeastUs, ids, DUE_MAX)) add(row);
   }
   for (const id of plan.holdersOf) {
     for (const row of statements.all("claims_in_state", id, STATE_CODES.held, FORCE_RELEASE_MAX)) add(row);
   }
   return {
-    nowUs,
+    ...clock,
     failOver,
     // One file has one server, and it stays open as long as the server runs.
     isSuccessor: false,
@@ -54,9 +56,12 @@ export function load(
   };
 }
 
-export function save(statements: SqliteStatements, changes: Changes, nowUs: number): void {
+export function save(statements: SqliteStatements, changes: Changes, decidedAtUs: number): void {
   for (const lock of changes.locks) {
-    mustExist(statements.run("write_lock", ...lockValues(lock), nowUs, lock.id), `guard row ${lock.id}`);
+    mustExist(
+      statements.run("write_lock", ...lockValues(lock), decidedAtUs, lock.id),
+      `guard row ${lock.id}`,
+    );
   }
   for (const claim of changes.added) {
     statements.run("add_claim", ...fixedClaimValues(claim), ...changingClaimValues(claim));

@@ -7,10 +7,13 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Claim, ClaimKey } from "../core/claim.ts";
+import { DatabaseClock } from "../core/database-clock.ts";
+import type { Clock } from "../core/draft.ts";
 import type { LimitRule } from "../core/limit.ts";
 import { IN_MEMORY } from "./database-url.ts";
 import { checkRows } from "./invariants.ts";
 import { migrateSqlite } from "./migrate-sqlite.ts";
+import { monotonicUs } from "./monotonic.ts";
 import { bytesOf } from "./row-values.ts";
 import { sqliteError } from "./sqlite-errors.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
@@ -18,6 +21,7 @@ import { SqliteReads } from "./sqlite-reads.ts";
 import { claimOf, limitRuleOf } from "./sqlite-rows.ts";
 import { listOf, SqliteStatements } from "./sqlite-statements.ts";
 import { furtherPlan, load, save } from "./sqlite-transaction.ts";
+import { CLOCK_COARSE_US } from "./storage-bounds.ts";
 import type {
   BusyLock,
   DecideRows,
@@ -61,7 +65,9 @@ export class SqliteStore implements Store {
   readonly patientSlots = 1;
   readonly #database: DatabaseSync;
   readonly #path: string;
+  readonly clock = new DatabaseClock();
   readonly #clock: () => number;
+  readonly #coarseUs: number;
   readonly #observer: StoreObserver | undefined;
   readonly #statements: SqliteStatements;
   readonly #reads: SqliteReads;
@@ -72,6 +78,7 @@ export class SqliteStore implements Store {
     this.#database = database;
     this.#path = options.path;
     this.#clock = options.clock ?? (() => Date.now() * 1000);
+    this.#coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
     this.#observer = options.observer;
     this.#statements = new SqliteStatements(database, options.observer);
     this.#reads = new SqliteReads(this.#statements);
@@ -158,7 +165,8 @@ export class SqliteStore implements Store {
 
   async watch(lockIds: readonly bigint[]): Promise<{ revisions: Map<bigint, bigint>; due: bigint[] }> {
     return this.#guarded(() => {
-      const rows = this.#statements.all("watch", this.#clock(), listOf(lockIds));
+      const atLeastUs = this.#clock() - this.#coarseUs;
+      const rows = this.#statements.all("watch", atLeastUs, listOf(lockIds));
       return {
         revisions: new Map(rows.map((row) => [row.id as bigint, row.revision as bigint])),
         due: rows.filter((row) => row.due === 1n).map((row) => row.id as bigint),
@@ -182,14 +190,14 @@ export class SqliteStore implements Store {
 
   async dueLocks(afterLockId: bigint, max: number): ReturnType<Store["dueLocks"]> {
     return this.#guarded(() => {
-      const nowUs = this.#clock();
-      const rows = this.#statements.all("due_locks", nowUs, afterLockId, max);
+      const { nowUs, atLeastUs } = this.#readClock();
+      const rows = this.#statements.all("due_locks", atLeastUs, afterLockId, max);
       return { nowUs, lockIds: rows.map((row) => row.lock_id as bigint) };
     });
   }
 
-  async purgeClaims(max: number): Promise<number> {
-    return this.#guarded(() => this.#statements.run("purge_claims", this.#clock(), max));
+  async purgeClaims(untilUs: number, max: number): Promise<number> {
+    return this.#guarded(() => this.#statements.run("purge_claims", Math.min(untilUs, this.#clock()), max));
   }
 
   async purgeLocks(idleUs: number, max: number): Promise<number> {
@@ -260,13 +268,18 @@ export class SqliteStore implements Store {
   }
 
   #decideAll(first: LoadPlan, decide: DecideRows): void {
-    const nowUs = this.#clock();
+    const clock = this.#readClock();
     let plan: LoadPlan | null = first;
     while (plan) {
-      const changes = decide(load(this.#statements, plan, nowUs, this.#meta()));
-      save(this.#statements, changes, nowUs);
+      const changes = decide(load(this.#statements, plan, clock, this.#meta()));
+      save(this.#statements, changes, clock.atLeastUs);
       plan = changes.again.length > 0 ? furtherPlan(changes.again) : null;
     }
+  }
+
+  #readClock(): Clock {
+    const readUs = monotonicUs();
+    return this.clock.read(this.#clock(), readUs, readUs, this.#coarseUs);
   }
 
   #meta(): Pick<Loaded, "failOver" | "limitRules"> {

@@ -1,6 +1,8 @@
 // The bounds of the stores' own work, each with its reason. What decisions read is in core/bounds.ts, what one change of
 // a pattern takes is part of the seam (LOCKS_PER_RULE_MAX in store.ts).
 
+import { TTL_US_MIN } from "../core/bounds.ts";
+
 /** Connections to MySQL, where nobody says how many. */
 export const POOL_SIZE_DEFAULT = 10;
 /** More transactions at once make smaller batches, and each costs the database about the same. */
@@ -71,8 +73,10 @@ export const KNOWN_LOCKS_MAX = 20_000;
 export const KNOWN_CLAIMS_MAX = 50_000;
 export const KNOWN_CLAIMS_PER_LOCK_MAX = 500;
 /**
- * How long a reading of the database's clock serves to tell its time (it is read every second), and how far behind the
- * true time a decision may be.
+ * How uncertain the database's clock may be for a decision that does not read it, as its leases last that much longer: a
+ * quarter of the shortest time to live. And how long after the decision it may be written.
  */
-export const CLOCK_KEPT_MS = 5_000;
+export const CLOCK_UNSURE_US_MAX = TTL_US_MIN / 4;
 export const CLOCK_BEHIND_US_MAX = 100_000;
+/** SQLite has the system's clock, which Node tells in whole milliseconds. */
+export const CLOCK_COARSE_US = 1_000;

@@ -3,6 +3,8 @@
 // year 2255); ids, ticket numbers, tokens and versions are bigint end to end.
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { DatabaseClock } from "../core/database-clock.ts";
+import type { Clock } from "../core/draft.ts";
 import type { FailOver } from "../core/fail-over.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
@@ -42,10 +44,11 @@ export interface LoadPlan {
 /** Locks with waiters that are decided in the transaction that changes a pattern; the rest follows in further ones. */
 export const LOCKS_PER_RULE_MAX = 500;
 
-/** What was read, after the guard rows were locked. */
-export interface Loaded {
-  /** The database's clock, read in a statement of its own after the guards were locked. */
-  readonly nowUs: number;
+/**
+ * What was read, after the guard rows were locked, with the database's clock: read in a statement of its own after that, or
+ * known within bounds that the transaction then proves.
+ */
+export interface Loaded extends Clock {
   readonly failOver: FailOver;
   /**
    * The rows were written through another server than the one that answers: it is a copy that was promoted, or
@@ -159,6 +162,8 @@ export interface Store {
   readonly lanes: number;
   /** How many transactions beside those may wait for row locks at once. */
   readonly patientSlots: number;
+  /** What is known of the database's clock, from each reading in `transact` and `dueLocks`. */
+  readonly clock: DatabaseClock;
 
   /**
    * Ids of the named locks, creating guard rows that do not exist, in statements of their own. A new guard row starts
@@ -211,8 +216,8 @@ export interface Store {
    * With the clock at which they were read.
    */
   dueLocks(afterLockId: bigint, max: number): Promise<{ nowUs: number; lockIds: bigint[] }>;
-  /** Deletes ended claims whose retention has passed; how many. */
-  purgeClaims(max: number): Promise<number>;
+  /** Deletes ended claims whose retention has passed, by the database's clock and before `untilUs`; how many. */
+  purgeClaims(untilUs: number, max: number): Promise<number>;
   /**
    * Deletes guard rows of locks without any claim and whose limit was never set (else its version would fall), that
    * were last decided about more than `idleUs` ago, after raising the token floor to theirs. How many.

@@ -36,7 +36,7 @@ export function checkInvariants(transition: Transition): void {
 /** Replays what happened, event by event, against sets of holders and waiters. */
 function eventsTellWhatHappened(transition: Transition): void {
   const { before, after, limitRules, events } = transition;
-  const { nowUs } = transition.clock;
+  const { atLeastUs } = transition.clock;
   const holders = new Map(before.claims.filter(isHeld).map((claim) => [claim.ticketNumber, claim]));
   const waiters = new Map(before.claims.filter(isWaiting).map((claim) => [claim.ticketNumber, claim]));
   const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
@@ -58,7 +58,7 @@ function eventsTellWhatHappened(transition: Transition): void {
       const byTime = BY_TIME.has(claim.endReason ?? "");
       demand(!byTime || due.has(number), `claim ${number} ends as ${claim.endReason} before its time`);
     } else {
-      demand(transition.failOver.grantsFromUs <= nowUs, `claim ${number} is granted in a pause`);
+      demand(transition.failOver.grantsFromUs <= atLeastUs, `claim ${number} is granted in a pause`);
       demand(claim.fencingToken > transition.failOver.epoch << 36n, `token ${claim.fencingToken} is old`);
       demand(!due.has(number), `claim ${number} is granted although its time had run out`);
       demand(compatible([...holders.values()], claim, limit), `claim ${number} is granted but does not fit`);
@@ -97,7 +97,7 @@ function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }:
   const head = after.claims.find(isWaiting);
   if (!head) return;
   demand(
-    clock.nowUs < failOver.grantsFromUs || !compatible(after.claims.filter(isHeld), head, limit),
+    clock.atLeastUs < failOver.grantsFromUs || !compatible(after.claims.filter(isHeld), head, limit),
     `claim ${head.ticketNumber} is the first in the queue and fits, but waits`,
   );
   const hopeless = limit > 0 && head.mode === "permit" && head.permits > limit;
@@ -142,10 +142,10 @@ function dueAmong(claims: readonly Claim[], { clock, failOver, settings }: Trans
     const heldForUs = cutShort ? settings.graceUs : (claim.ttlUs ?? settings.graceUs);
     const givenForUs = isHeld(claim) ? heldForUs : settings.attachedForUs;
     const doubtedUntilUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs) + givenForUs;
-    const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.nowUs;
+    const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.atLeastUs;
     const keptUntilUs =
       isHeld(claim) || waitOver || clock.backAtUs === null ? 0 : clock.backAtUs + settings.graceUs;
-    return Math.max(claim.deadlineUs, doubtedUntilUs, keptUntilUs) <= clock.nowUs;
+    return Math.max(claim.deadlineUs, doubtedUntilUs, keptUntilUs) <= clock.atLeastUs;
   });
 }
 

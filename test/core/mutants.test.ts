@@ -67,8 +67,26 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "takes a lease to be valid in the microsecond in which it ends",
     file: "advance.ts",
-    from: "claim.deadlineUs > nowUs",
-    to: "claim.deadlineUs >= nowUs",
+    from: "claim.deadlineUs > clock.atLeastUs",
+    to: "claim.deadlineUs >= clock.atLeastUs",
+  },
+  {
+    fault: "ends a lease that may not have ended yet by a clock that is not known exactly",
+    file: "advance.ts",
+    from: "claim.deadlineUs > clock.atLeastUs",
+    to: "claim.deadlineUs > clock.nowUs",
+  },
+  {
+    fault: "grants when the pause after a fail-over may not be over yet",
+    file: "advance.ts",
+    from: "grantsFromUs <= clock.atLeastUs",
+    to: "grantsFromUs <= clock.nowUs",
+  },
+  {
+    fault: "gives leases from before they may have been asked for",
+    file: "draft.ts",
+    from: "nowUs: clock.nowUs",
+    to: "nowUs: clock.atLeastUs",
   },
   {
     fault: "takes a jump of the clock for time that has passed",

@@ -23,6 +23,8 @@ export class OneLock {
   readonly engine: TinyEngine;
   nowUs = 1_000_000 * SECOND_US;
   #jumpedAtUs: number | null = null;
+  /** By how much the clock may be behind what it is at the most. */
+  unsureUs = 0;
   /** When the replica came back to the database; null: it was there all the time. */
   backAtUs: number | null = null;
   failOver: FailOver = NO_FAIL_OVER;
@@ -56,7 +58,8 @@ export class OneLock {
   }
 
   get clock(): Clock {
-    return { nowUs: this.nowUs, jumpedAtUs: this.#jumpedAtUs, backAtUs: this.backAtUs };
+    const { nowUs, unsureUs, backAtUs } = this;
+    return { nowUs, atLeastUs: nowUs - unsureUs, jumpedAtUs: this.#jumpedAtUs, backAtUs };
   }
 
   /** One transaction with these commands. */

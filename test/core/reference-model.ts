@@ -104,7 +104,9 @@ export class ReferenceModel {
   readonly #tokenFloors: ReadonlyMap<string, bigint>;
   readonly #claims: ModelClaim[] = [];
   readonly #changes: Setting[] = [];
+  /** What is given counts from the latest that it may be; what ends has to end by the earliest. */
   #now = 0;
+  #surely = 0;
   #jumpedAt: number | null = null;
   #backAt: number | null = null;
   #failOver = NO_FAIL_OVER;
@@ -129,6 +131,7 @@ export class ReferenceModel {
     },
   ): ModelOutcome[] {
     this.#now = context.clock.nowUs;
+    this.#surely = context.clock.atLeastUs;
     this.#jumpedAt = context.clock.jumpedAtUs;
     this.#backAt = context.clock.backAtUs;
     this.#failOver = context.failOver;
@@ -248,7 +251,7 @@ export class ReferenceModel {
     const { limit } = this.limit(lock);
     const waiters = this.#waiters(lock);
     const free = waiters.length === 0 && compatible(this.#holders(lock), asked, limit);
-    const forUs = this.#failOver.grantsFromUs - this.#now;
+    const forUs = this.#failOver.grantsFromUs - this.#surely;
     if (free && forUs <= 0) {
       const claim = this.#arrive(lock, asked);
       this.#grant(claim, true);
@@ -327,7 +330,7 @@ export class ReferenceModel {
       if (seenUpTo !== null && waiter.number > seenUpTo) return;
       if (neverFits(waiter.asked, limit)) this.#end(waiter, "never_fits");
       else if (
-        this.#failOver.grantsFromUs <= this.#now &&
+        this.#failOver.grantsFromUs <= this.#surely &&
         compatible(this.#holders(lock), waiter.asked, limit)
       ) {
         this.#grant(waiter, false);
@@ -359,15 +362,15 @@ export class ReferenceModel {
    */
   #isDue(claim: ModelClaim): boolean {
     const deadline = this.#deadline(claim);
-    if (deadline === null || deadline > this.#now) return false;
+    if (deadline === null || deadline > this.#surely) return false;
     const { graceUs, attachedForUs } = this.#settings;
     const held = this.#isCutShort(claim) ? graceUs : (claim.ttl ?? graceUs);
     const given = claim.granted ? held : attachedForUs;
     const until = waitUntil(claim);
-    const waitOver = until !== null && until <= this.#now;
-    const justBack = this.#backAt !== null && this.#now < this.#backAt + graceUs;
+    const waitOver = until !== null && until <= this.#surely;
+    const justBack = this.#backAt !== null && this.#surely < this.#backAt + graceUs;
     if (!claim.granted && justBack && !waitOver) return false;
-    return this.#now >= Math.max(this.#jumpedAt ?? 0, this.#failOver.atUs) + given;
+    return this.#surely >= Math.max(this.#jumpedAt ?? 0, this.#failOver.atUs) + given;
   }
 
   #reasonOfDue(claim: ModelClaim): EndReason {

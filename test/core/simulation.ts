@@ -14,6 +14,7 @@ import { LOCKS, REPLICAS, SETTINGS, TOKEN_FLOORS } from "./steps.ts";
 import type { Core, Decided, Look } from "./tiny-engine.ts";
 import { TinyEngine } from "./tiny-engine.ts";
 
+type Looking = Pick<Extract<Step, { step: "transact" }>, "replica" | "heads" | "unsureUs">;
 type Picked = Extract<Ask, { ask: "attach" }>["pick"];
 
 export interface SimulationOptions {
@@ -76,7 +77,7 @@ class Simulation {
     for (const name of LOCKS) this.#compareRows(name);
   }
 
-  #transact(name: string, commands: readonly Command[], step: { replica: bigint; heads: number }): void {
+  #transact(name: string, commands: readonly Command[], step: Looking): void {
     const before = this.#state(name);
     const look = this.#look(step);
     const decided = this.#engine.transact(name, commands, look);
@@ -103,17 +104,18 @@ class Simulation {
     for (const [name, { seenUpTo }] of decided) this.#model.transact(name, [], { ...look, seenUpTo });
   }
 
-  #look({ replica, heads }: { replica: bigint; heads: number }): Look {
+  #look({ replica, heads, unsureUs }: Looking): Look {
     const { dueMax } = this.#options;
-    const look = { clock: this.#readClock(replica), failOver: this.#failOver, heads };
+    const look = { clock: this.#readClock(replica, unsureUs), failOver: this.#failOver, heads };
     return dueMax === undefined ? look : { ...look, dueMax };
   }
 
-  #readClock(replica: bigint): Clock {
+  #readClock(replica: bigint, unsureUs: number): Clock {
     if (this.#jumpUnseenBy.delete(replica)) this.#jumpedAtUs.set(replica, this.#nowUs);
     if (this.#away.delete(replica)) this.#backAtUs.set(replica, this.#nowUs);
     return {
       nowUs: this.#nowUs,
+      atLeastUs: this.#nowUs - unsureUs,
       jumpedAtUs: this.#jumpedAtUs.get(replica) ?? null,
       backAtUs: this.#backAtUs.get(replica) ?? null,
     };

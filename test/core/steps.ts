@@ -83,6 +83,7 @@ export type Step =
       readonly lock: string;
       readonly replica: bigint;
       readonly heads: number;
+      readonly unsureUs: number;
       readonly asks: readonly Ask[];
     }
   | {
@@ -92,6 +93,7 @@ export type Step =
       readonly limit: number | null;
       readonly replica: bigint;
       readonly heads: number;
+      readonly unsureUs: number;
     }
   | { readonly step: "heartbeat"; readonly pause: Pause; readonly replica: bigint }
   | { readonly step: "purge"; readonly pause: Pause };
@@ -215,6 +217,8 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
 );
 
 const heads = fc.integer({ min: 1, max: 5 });
+/** By how much the clock may be behind what it is at the most: not at all where it was read. */
+const unsureUs = fc.constantFrom(0, 0, 0, 1, 50_000);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -225,6 +229,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       lock: fc.constantFrom(LOCKS[0], LOCKS[0], LOCKS[1]),
       replica,
       heads,
+      unsureUs,
       asks: fc.array(ask, { minLength: 1, maxLength: 5 }),
     }),
   },
@@ -237,6 +242,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       limit,
       replica,
       heads,
+      unsureUs,
     }),
   },
   { weight: 2, arbitrary: fc.record({ step: fc.constant("heartbeat" as const), pause, replica }) },

@@ -17,7 +17,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   claims: (store) => store.claims([{ lockId: 1n, ticketNumber: 1n }]),
   claimsByRequest: (store) => store.claimsByRequest(["a"]),
   dueLocks: (store) => store.dueLocks(0n, 1),
-  purgeClaims: (store) => store.purgeClaims(1),
+  purgeClaims: (store) => store.purgeClaims(1, 1),
   purgeLocks: (store) => store.purgeLocks(1, 1),
   queue: (store) => store.queue(1n),
   holders: (store) => store.holders(1n, 1),

@@ -191,9 +191,12 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       );
       const old = Array.from({ length: 4 }, () => ({ state: "ended" as const, dueInUs: -1 }));
       const gone = [...(await addClaims(store, a, ...old)), ...(await addClaims(store, b, ...old))];
-      expect(await store.purgeClaims(5)).toBe(5);
-      expect(await store.purgeClaims(5)).toBe(3);
-      expect(await store.purgeClaims(5)).toBe(0);
+      const { nowUs } = await load(store, {});
+      expect(await store.purgeClaims((gone[0]?.deadlineUs ?? 0) - 1, 5)).toBe(0);
+      expect(await store.purgeClaims(nowUs, 5)).toBe(5);
+      expect(await store.purgeClaims(nowUs, 5)).toBe(3);
+      // The caller may not know yet that the clock was set back.
+      expect(await store.purgeClaims(nowUs + 2 * HOUR_US, 5)).toBe(0);
       expect((await store.claims(kept)).claims).toEqual(kept);
       expect((await store.claims(gone)).claims).toEqual([]);
       // What is forgotten may be asked anew.
@@ -272,7 +275,7 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
       await changeClaims(store, ...claims.map((claim) => ({ ...claim, deadlineUs: 1 })));
-      expect(await store.purgeClaims(10)).toBe(1);
+      expect(await store.purgeClaims(1, 10)).toBe(1);
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
       expect((await load(store, { locks: planned(id) })).locks.size).toBe(0);

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
+import { DatabaseClock } from "../../server/core/database-clock.ts";
 import { openSession } from "../../server/storage/mysql-connect.ts";
 import { KnownLocks } from "../../server/storage/mysql-known.ts";
 import { RuleCache } from "../../server/storage/mysql-rules.ts";
@@ -15,6 +16,7 @@ import { addClaims, changeLock, load, lockId, NO_CHANGES, NO_PLAN, planned, rais
 import type { Stage } from "./mysql-stage.ts";
 import { openStage, refusal } from "./mysql-stage.ts";
 
+const clock = new DatabaseClock();
 const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 const mariadbs = mysqlFamily().filter(({ flavour }) => flavour === "mariadb");
@@ -50,7 +52,8 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
   const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Changes) =>
     transactOn(session, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
       rules: new RuleCache(),
-      known: new KnownLocks(),
+      known: new KnownLocks(clock),
+      clock,
       observer: UNOBSERVED,
     });
 

@@ -29,7 +29,8 @@ async function freshInMemory(
   };
 }
 
-runStoreContract("SQLite", freshInMemory);
+// With a clock that is taken to be exact, as those of the other databases are.
+runStoreContract("SQLite", () => freshInMemory({ clock: () => Date.now() * 1_000 }));
 
 describe("a SQLite file", () => {
   let folder: string;
@@ -179,6 +180,16 @@ describe("a SQLite database", () => {
     nowUs += 10 * SECOND_US;
     expect(await store.dueLocks(0n, 1)).toEqual({ nowUs, lockIds: [id] });
     expect((await load(store, { locks: planned(id) })).claims.length).toBe(1);
+    await store.close();
+  });
+
+  test("takes the system's clock, told in whole milliseconds, to be up to one behind when it ends what is due", async () => {
+    const store = await openStore("sqlite::memory:");
+    const id = await lockId(store, "a");
+    const [claim] = await addClaims(store, id, { state: "held", dueInUs: 0 });
+    const { nowUs, atLeastUs, claims } = await load(store, { locks: planned(id) });
+    expect(atLeastUs).toBe(nowUs - 1_000);
+    expect(claims.length).toBe(atLeastUs >= (claim?.deadlineUs as number) ? 1 : 0);
     await store.close();
   });
 

@@ -1,0 +1,375 @@
+// What is known of the database's clock from readings that come late: what is believed, and when. ROWLOCK_TEST_SEED
+// repeats a run, ROWLOCK_TEST_RUNS makes it longer.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
+import { DatabaseClock } from "../../server/core/database-clock.ts";
+import type { Clock } from "../../server/core/draft.ts";
+import { seed } from "../seed.ts";
+
+const SECOND_US = 1_000_000;
+const HOUR_US = 3_600 * SECOND_US;
+const START_US = 1_700_000_000 * SECOND_US;
+const numRuns = Number(process.env.ROWLOCK_TEST_RUNS ?? 200);
+
+interface Passing {
+  readonly passUs?: number;
+  readonly stepUs?: number;
+  /** How long the question was on its way, and the answer. */
+  readonly outUs?: number;
+  readonly lateUs?: number;
+}
+
+function watched() {
+  const jumps: number[] = [];
+  const clock = new DatabaseClock();
+  clock.onJump((byUs) => jumps.push(byUs));
+  let monotonicUs = 5 * SECOND_US;
+  let databaseUs = START_US;
+  const pass = (us: number) => {
+    monotonicUs += us;
+    databaseUs += us;
+  };
+  const ask = () => {
+    const askedUs = monotonicUs;
+    const nowUs = databaseUs;
+    return () => clock.read(nowUs, askedUs, monotonicUs);
+  };
+  return {
+    clock,
+    jumps,
+    pass,
+    /** A question that is answered when the result is called, by the time at which it was asked. */
+    ask,
+    estimate: () => clock.estimate(monotonicUs),
+    forgettable: (keptForUs: number) => clock.forgettableUs(keptForUs, monotonicUs),
+    doubt: () => clock.doubt(monotonicUs),
+    /** Lets time pass, sets the clock off by a step, and reads it. */
+    read({ passUs = SECOND_US, stepUs = 0, outUs = 0, lateUs = 0 }: Passing = {}): Clock {
+      pass(passUs);
+      databaseUs += stepUs;
+      const askedUs = monotonicUs;
+      pass(outUs);
+      const nowUs = databaseUs;
+      pass(lateUs);
+      return clock.read(nowUs, askedUs, monotonicUs);
+    },
+    step(us: number) {
+      databaseUs += us;
+    },
+    databaseUs: () => databaseUs,
+  };
+}
+
+const widthOf = (clock: Clock | null) => (clock as Clock).nowUs - (clock as Clock).atLeastUs;
+
+describe("a jump", () => {
+  test.each([SECOND_US, 60 * SECOND_US, HOUR_US])("ahead of %i us is believed at once", (stepUs) => {
+    const { read, jumps } = watched();
+    read();
+    const clock = read({ stepUs });
+    expect(clock.jumpedAtUs).toBe(clock.nowUs);
+    expect(jumps).toHaveLength(1);
+    expect(jumps[0]).toBeCloseTo(stepUs, -4);
+    expect(read().jumpedAtUs).toBe(clock.jumpedAtUs);
+    expect(jumps).toHaveLength(1);
+  });
+
+  test("is not what a late reading is, nor the next one that is in time", () => {
+    const { read, jumps } = watched();
+    read();
+    read({ lateUs: 4 * SECOND_US });
+    expect(read().jumpedAtUs).toBeNull();
+    expect(jumps).toEqual([]);
+  });
+
+  test("is not what follows on a first reading that came late", () => {
+    const { read, jumps } = watched();
+    read({ lateUs: 560_000 });
+    expect(read().jumpedAtUs).toBeNull();
+    expect(read({ outUs: 560_000 }).jumpedAtUs).toBeNull();
+    expect(jumps).toEqual([]);
+  });
+
+  test("back is believed at once, and then the jump ahead that takes it back", () => {
+    const { read, jumps } = watched();
+    read();
+    read({ stepUs: -HOUR_US });
+    expect(jumps).toHaveLength(1);
+    expect(jumps[0]).toBeCloseTo(-HOUR_US, -6);
+    // Soon after it: a lease that was given in between would otherwise have ended an hour ago.
+    const clock = read({ passUs: SECOND_US / 10, stepUs: HOUR_US });
+    expect(clock.jumpedAtUs).toBe(clock.nowUs);
+  });
+
+  test("ahead that is taken back puts off for no longer what is due", () => {
+    const { read } = watched();
+    read();
+    const jumpedAtUs = read({ stepUs: HOUR_US }).jumpedAtUs as number;
+    const clock = read({ stepUs: -HOUR_US });
+    expect(clock.jumpedAtUs as number).toBeCloseTo(jumpedAtUs - HOUR_US, -6);
+    expect(clock.nowUs - (clock.jumpedAtUs as number)).toBe(SECOND_US);
+  });
+
+  test("back in a late reading is believed only for what the delay cannot explain", () => {
+    const { read, jumps } = watched();
+    read();
+    read({ stepUs: -2 * SECOND_US, outUs: 4 * SECOND_US });
+    expect(jumps).toEqual([]);
+    read({ stepUs: -5 * SECOND_US, outUs: 4 * SECOND_US });
+    expect(jumps).toHaveLength(1);
+  });
+
+  test("is not what drift is, however long it goes on", () => {
+    const { read, jumps } = watched();
+    for (let hour = 0; hour < 48; hour++) read({ passUs: HOUR_US, stepUs: -HOUR_US * 0.0005 });
+    expect(jumps).toEqual([]);
+  });
+
+  test("ahead in a long silence is seen", () => {
+    const { read } = watched();
+    read();
+    const clock = read({ passUs: 60 * SECOND_US, stepUs: 60 * SECOND_US });
+    expect(clock.jumpedAtUs).toBe(clock.nowUs);
+  });
+
+  test("is not taken back by a reading from before it that comes late, which ends and shortens nothing", () => {
+    const { read, ask, pass, jumps, databaseUs } = watched();
+    read();
+    const askedUs = databaseUs();
+    const answer = ask();
+    pass(1_000);
+    read({ stepUs: HOUR_US });
+    const clock = answer();
+    expect(jumps).toHaveLength(1);
+    expect(clock.atLeastUs).toBe(askedUs);
+    expect(clock.nowUs).toBe(databaseUs());
+    expect(clock.jumpedAtUs).not.toBeNull();
+    expect(read().jumpedAtUs).toBe(clock.jumpedAtUs);
+  });
+
+  test("ahead that was taken back is not ended by a reading of the time in between", () => {
+    const { read, ask, pass } = watched();
+    read();
+    read({ stepUs: HOUR_US });
+    const answer = ask();
+    pass(1_000);
+    read({ stepUs: -HOUR_US });
+    const clock = answer();
+    expect(clock.atLeastUs).toBeLessThan((clock.jumpedAtUs as number) + 2 * SECOND_US);
+  });
+});
+
+describe("a small step", () => {
+  test.each([50_000, -50_000])("of %i us is followed, and is no jump", (stepUs) => {
+    const { read, estimate, jumps } = watched();
+    read();
+    const clock = read({ stepUs });
+    expect(estimate()).toMatchObject({ atLeastUs: clock.nowUs, nowUs: clock.nowUs, jumpedAtUs: null });
+    expect(jumps).toEqual([]);
+  });
+
+  test("that late readings hide is found as soon as what goes by the clock is doubted", () => {
+    const { read, step, doubt, estimate, ask } = watched();
+    read();
+    step(-50_000);
+    // Still what was known before.
+    expect(read({ outUs: 60_000 }).nowUs).toBeLessThan(estimate()?.atLeastUs as number);
+    const before = ask();
+    read({ passUs: 1, outUs: 60_000 });
+    doubt();
+    expect(estimate()).toBeNull();
+    before();
+    expect(estimate()).toBeNull();
+    const { nowUs } = read({ outUs: 60_000 });
+    expect(estimate()?.atLeastUs).toBeLessThanOrEqual(nowUs);
+  });
+});
+
+describe("what is known", () => {
+  test("is nothing before the first reading", () => {
+    const { estimate, forgettable } = watched();
+    expect(estimate()).toBeNull();
+    expect(forgettable(0)).toBeNull();
+  });
+
+  test("is as exact as the quickest answer, and drifts apart from then on", () => {
+    const { read, estimate, pass } = watched();
+    read({ outUs: 500, lateUs: 500 });
+    read({ outUs: 80_000, lateUs: 80_000 });
+    expect(widthOf(estimate())).toBeLessThan(6_000);
+    pass(100 * SECOND_US);
+    expect(widthOf(estimate())).toBeGreaterThan(200_000);
+  });
+
+  test("lets nothing be forgotten that was kept since before a jump ahead, and a clock that is ahead unseen no more", () => {
+    const { read, forgettable, step, pass, databaseUs } = watched();
+    read();
+    const beforeUs = databaseUs();
+    expect(forgettable(HOUR_US)).toBe(beforeUs);
+    step(2 * HOUR_US);
+    expect(forgettable(HOUR_US)).toBe(beforeUs);
+    read({ passUs: 0 });
+    pass(HOUR_US - 1);
+    expect(forgettable(HOUR_US)).toBeNull();
+    pass(1);
+    expect(forgettable(HOUR_US)).toBeGreaterThan(beforeUs + 2 * HOUR_US);
+  });
+
+  test("of a clock that is told in whole milliseconds is that it may be one behind", () => {
+    const clock = new DatabaseClock();
+    expect(clock.read(START_US, 7, 7, 1_000)).toMatchObject({
+      nowUs: START_US,
+      atLeastUs: START_US - 1_000,
+    });
+  });
+
+  test("after an absence counts from the first reading", () => {
+    const { read, clock } = watched();
+    const first = read();
+    expect(first.backAtUs).toBe(first.nowUs);
+    expect(read().backAtUs).toBe(first.nowUs);
+    clock.cameBack();
+    const again = read();
+    expect(again.backAtUs).toBe(again.nowUs);
+  });
+});
+
+// A second, or less in proportion: even two of the longest delays and the drift of a minute do not hide a jump.
+const DELAY_US_MAX = 200_000;
+
+const event = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("read" as const),
+      outUs: fc.nat(DELAY_US_MAX),
+      lateUs: fc.nat(DELAY_US_MAX),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("pass" as const),
+      us: fc.oneof(fc.nat(1_000), fc.nat(SECOND_US), fc.nat(60 * SECOND_US)),
+      drift: fc.double({ min: -1, max: 1, noNaN: true }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("jump" as const),
+      us: fc.constantFrom(-HOUR_US, -2 * SECOND_US, 2 * SECOND_US, HOUR_US),
+    }),
+  },
+);
+type Event = (typeof event extends fc.Arbitrary<infer T> ? T : never) & object;
+
+/** Runs it with readings that overlap: each is answered when its time has come, in between other things. */
+function run(
+  events: readonly Event[],
+  check: (at: { clock: DatabaseClock; t: number; trueUs: number }) => void,
+) {
+  const clock = new DatabaseClock();
+  const jumps: number[] = [];
+  clock.onJump((byUs) => jumps.push(byUs));
+  let t = 0;
+  let trueUs = START_US;
+  let drift = 0;
+  /** From when on a reading cannot be taken for one from before the last jump, and whether there has been one since. */
+  let clearFrom = 0;
+  let isSeen = true;
+  const made: { askedUs: number; madeUs: number; answeredUs: number; nowUs: number | null }[] = [];
+  const passTo = (until: number) => {
+    for (;;) {
+      const next = made
+        .flatMap((one) => [
+          { one, at: one.madeUs, what: "make" as const, done: one.nowUs !== null },
+          { one, at: one.answeredUs, what: "answer" as const, done: false },
+        ])
+        .filter(({ at, done }) => !done && at <= until)
+        .toSorted((a, b) => a.at - b.at || (a.what === "make" ? -1 : 1))[0];
+      const to = next?.at ?? until;
+      trueUs += (to - t) * (1 + drift * CLOCK_DRIFT_MAX);
+      t = to;
+      if (!next) return;
+      if (next.what === "make") next.one.nowUs = Math.floor(trueUs);
+      else {
+        made.splice(made.indexOf(next.one), 1);
+        const { nowUs, askedUs } = next.one;
+        const told = clock.read(nowUs as number, askedUs, t);
+        expect(told.nowUs).toBeGreaterThanOrEqual(nowUs as number);
+        expect(told.atLeastUs).toBeLessThanOrEqual(nowUs as number);
+        isSeen ||= askedUs >= clearFrom;
+        if (isSeen) check({ clock, t, trueUs });
+      }
+    }
+  };
+  for (const each of events) {
+    if (each.kind === "read") {
+      made.push({
+        askedUs: t,
+        madeUs: t + each.outUs,
+        answeredUs: t + each.outUs + each.lateUs,
+        nowUs: null,
+      });
+    } else if (each.kind === "pass") {
+      drift = each.drift;
+      passTo(t + each.us);
+      if (isSeen) check({ clock, t, trueUs });
+    } else {
+      // What was asked at the very same time would be neither before nor after it.
+      passTo(t + 1);
+      trueUs += each.us;
+      clearFrom = Math.max(t, ...made.map(({ answeredUs }) => answeredUs));
+      isSeen = false;
+    }
+  }
+  passTo(t + 2 * DELAY_US_MAX);
+  return jumps;
+}
+
+describe(`readings at random, seed ${seed}`, () => {
+  const within = ({ clock, t, trueUs }: { clock: DatabaseClock; t: number; trueUs: number }) => {
+    const known = clock.estimate(t);
+    if (!known) return;
+    // A reading tells whole microseconds.
+    expect(known.atLeastUs).toBeLessThanOrEqual(trueUs + 1);
+    expect(known.nowUs).toBeGreaterThanOrEqual(trueUs - 1);
+  };
+
+  test("without a jump never say that there was one, and hold the clock in their bounds", () => {
+    const calm = fc.array(event, { maxLength: 60 }).map((all) => all.filter(({ kind }) => kind !== "jump"));
+    fc.assert(
+      fc.property(calm, (events) => {
+        expect(run(events, within)).toEqual([]);
+      }),
+      { seed, numRuns },
+    );
+  });
+
+  test("hold it in their bounds again from the first one after a jump and the answers to all from before it", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (events) => void run(events, within)),
+      { seed, numRuns },
+    );
+  });
+
+  test("tell a jump that is the only one, and when it can have been at the latest", () => {
+    const few = fc.array(
+      event.filter(({ kind }) => kind === "read"),
+      { minLength: 1, maxLength: 5 },
+    );
+    const passing = { kind: "pass", us: SECOND_US, drift: 0 } as const;
+    const step = fc.constantFrom(-HOUR_US, -2 * SECOND_US, 2 * SECOND_US, HOUR_US);
+    fc.assert(
+      fc.property(few, step, few, (before, us, after) => {
+        const jumps = run([...before, passing, { kind: "jump", us }, ...after], () => {});
+        expect(jumps).toHaveLength(1);
+        expect(Math.abs((jumps[0] as number) - us)).toBeLessThan(CLOCK_JUMP_US_MIN);
+      }),
+      { seed, numRuns },
+    );
+  });
+});
