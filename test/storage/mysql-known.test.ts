@@ -5,12 +5,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { QUEUE_HEAD_MAX } from "../../server/core/bounds.ts";
 import type { Claim } from "../../server/core/claim.ts";
 import { countHolder, countWaiter, uncountHolder } from "../../server/core/lock.ts";
-import { KNOWN_CLAIMS_PER_LOCK_MAX } from "../../server/storage/storage-bounds.ts";
+import { CLOCK_UNSURE_US_MAX, KNOWN_CLAIMS_PER_LOCK_MAX } from "../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../database.ts";
 import { addClaims, changeLock, lockId, NO_CHANGES, NO_PLAN, planned, raised, SECOND_US } from "./fixture.ts";
 import type { PlainSession, Stage } from "./mysql-stage.ts";
-import { openStage, refusal } from "./mysql-stage.ts";
+import { clockUs, openStage, refusal, until } from "./mysql-stage.ts";
+
+const HOUR_US = 3_600 * SECOND_US;
 
 reportLeftOut(mysqlFamily());
 
@@ -223,6 +225,67 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       now = nowUs;
     }
     expect(new Set(trips)).toEqual(new Set(["decide_commit"]));
+  });
+
+  test("the clock is known within bounds, and told as it is by the load that makes sure", async () => {
+    const { plan } = await knownLock();
+    const before = await clockUs(plain);
+    const { nowUs, atLeastUs } = await look(store, plan);
+    expect(trips).toEqual(["decide_commit"]);
+    expect(nowUs).toBeGreaterThanOrEqual(before);
+    expect(atLeastUs).toBeLessThanOrEqual(await clockUs(plain));
+    const asked = await look(other, plan);
+    expect(asked.atLeastUs).toBe(asked.nowUs);
+  });
+
+  test("a lease that has ended when it comes to writing is not prolonged", async () => {
+    let wasInTime = false;
+    while (!wasInTime) {
+      const { id, plan, added } = await knownLock({ state: "held", dueInUs: SECOND_US });
+      const [lease] = added as [Claim];
+      const endUs = lease.deadlineUs as number;
+      let isOver = false;
+      const prolong = () =>
+        look(store, { ...plan, claims: [lease] }, ({ nowUs, atLeastUs, claims }) => {
+          const leftMs = (endUs - nowUs) / 1_000;
+          isOver = leftMs <= 0;
+          const isByHeart = atLeastUs < nowUs;
+          wasInTime = isByHeart && !isOver && leftMs < 60;
+          if (!wasInTime) return {};
+          // Decided in time, and sent when the lease has just ended.
+          const sendMs = performance.now() + leftMs;
+          while (performance.now() <= sendMs);
+          return { changed: claims.map((claim) => ({ ...claim, deadlineUs: endUs + HOUR_US })) };
+        });
+      let refused: unknown = null;
+      while (!wasInTime && !isOver)
+        refused = await prolong().then(
+          () => null,
+          (error: unknown) => error,
+        );
+      if (!wasInTime) continue;
+      expect(refused).toMatchObject({ kind: "transient", reason: "changed" });
+      expect((await store.claims([lease])).claims).toMatchObject([{ lockId: id, deadlineUs: endUs }]);
+    }
+  });
+
+  test("a lease that may have ended or not is asked for, so that it ends as soon as it has", async () => {
+    const { id, plan, added } = await knownLock({ state: "held", dueInUs: 300_000 });
+    await until(async () => (await other.dueLocks(1_000)).lockIds.includes(id));
+    // What is known after an answer that came late.
+    const askedUs = performance.now() * 1_000;
+    store.clock.doubt(askedUs);
+    store.clock.read(await clockUs(plain), askedUs, askedUs, CLOCK_UNSURE_US_MAX - 50_000);
+    expect((await look(store, plan)).claims).toEqual(added);
+  });
+
+  test("nothing is decided by heart by a clock that is not known well", async () => {
+    const { plan } = await knownLock();
+    const askedUs = performance.now() * 1_000;
+    store.clock.doubt(askedUs);
+    store.clock.read(await clockUs(plain), askedUs, askedUs, CLOCK_UNSURE_US_MAX);
+    await look(store, plan);
+    expect(trips).toEqual(["load", "save_commit"]);
   });
 
   test("a lock that two servers write in turns is asked for each time, and never in vain", async () => {
