@@ -7,11 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
 import { freshDatabase } from "../database.ts";
 import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
 import type { FoundServer } from "../mysql-family/found-server.ts";
 import { ownBinaries } from "../mysql-family/own-binaries.ts";
 import { startPrivateServer } from "../mysql-family/private-server.ts";
+import { lockId, NO_CHANGES, NO_PLAN, planned, raised } from "../storage/fixture.ts";
+import { openStage } from "../storage/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, startReplicas } from "./replicas.ts";
 
 const SECOND_US = 1_000_000;
@@ -69,7 +72,69 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
       await replicas.stop();
     },
   );
+
+  test("by an hour ahead makes it forget no request id that it has promised to remember", async () => {
+    let purges = 0;
+    let purged = () => {};
+    const wrap = (store: Store) =>
+      wrapped(store, {
+        // Comes after the claims, in each round.
+        purgeLocks: async (idleUs, max) => {
+          const count = await store.purgeLocks(idleUs, max);
+          purges += 1;
+          purged();
+          return count;
+        },
+      });
+    const replicas = await startReplicas({ fresh: () => freshDatabase(wrongable.server) }, 1, {}, wrap);
+    const [{ engine }] = replicas.all as [Replica];
+    const once = ask("once", { requestId: "asked once" });
+    const lease = claimOf(await engine.acquire(once, null), "held");
+    await engine.release(lease);
+    wrongable.setClock(3_600);
+    // A round that had begun before may be under way.
+    const enough = purges + 2;
+    while (purges < enough) await new Promise<void>((resolve) => (purged = resolve));
+    const again = claimOf(await engine.acquire(once, null), "ended");
+    expect(again.ticketNumber).toBe(lease.ticketNumber);
+    wrongable.setClock(0);
+    await replicas.stop();
+  });
+
+  test.each([-0.09, 0.09])(
+    "by %d s costs what is decided by heart one try in vain at the most",
+    async (stepS) => {
+      const stage = await openStage(wrongable.server);
+      const trips: string[] = [];
+      const statement = (name: string) => void trips.push(name);
+      const store = await stage.store({ observer: { statement, transaction() {}, connection() {} } });
+      const plan = { ...NO_PLAN, locks: planned(await lockId(store, "known")) };
+      const look = () => store.transact(plan, (loaded) => ({ ...NO_CHANGES, locks: raised(loaded) }));
+      while (trips.at(-1) !== "decide_commit") await look();
+      wrongable.setClock(stepS);
+      let inVain = 0;
+      trips.length = 0;
+      for (let times = 0; times < 20; times++) {
+        await look().catch(() => {
+          inVain += 1;
+        });
+      }
+      expect(inVain).toBeLessThanOrEqual(1);
+      expect(trips.slice(-10)).toEqual(Array(10).fill("decide_commit"));
+      wrongable.setClock(0);
+      await stage.close();
+    },
+  );
 });
+
+function wrapped(store: Store, own: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
 
 const hasSeenJump = ({ failures }: Replica) => !failures.every(isNoClockJump);
 const isNoClockJump = (failure: unknown) => (failure as { loop: string }).loop !== "clock";

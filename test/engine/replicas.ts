@@ -61,7 +61,8 @@ export async function startReplicas(
   };
 }
 
-async function startReplica(
+/** An engine over a store that the caller closes after it. */
+export async function startReplica(
   store: Store,
   overrides: Partial<Rules>,
   failOverPauseUs: number | null,
