@@ -46,8 +46,13 @@ export async function withoutRepeating<Result>(attempt: () => Promise<Result>): 
   try {
     return await attempt();
   } catch (error) {
-    throw error instanceof StoreError ? unavailable(error) : error;
+    throw asFault(error);
   }
+}
+
+/** What callers are told of an error: a Fault in place of a StoreError, everything else as it is. */
+export function asFault(error: unknown): unknown {
+  return error instanceof StoreError ? unavailable(error) : error;
 }
 
 /** What callers are told when the database cannot do it. */

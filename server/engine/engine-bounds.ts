@@ -62,6 +62,18 @@ export const PLACES_PACE_MS = 100;
 /** Advances that are owed: how often they are tried again, and how many at a time. */
 export const OWED_AGAIN_MS = 250;
 export const OWED_AT_ONCE_MAX = 256;
+
+/**
+ * Reads for display: listings at once, whatever else may be, as they come in bursts that nobody waits for; those that wait,
+ * each for a page of some ten milliseconds; and claims of one step, some milliseconds with all labels that there may be,
+ * in which an embedded database does nothing else.
+ */
+export const LISTINGS_AT_ONCE_MAX = 2;
+export const LISTINGS_QUEUED_MAX = 100;
+export const CLAIMS_PER_STEP_MAX = 40;
+/** Reads that complete answers (who holds, what place) and wait for their turn: as many as commands may by default. */
+export const ANSWERS_QUEUED_MAX = 10_000;
+
 /** Locks that one sweep brings up to date at a time, and how many times it goes on while there are more. */
 export const SWEEP_LOCKS_MAX = 256;
 export const SWEEP_ROUNDS_MAX = 20;

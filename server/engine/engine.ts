@@ -16,6 +16,7 @@ import type {
   SetLimit,
 } from "../core/command.ts";
 import type { Rules } from "../core/draft.ts";
+import type { EffectiveLimit } from "../core/limit.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./advances.ts";
@@ -24,8 +25,13 @@ import { withAttempts, withoutRepeating } from "./attempts.ts";
 import { Comebacks } from "./comebacks.ts";
 import { Continuity } from "./continuity.ts";
 import { Departures } from "./departures.ts";
-import { describeLock, describeLocks } from "./descriptions.ts";
-import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "./engine-bounds.ts";
+import { Descriptions, limitFor } from "./descriptions.ts";
+import {
+  ANSWERS_QUEUED_MAX,
+  LISTINGS_AT_ONCE_MAX,
+  STALE_ID_TRIES_MAX,
+  UNAVAILABLE_RETRY_AFTER_MS,
+} from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
 import { Lanes } from "./lanes.ts";
 import { changeLimitRule } from "./limit-rules.ts";
@@ -35,13 +41,17 @@ import type {
   Ask,
   EngineObserver,
   LimitRuleAnswer,
+  LimitSetting,
+  LimitsQuery,
   LockDescription,
   LockEngine,
+  LocksQuery,
   Waiter,
 } from "./lock-engine.ts";
 import { LockIds } from "./lock-ids.ts";
 import { Places } from "./places.ts";
 import { SharedRead } from "./shared-read.ts";
+import { Turns } from "./turns.ts";
 import { Upkeep } from "./upkeep.ts";
 import { Waiters } from "./waiters.ts";
 import { Watch } from "./watch.ts";
@@ -73,6 +83,9 @@ export class Engine implements LockEngine {
   readonly #oweAdvance: (lockId: bigint) => Promise<void>;
   readonly #upkeep: Upkeep;
   readonly #departures: Departures;
+  readonly #descriptions: Descriptions;
+  /** For reads that complete an answer or an update. */
+  readonly #answers: Turns;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   #stopping: Promise<void> | undefined;
   #stopped = false;
@@ -87,7 +100,10 @@ export class Engine implements LockEngine {
     const comebacks = new Comebacks({ store, rules, replica: options.replica.id, onFailure });
     const advance = advances.start.bind(advances);
     const oweAdvance = advances.owe.bind(advances);
-    const places = new Places({ store, waiters, onFailure });
+    const atOnce = Math.max(1, store.readers - LISTINGS_AT_ONCE_MAX);
+    this.#answers = new Turns({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
+    const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
+    const places = new Places({ store: { queue }, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, oweAdvance });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     const pauseUs = options.failOverPauseUs;
@@ -125,7 +141,10 @@ export class Engine implements LockEngine {
       onFailure,
     });
     this.#oweAdvance = oweAdvance;
-    this.#holders = new SharedRead((lockId) => store.holders(lockId, SHOWN_BY_REFUSAL_MAX));
+    this.#descriptions = new Descriptions(store, store.readers);
+    this.#holders = new SharedRead((lockId) =>
+      this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX)),
+    );
   }
 
   async start(): Promise<void> {
@@ -233,12 +252,20 @@ export class Engine implements LockEngine {
     return withoutRepeating(() => this.#holders.get(lockId));
   }
 
-  show(name: string): Promise<LockDescription | null> {
-    return withoutRepeating(() => describeLock(this.#options.store, name));
+  limit(name: string): Promise<EffectiveLimit> {
+    return withoutRepeating(() => this.#answers.run(() => limitFor(this.#options.store, name)));
   }
 
-  list(query: Parameters<LockEngine["list"]>[0]): Promise<LockDescription[]> {
-    return withoutRepeating(() => describeLocks(this.#options.store, query));
+  show(name: string): Promise<LockDescription> {
+    return this.#descriptions.show(name);
+  }
+
+  list(query: LocksQuery): AsyncIterable<LockDescription> {
+    return this.#descriptions.list(query);
+  }
+
+  limits(query: LimitsQuery): AsyncIterable<LimitSetting> {
+    return this.#descriptions.limits(query);
   }
 
   /** A command for a lock that is known by name. The guard row may have been cleaned away since its id was learnt. */

@@ -3,13 +3,13 @@
 // holds what all waits and all new names need, so these transactions wait for no lock's rows: where another one holds
 // some of them, the rule is changed by itself, and the locks are brought up to date one by one.
 
-import { PAGE_SIZE_MAX } from "../core/bounds.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
 import { isDraining, type Lock, totalHeld } from "../core/lock.ts";
 import { isRowLocked, LOCKS_PER_RULE_MAX, type LoadPlan, type Store } from "../storage/store.ts";
 import { withAttempts } from "./attempts.ts";
 import { Batch, type BatchOptions } from "./batch.ts";
 import type { LimitRuleAnswer } from "./lock-engine.ts";
+import { lockSteps } from "./lock-steps.ts";
 
 export interface RuleChange {
   readonly prefix: string;
@@ -116,14 +116,8 @@ async function advanceUnder(prefix: string, { store, oweAdvance }: LimitRulesOpt
   }
 }
 
-async function* busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncGenerator<Lock[]> {
-  let afterName: string | null = null;
-  for (;;) {
-    const page = await store.list({ prefix, afterName, max: PAGE_SIZE_MAX, busyOnly: true, shown: 0 });
-    yield page.map(({ lock }) => lock);
-    if (page.length < PAGE_SIZE_MAX) return;
-    afterName = page.at(-1)?.lock.name ?? null;
-  }
+function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIterable<readonly Lock[]> {
+  return lockSteps(store, { prefix, afterName: null, max: Number.POSITIVE_INFINITY, which: "busy" });
 }
 
 /** Sums over the locks that match, as they stand after the change. */

@@ -85,15 +85,42 @@ export interface LockEngine {
   place(key: ClaimKey): Promise<Place | null>;
   /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
   holders(lockId: bigint): Promise<{ readonly nowUs: number; readonly claims: readonly Claim[] }>;
-  /** One lock; null: there is no such lock. */
-  show(name: string): Promise<LockDescription | null>;
-  /** Locks by prefix, in order of their names' bytes. */
-  list(query: {
-    readonly prefix: string;
-    readonly afterName: string | null;
-    readonly max: number;
-    readonly busyOnly: boolean;
-  }): Promise<LockDescription[]>;
+  /** The limit in force for a name, for a refusal. */
+  limit(name: string): Promise<EffectiveLimit>;
+  /** One lock, or what would hold for it if nobody has used the name. */
+  show(name: string): Promise<LockDescription>;
+  /** Locks by prefix. Reads as it is iterated; few listings are read at a time, so do not pause in between. */
+  list(query: LocksQuery): AsyncIterable<LockDescription>;
+  /** Limits that were set: of patterns, then of names, each in byte order. Likewise. */
+  limits(query: LimitsQuery): AsyncIterable<LimitSetting>;
+}
+
+export interface LocksQuery {
+  readonly prefix: string;
+  /** Only with the order by name, in byte order. */
+  readonly afterName: string | null;
+  readonly max: number;
+  readonly busyOnly: boolean;
+  /** The orders by waiters have only locks with waiters, and cost more the more claims wait. */
+  readonly order: "name" | "longest_wait" | "most_waiters";
+}
+
+export interface LimitsQuery {
+  /** Of names, and of patterns as they are written. */
+  readonly prefix: string;
+  readonly after: Pick<LimitSetting, "kind" | "target"> | null;
+  /** Names at the most. */
+  readonly max: number;
+}
+
+/** A limit that was set. */
+export interface LimitSetting {
+  readonly kind: "pattern" | "name";
+  /** The pattern with its star, or the name. */
+  readonly target: string;
+  readonly limit: number;
+  readonly version: bigint;
+  readonly reason: string;
 }
 
 export type LimitRuleAnswer =

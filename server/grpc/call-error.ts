@@ -31,7 +31,7 @@ export interface Violation {
 }
 
 export interface CallErrorDetails {
-  /** For programs, beside the reason. Keys match `[a-z][a-zA-Z0-9-_]+`. */
+  /** For programs, beside the reason. Keys are snake_case, and listed in the table of errors in lock_service.proto. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
   readonly retryAfterMs?: number;

@@ -39,7 +39,8 @@ interface Verb<Input extends DescMessage, Output extends DescMessage, Request> {
 
 export interface UnaryVerb<Input extends DescMessage, Output extends DescMessage, Request>
   extends Verb<Input, Output, Request> {
-  run(request: Request, call: AnyCall): Promise<MessageShape<Output>>;
+  /** The answer, or its bytes where they were made part by part, so that no part holds up other calls for long. */
+  run(request: Request, call: AnyCall): Promise<MessageShape<Output> | Buffer>;
 }
 
 export interface StreamVerb<Input extends DescMessage, Output extends DescMessage, Request>
@@ -125,7 +126,8 @@ function decode<Input extends DescMessage>(schema: Input, bytes: Buffer): Messag
   }
 }
 
-function encode<Output extends DescMessage>(schema: Output, message: MessageShape<Output>): Buffer {
+function encode<Output extends DescMessage>(schema: Output, message: MessageShape<Output> | Buffer): Buffer {
+  if (Buffer.isBuffer(message)) return message;
   const bytes = toBinary(schema, message, { writeUnknownFields: false });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

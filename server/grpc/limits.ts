@@ -1,15 +1,23 @@
-// SetLimit, for one name and for a pattern.
+// SetLimit, for one name and for a pattern, and ListLimits.
 
 import { create } from "@bufbuild/protobuf";
 import type { SetLimitResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { SetLimitRequestSchema, SetLimitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  ListLimitsRequestSchema,
+  ListLimitsResponseSchema,
+  SetLimitRequestSchema,
+  SetLimitResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import { LIMIT_DEFAULT } from "../core/bounds.ts";
 import type { Caller } from "../core/command.ts";
 import { isDraining, totalHeld } from "../core/lock.ts";
-import type { LockEngine } from "../engine/lock-engine.ts";
+import type { LimitSetting, LockEngine } from "../engine/lock-engine.ts";
 import type { Verbs } from "./answers.ts";
 import { versionMismatch } from "./call-error.ts";
 import type { UnaryVerb } from "./handler.ts";
+import { settingOf } from "./messages.ts";
+import { limitsTokenAfter } from "./page-tokens.ts";
+import { type CheckedListLimits, checkListLimits } from "./validate-listings.ts";
 import { type CheckedSetLimit, checkSetLimit } from "./validate-set-limit.ts";
 
 export function setLimitVerb({
@@ -24,6 +32,31 @@ export function setLimitVerb({
       request.target.kind === "name"
         ? setForName(engine, request.target.name, request, call)
         : setForPattern(engine, request.target.prefix, request, call),
+  };
+}
+
+export function listLimitsVerb({
+  engine,
+}: Verbs): UnaryVerb<typeof ListLimitsRequestSchema, typeof ListLimitsResponseSchema, CheckedListLimits> {
+  return {
+    name: "ListLimits",
+    input: ListLimitsRequestSchema,
+    output: ListLimitsResponseSchema,
+    check: checkListLimits,
+    async run({ pageSize, ...query }) {
+      const settings: LimitSetting[] = [];
+      // One more than wanted tells whether another page follows.
+      for await (const setting of engine.limits({ ...query, max: pageSize + 1 })) {
+        if (settings.length === pageSize) {
+          return create(ListLimitsResponseSchema, {
+            limits: settings.map(settingOf),
+            nextPageToken: limitsTokenAfter(settings.at(-1) as LimitSetting),
+          });
+        }
+        settings.push(setting);
+      }
+      return create(ListLimitsResponseSchema, { limits: settings.map(settingOf) });
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { acquireVerb } from "./acquire.ts";
 import type { Verbs } from "./answers.ts";
 import { type HandlerContext, streamHandler, unaryHandler } from "./handler.ts";
-import { setLimitVerb } from "./limits.ts";
+import { listLimitsVerb, setLimitVerb } from "./limits.ts";
 import { getLockVerb, listLocksVerb } from "./listings.ts";
 import { forceReleaseVerb, releaseVerb, renewVerb } from "./renew-and-release.ts";
 import { serviceDefinition } from "./service-definition.ts";
@@ -23,6 +23,7 @@ export function lockServiceHandlers(verbs: Verbs, context: HandlerContext): Unty
     SetLimit: unaryHandler(setLimitVerb(verbs), context),
     GetLock: unaryHandler(getLockVerb(verbs), context),
     ListLocks: unaryHandler(listLocksVerb(verbs), context),
+    ListLimits: unaryHandler(listLimitsVerb(verbs), context),
     ForceRelease: unaryHandler(forceReleaseVerb(verbs), context),
   } satisfies Record<(typeof LockService)["methods"][number]["name"], unknown>;
 }

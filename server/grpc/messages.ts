@@ -18,13 +18,15 @@ import {
   ClaimState as WireClaimState,
   Mode as WireMode,
 } from "#proto/rowlock/v1/lock_pb.js";
+import type { LimitSetting as LimitSettingMessage } from "#proto/rowlock/v1/lock_service_pb.js";
+import { LimitSettingSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimState, Mode } from "../core/claim.ts";
 import { callersRequestId } from "../core/claim.ts";
 import { formatClaimId } from "../core/claim-id.ts";
 import type { Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import { isDraining, totalHeld } from "../core/lock.ts";
-import type { LockDescription } from "../engine/lock-engine.ts";
+import type { LimitSetting, LockDescription } from "../engine/lock-engine.ts";
 import { durationOf, timestampOf } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
@@ -104,6 +106,10 @@ export function claimOf(claim: Claim, lockName: string): ClaimMessage {
   });
 }
 
+export function settingOf({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {
+  return create(LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
+}
+
 export function lockOf({ lock, limit, holders, waiters }: LockDescription): LockMessage {
   return create(LockSchema, {
     name: lock.name,
@@ -118,7 +124,7 @@ export function lockOf({ lock, limit, holders, waiters }: LockDescription): Lock
   });
 }
 
-function limitOf(limit: EffectiveLimit): Limit {
+export function limitOf(limit: EffectiveLimit): Limit {
   return create(LimitSchema, {
     limit: limit.limit,
     source: SOURCES[limit.source],

@@ -24,6 +24,6 @@ function tooLarge(receiveBytesMax: number) {
   return statusOf(
     "MESSAGE_TOO_LARGE",
     `The message is larger than the ${receiveBytesMax} bytes that this server accepts.`,
-    { metadata: { bytesMax: String(receiveBytesMax) } },
+    { metadata: { bytes_max: String(receiveBytesMax) } },
   );
 }

@@ -19,11 +19,11 @@ import {
 import type { Row, Session } from "./mysql-session.ts";
 import { onSnapshot, rowsOf } from "./mysql-transaction.ts";
 import { type SqlValue, Trip } from "./mysql-trip.ts";
-import { prefixRange } from "./name-range.ts";
+import { rangeAfter } from "./name-range.ts";
 import { bytesOf } from "./row-values.ts";
-import { BUSY_LOCKS } from "./shared-sql.ts";
-import { BRANCHES_MAX } from "./storage-bounds.ts";
-import type { BusyLock, LockView, QueuePlace, Store } from "./store.ts";
+import { BUSY_LOCKS, waitedLocksBy } from "./shared-sql.ts";
+import { BRANCHES_MAX, LIST_ROWS_MAX } from "./storage-bounds.ts";
+import type { BusyLock, LockQuery, LockView, QueuePlace, Store, WaitedLock } from "./store.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
 const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
@@ -41,11 +41,21 @@ const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (row
 const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`;
 const SHOW = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
+const LOCKS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.id IN (?)`;
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
-  WHERE l.name >= ? AND l.name < ? AND l.name > ?`;
+  WHERE l.name >= ? AND l.name < ?`;
+const WHICH = {
+  all: "",
+  busy: "AND (l.holders > 0 OR l.waiting > 0)",
+  limited: "AND l.limit_value IS NOT NULL",
+};
+const WAITING = "FORCE INDEX (rowlock_claim_due)";
+const WAITED_LOCKS = {
+  longest_wait: waitedLocksBy(WAITING, "longest_wait"),
+  most_waiters: waitedLocksBy(WAITING, "most_waiters"),
+};
 const REPLICAS = `SELECT id, address, version, started_at, deadline FROM rowlock_replica
   ORDER BY started_at, id LIMIT ?`;
-const BUSY = "AND (l.holders > 0 OR l.waiting > 0)";
 
 export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
   const revisions = new Map<bigint, bigint>();
@@ -110,15 +120,41 @@ export async function holders(
   return { nowUs, claims: rows.map(claimOf) };
 }
 
-export function list(pool: MysqlPool, asked: Parameters<Store["list"]>[0]): Promise<LockView[]> {
-  const { from, below } = prefixRange(asked.prefix);
-  const after = bytesOf(asked.afterName ?? "");
-  const sql = `${UNDER_PREFIX} ${asked.busyOnly ? BUSY : ""} ORDER BY l.name LIMIT ?`;
-  return views(pool, asked.shown, "list", sql, from, below, after, asked.max);
+export async function list(
+  pool: MysqlPool,
+  { prefix, afterName, max, which }: LockQuery,
+): Promise<{ locks: Lock[]; next: string | null }> {
+  const { from, below } = rangeAfter(prefix, afterName);
+  const rowsMax = Math.min(max, LIST_ROWS_MAX);
+  const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
+  const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockOf);
+  return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
+}
+
+export async function waitedLocks(
+  pool: MysqlPool,
+  prefix: string,
+  order: keyof typeof WAITED_LOCKS,
+  max: number,
+): Promise<WaitedLock[]> {
+  const { from, below } = rangeAfter(prefix, null);
+  const rows = await query(pool, "waited_locks", WAITED_LOCKS[order], from, below, max);
+  return rows.map(([id, holders, waiting]) => ({
+    id: bigintOf(id),
+    holders: Number(holders),
+    waiting: Number(waiting),
+  }));
+}
+
+export async function views(pool: MysqlPool, ids: readonly bigint[], shown: number): Promise<LockView[]> {
+  if (ids.length === 0) return [];
+  const found = await onSnapshotViews(pool, shown, "views", LOCKS, ids);
+  const byId = new Map(found.map((view) => [view.lock.id, view]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 export async function show(pool: MysqlPool, name: string, shown: number): Promise<LockView | null> {
-  const [view] = await views(pool, shown, "show", SHOW, bytesOf(name));
+  const [view] = await onSnapshotViews(pool, shown, "show", SHOW, bytesOf(name));
   return view ?? null;
 }
 
@@ -145,7 +181,7 @@ export async function replicas(pool: MysqlPool, max: number): ReturnType<Store["
 }
 
 /** Locks with their first holders and waiters, all as of one moment. */
-function views(
+function onSnapshotViews(
   pool: MysqlPool,
   shown: number,
   name: string,
@@ -172,7 +208,7 @@ function views(
   );
 }
 
-/** Most locks of a long listing are idle: their counters say that there is nothing to read. */
+/** Counters say where there is nothing to read. */
 async function firstClaims(session: Session, locks: readonly Lock[], shown: number): Promise<Claim[]> {
   const wanted = locks.flatMap((lock) => [
     ...(lock.holders > 0 ? [[lock.id, STATE_CODES.held] as const] : []),

@@ -22,6 +22,8 @@ import {
   queue,
   replicas,
   show,
+  views,
+  waitedLocks,
   watch,
 } from "./mysql-reads.ts";
 import { RuleCache, readRules } from "./mysql-rules.ts";
@@ -39,12 +41,14 @@ import type {
   FailOverNote,
   Finding,
   LoadPlan,
+  LockQuery,
   LockView,
   PoolState,
   QueuePlace,
   ReplicaRow,
   Store,
   StoreObserver,
+  WaitedLock,
 } from "./store.ts";
 
 export interface MysqlOptions extends MysqlAddress {
@@ -69,25 +73,33 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   }
   const lanes = options.lanes ?? Math.max(1, Math.min(LANES_DEFAULT, poolSize - CONNECTIONS_BESIDE_LANES));
   const besides = poolSize - lanes - CONNECTIONS_BESIDE_LANES;
-  return new MysqlStore(pool, lanes, Math.max(1, Math.min(PATIENT_SLOTS_MAX, besides)), observer);
+  const patientSlots = Math.max(1, Math.min(PATIENT_SLOTS_MAX, besides));
+  const readers = Math.max(1, besides - patientSlots);
+  return new MysqlStore(pool, { lanes, patientSlots, readers }, observer);
 }
 
 class MysqlStore implements Store {
   readonly product: string;
   readonly lanes: number;
   readonly patientSlots: number;
+  readonly readers: number;
   readonly clock = new DatabaseClock();
   readonly #pool: MysqlPool;
   readonly #observer: StoreObserver;
   readonly #rules = new RuleCache();
   readonly #known = new KnownLocks(this.clock);
 
-  constructor(pool: MysqlPool, lanes: number, patientSlots: number, observer: StoreObserver) {
+  constructor(
+    pool: MysqlPool,
+    { lanes, patientSlots, readers }: Pick<Store, "lanes" | "patientSlots" | "readers">,
+    observer: StoreObserver,
+  ) {
     this.#pool = pool;
     this.#observer = observer;
     this.product = pool.server?.product ?? "MySQL";
     this.lanes = lanes;
     this.patientSlots = patientSlots;
+    this.readers = readers;
   }
 
   resolve(names: readonly string[]): Promise<Map<string, bigint>> {
@@ -165,8 +177,16 @@ class MysqlStore implements Store {
     return holders(this.#pool, lockId, max);
   }
 
-  list(query: Parameters<Store["list"]>[0]): Promise<LockView[]> {
+  list(query: LockQuery): ReturnType<Store["list"]> {
     return list(this.#pool, query);
+  }
+
+  waitedLocks(prefix: string, order: "longest_wait" | "most_waiters", max: number): Promise<WaitedLock[]> {
+    return waitedLocks(this.#pool, prefix, order, max);
+  }
+
+  views(ids: readonly bigint[], shown: number): Promise<LockView[]> {
+    return views(this.#pool, ids, shown);
   }
 
   show(name: string, shown: number): Promise<LockView | null> {

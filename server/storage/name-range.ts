@@ -3,8 +3,23 @@
 /** No name of valid UTF-8 begins with this byte, so it stands above all of them. */
 const ABOVE_ALL_NAMES = Buffer.from([0xff]);
 
+export interface NameRange {
+  readonly from: Buffer;
+  readonly below: Buffer;
+}
+
+/** The names that begin with `prefix` and come after `afterName`, if there is one. */
+export function rangeAfter(prefix: string, afterName: string | null): NameRange {
+  const { from, below } = prefixRange(prefix);
+  if (afterName === null) return { from, below };
+  // The first string of bytes after the name. One lower bound in place of two: SQLite would look for one of them only, and
+  // walk from there to the other.
+  const next = Buffer.concat([Buffer.from(afterName, "utf8"), Buffer.of(0)]);
+  return { from: Buffer.compare(next, from) > 0 ? next : from, below };
+}
+
 /** All names that begin with `prefix` are at or above `from` and below `below`, in byte order. */
-export function prefixRange(prefix: string): { readonly from: Buffer; readonly below: Buffer } {
+export function prefixRange(prefix: string): NameRange {
   const from = Buffer.from(prefix, "utf8");
   const below = Buffer.from(from);
   for (let last = below.length - 1; last >= 0; last--) {

@@ -86,6 +86,24 @@ export function busyLocksBy(queueIndex: string): string {
 export const BUSY_LOCKS = busyLocksBy("");
 
 /**
+ * Locks that are waited for, with names in a range. Begins at the claims that wait, as most guard rows may be idle. Takes the
+ * lowest name, the name above all, and the highest number of rows.
+ *
+ * @param waitingIndex a hint to find the claims that wait through rowlock_claim_due, which has all that is asked of them.
+ */
+export function waitedLocksBy(waitingIndex: string, order: "longest_wait" | "most_waiters"): string {
+  return `
+  SELECT l.id, l.holders, l.waiting
+  FROM (SELECT lock_id, MIN(ticket_number) AS ticket_number FROM rowlock_claim ${waitingIndex}
+    WHERE state = 1 GROUP BY lock_id) f
+  JOIN rowlock_lock l ON l.id = f.lock_id
+  JOIN rowlock_claim w ON w.lock_id = f.lock_id AND w.ticket_number = f.ticket_number
+  WHERE l.name >= ? AND l.name < ?
+  ORDER BY ${order === "longest_wait" ? "w.requested_at" : "l.waiting DESC"}, l.id
+  LIMIT ?`;
+}
+
+/**
  * The epoch after a fail-over: higher than the present one, and no lower than the hours since 2026, so that rows which
  * were restored from an old backup do not come to an epoch that there has been since.
  *

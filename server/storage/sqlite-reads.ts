@@ -3,11 +3,14 @@
 import type { Claim } from "../core/claim.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
-import { prefixRange } from "./name-range.ts";
+import { rangeAfter } from "./name-range.ts";
 import { bytesOf } from "./row-values.ts";
-import { claimOf, lockOf, numberOrNull, text } from "./sqlite-rows.ts";
+import { claimOf, lockOf, numberOrNull, textOf } from "./sqlite-rows.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
-import type { BusyLock, LockView, QueuePlace, RegisteredReplica, Store } from "./store.ts";
+import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "./storage-bounds.ts";
+import type { BusyLock, LockQuery, LockView, QueuePlace, RegisteredReplica, WaitedLock } from "./store.ts";
+
+const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
 
 export class SqliteReads {
   readonly #statements: SqliteStatements;
@@ -37,11 +40,32 @@ export class SqliteReads {
     return this.#statements.all("claims_in_state", lockId, STATE_CODES.held, max).map(claimOf);
   }
 
-  list(query: Parameters<Store["list"]>[0]): LockView[] {
-    const { from, below } = prefixRange(query.prefix);
-    const after = bytesOf(query.afterName ?? "");
-    const rows = this.#statements.all(query.busyOnly ? "list_busy" : "list", from, below, after, query.max);
-    return rows.map((row) => this.#view(lockOf(row), query.shown));
+  list({ prefix, afterName, max, which }: LockQuery): { locks: Lock[]; next: string | null } {
+    const { from, below } = rangeAfter(prefix, afterName);
+    const rowsMax = Math.min(max, LIST_ROWS_MAX);
+    // Few of many rows may be wanted, and nothing else of this process comes in between: not too many are looked at.
+    const last =
+      which === "all" ? undefined : this.#statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
+    const lastName = last ? textOf(last.name) : null;
+    const upTo = lastName === null ? below : rangeAfter("", lastName).from;
+    const locks = this.#statements.all(LISTS[which], from, upTo, rowsMax).map(lockOf);
+    return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
+  }
+
+  waitedLocks(prefix: string, order: "longest_wait" | "most_waiters", max: number): WaitedLock[] {
+    const { from, below } = rangeAfter(prefix, null);
+    return this.#statements.all(order, from, below, max).map((row) => ({
+      id: row.id as bigint,
+      holders: Number(row.holders),
+      waiting: Number(row.waiting),
+    }));
+  }
+
+  views(ids: readonly bigint[], shown: number): LockView[] {
+    return ids.flatMap((id) => {
+      const row = this.#statements.get("lock", id);
+      return row ? this.#view(lockOf(row), shown) : [];
+    });
   }
 
   show(name: string, shown: number): LockView | null {
@@ -59,8 +83,8 @@ export class SqliteReads {
   replicas(max: number): RegisteredReplica[] {
     return this.#statements.all("replicas", max).map((row) => ({
       id: row.id as bigint,
-      address: text(row.address),
-      version: text(row.version),
+      address: textOf(row.address),
+      version: textOf(row.version),
       sinceUs: Number(row.started_at),
       deadlineUs: Number(row.deadline),
     }));

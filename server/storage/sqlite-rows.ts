@@ -13,10 +13,10 @@ export type Row = Record<string, SQLOutputValue>;
 export function lockOf(row: Row): Lock {
   return {
     id: row.id as bigint,
-    name: text(row.name),
+    name: textOf(row.name),
     limit: numberOrNull(row.limit_value),
     limitVersion: row.limit_version as bigint,
-    limitReason: text(row.limit_reason),
+    limitReason: textOf(row.limit_reason),
     nextTicket: row.next_ticket as bigint,
     lastToken: row.last_token as bigint,
     heldPermits: Number(row.held_permits),
@@ -33,12 +33,12 @@ export function claimOf(row: Row): Claim {
   return {
     lockId: row.lock_id as bigint,
     ticketNumber: row.ticket_number as bigint,
-    secret: text(row.secret),
-    requestId: text(row.request_id),
+    secret: textOf(row.secret),
+    requestId: textOf(row.request_id),
     mode: wordOf(MODES, row.mode),
     permits: Number(row.permits),
-    owner: text(row.owner),
-    labels: JSON.parse(text(row.labels)),
+    owner: textOf(row.owner),
+    labels: JSON.parse(textOf(row.labels)),
     requestedAtUs: Number(row.requested_at),
     waitUntilUs: numberOrNull(row.wait_until),
     state: wordOf(STATES, row.state),
@@ -50,16 +50,16 @@ export function claimOf(row: Row): Claim {
     grantedAtUs: numberOrNull(row.granted_at),
     endedAtUs: numberOrNull(row.ended_at),
     endReason: row.end_reason === null ? null : wordOf(END_REASONS, row.end_reason),
-    endNote: text(row.end_note),
+    endNote: textOf(row.end_note),
   };
 }
 
 export function limitRuleOf(row: Row): LimitRule {
   return {
-    prefix: text(row.prefix),
+    prefix: textOf(row.prefix),
     limit: numberOrNull(row.limit_value),
     version: row.version as bigint,
-    reason: text(row.reason),
+    reason: textOf(row.reason),
   };
 }
 
@@ -67,7 +67,7 @@ export function numberOrNull(value: SQLOutputValue | undefined): number | null {
   return value === null ? null : Number(value);
 }
 
-export function text(value: SQLOutputValue | undefined): string {
+export function textOf(value: SQLOutputValue | undefined): string {
   const bytes = value as Uint8Array;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }

@@ -10,6 +10,7 @@ import {
   LOCK_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
   newEpochBy,
+  waitedLocksBy,
 } from "./shared-sql.ts";
 import type { Row } from "./sqlite-rows.ts";
 import type { StoreObserver } from "./store.ts";
@@ -19,6 +20,8 @@ const CLAIM = CLAIM_COLUMNS.join(", ");
 const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
 // The planner would read along the primary key, which gives the same order but takes it past all claims that have ended.
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
+const DUE_INDEX = "INDEXED BY rowlock_claim_due";
+const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
 const DUE_NOW = DUE.replace("?", "?1");
@@ -83,10 +86,12 @@ const SQL = {
 
   queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
     WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`,
-  list: `SELECT ${LOCK} FROM rowlock_lock l
-    WHERE l.name >= ? AND l.name < ? AND l.name > ? ORDER BY l.name LIMIT ?`,
-  list_busy: `SELECT ${LOCK} FROM rowlock_lock l
-    WHERE l.name >= ? AND l.name < ? AND l.name > ? AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ?`,
+  list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ?`,
+  list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ?`,
+  list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ?`,
+  list_last: "SELECT name FROM rowlock_lock WHERE name >= ? AND name < ? ORDER BY name LIMIT 1 OFFSET ?",
+  longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
+  most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
   show: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
   busy_locks: busyLocksBy(QUEUE_INDEX),
 } as const;

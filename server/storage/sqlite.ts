@@ -29,12 +29,14 @@ import type {
   Finding,
   Loaded,
   LoadPlan,
+  LockQuery,
   LockView,
   PoolState,
   QueuePlace,
   ReplicaRow,
   Store,
   StoreObserver,
+  WaitedLock,
 } from "./store.ts";
 import { StoreError } from "./store.ts";
 
@@ -63,6 +65,7 @@ export class SqliteStore implements Store {
   readonly product: string;
   readonly lanes = 1;
   readonly patientSlots = 1;
+  readonly readers = 1;
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly clock = new DatabaseClock();
@@ -221,8 +224,20 @@ export class SqliteStore implements Store {
     return this.#guarded(() => ({ nowUs: this.#clock(), claims: this.#reads.holders(lockId, max) }));
   }
 
-  async list(query: Parameters<Store["list"]>[0]): Promise<LockView[]> {
+  async list(query: LockQuery): ReturnType<Store["list"]> {
     return this.#guarded(() => this.#reads.list(query));
+  }
+
+  async waitedLocks(
+    prefix: string,
+    order: "longest_wait" | "most_waiters",
+    max: number,
+  ): Promise<WaitedLock[]> {
+    return this.#guarded(() => this.#reads.waitedLocks(prefix, order, max));
+  }
+
+  async views(ids: readonly bigint[], shown: number): Promise<LockView[]> {
+    return this.#guarded(() => this.#reads.views(ids, shown));
   }
 
   async show(name: string, shown: number): Promise<LockView | null> {

@@ -50,6 +50,13 @@ export const HEADS_PER_RULE_LOCK = 16;
  */
 export const DECIDED_AT_STEP_US = 1_000_000;
 
+/**
+ * Guard rows that one step of a listing reads, and that SQLite looks at to find those that are wanted: some milliseconds, in
+ * which this process does nothing else.
+ */
+export const LIST_ROWS_MAX = 200;
+export const LIST_SCAN_MAX = 2_000;
+
 /** The checks of `rowlock doctor` read all rows, which may take a while, and so many locks at a time. */
 export const CHECK_MS_MAX = 10 * 60_000;
 export const CHECK_PAGE = 1_000;

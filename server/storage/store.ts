@@ -103,6 +103,19 @@ export interface LockView {
   readonly waiters: readonly Claim[];
 }
 
+/** Which locks a listing is of. */
+export interface LockQuery {
+  readonly prefix: string;
+  /** Only names after this one, which need not be there; null: from the first. */
+  readonly afterName: string | null;
+  readonly max: number;
+  /** `busy`: those with a holder or a waiter; `limited`: those with a limit of their own. */
+  readonly which: "all" | "busy" | "limited";
+}
+
+/** A lock that is waited for, by its size. */
+export type WaitedLock = Pick<Lock, "id" | "holders" | "waiting">;
+
 /** A lock that is held or waited for, for gauges. */
 export interface BusyLock {
   readonly lock: Lock;
@@ -164,6 +177,8 @@ export interface Store {
   readonly patientSlots: number;
   /** What is known of the database's clock, from each reading in `transact` and `dueLocks`. */
   readonly clock: DatabaseClock;
+  /** How many reads for display and for answers may run at once, so that they do not take what transactions need. */
+  readonly readers: number;
 
   /**
    * Ids of the named locks, creating guard rows that do not exist, in statements of their own. A new guard row starts
@@ -228,14 +243,21 @@ export interface Store {
   queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }>;
   /** First holders of a lock, oldest first. */
   holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
-  /** Locks whose names begin with `prefix` and come after `afterName`, in byte order, with `shown` holders and waiters. */
-  list(query: {
-    readonly prefix: string;
-    readonly afterName: string | null;
-    readonly max: number;
-    readonly busyOnly: boolean;
-    readonly shown: number;
-  }): Promise<LockView[]>;
+  /**
+   * A step of a listing: the next guard rows, in byte order of their names, at most `max` and as few as take no longer than
+   * a step should, which may be none. `next`: the name after which the next step begins; null: there is none.
+   */
+  list(query: LockQuery): Promise<{ locks: Lock[]; next: string | null }>;
+  /**
+   * Locks under the prefix that are waited for: those whose first waiter came earliest, or those with most waiters, first.
+   * Grows with the number of claims that wait.
+   */
+  waitedLocks(prefix: string, order: "longest_wait" | "most_waiters", max: number): Promise<WaitedLock[]>;
+  /**
+   * These locks with `shown` holders and waiters each, all as of one moment, in this order; those that are gone are left
+   * out. Reads all of them at once: the caller sees to it that they are few.
+   */
+  views(ids: readonly bigint[], shown: number): Promise<LockView[]>;
   /** One lock by its name. */
   show(name: string, shown: number): Promise<LockView | null>;
   /** Limit rules, as committed. */

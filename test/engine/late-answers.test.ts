@@ -111,8 +111,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       if (!isFirst) return store;
       isFirst = false;
       proxy.delayAnswers(VERY_LATE_MS);
-      const dueLocks: Store["dueLocks"] = async (max) => {
-        const due = await store.dueLocks(max);
+      const dueLocks: Store["dueLocks"] = async (...range) => {
+        const due = await store.dueLocks(...range);
         readings += 1;
         arrived();
         return due;

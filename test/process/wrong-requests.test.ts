@@ -4,6 +4,7 @@
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { testDatabases } from "../database.ts";
 import type { CallFailure, LockClient } from "../server/lock-client.ts";
 import { processStage, type ServingServer } from "./stage.ts";
@@ -50,7 +51,7 @@ type Case = [title: string, send: (scene: Scene) => Promise<unknown>, expected: 
 const acquire = (request: object) => (scene: Scene) => scene.client.call("acquire", request);
 const wait = (request: object) => (scene: Scene) => endOf(scene.client.wait(request));
 const bytes =
-  (name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks", request: Buffer) =>
+  (name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits", request: Buffer) =>
   (scene: Scene) =>
     scene.client.callBytes(name, request);
 const waitBytes = (request: Buffer) => (scene: Scene) => endOf(scene.client.waitBytes(request));
@@ -91,12 +92,23 @@ const CASES: Case[] = [
     badRequest("name"),
   ],
   ["a prefix of 256 bytes", ({ client }) => client.call("listLocks", { prefix: LONG }), badRequest("prefix")],
+  [
+    "a prefix of 256 bytes, of limits",
+    ({ client }) => client.call("listLimits", { prefix: LONG }),
+    badRequest("prefix"),
+  ],
+  [
+    "an order that nobody knows",
+    ({ client }) => client.call("listLocks", { order: 4 as ListOrder }),
+    badRequest("order"),
+  ],
   ["a name that is not UTF-8", bytes("acquire", NOT_UTF8), MALFORMED],
   ["a name that is not UTF-8, on a stream", waitBytes(Buffer.from([0x0a, 4, ...NOT_UTF8])), MALFORMED],
   ["a name that is not UTF-8, of a limit", bytes("setLimit", NOT_UTF8), MALFORMED],
   ["a name that is not UTF-8, to look at", bytes("getLock", NOT_UTF8), MALFORMED],
   ["a name that is not UTF-8, to force", bytes("forceRelease", NOT_UTF8), MALFORMED],
   ["a prefix that is not UTF-8", bytes("listLocks", NOT_UTF8), MALFORMED],
+  ["a prefix that is not UTF-8, of limits", bytes("listLimits", NOT_UTF8), MALFORMED],
 
   ["a ttl of 0", acquire({ name: "a", ttl: seconds(0) }), badRequest("ttl")],
   ["a negative ttl", acquire({ name: "a", ttl: seconds(-1) }), badRequest("ttl")],
@@ -164,9 +176,9 @@ const CASES: Case[] = [
     { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" },
   ],
   [
-    "a look at a lock that nobody named",
-    ({ client }) => client.call("getLock", { name: "nobody" }),
-    UNKNOWN_LOCK,
+    "a page of limits that there is not",
+    ({ client }) => client.call("listLimits", { pageToken: "?", pageSize: 1_001 }),
+    badRequest("page_size", "page_token"),
   ],
   [
     "force at a lock that nobody named",

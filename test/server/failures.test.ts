@@ -21,6 +21,7 @@ const VERBS = [
   "forceRelease",
   "show",
   "list",
+  "limits",
 ];
 
 beforeAll(async () => {
@@ -51,6 +52,7 @@ async function failures(): Promise<Record<string, CallFailure>> {
     setLimitRule: server.client.call("setLimit", { target: { case: "pattern", value: "x*" }, limit: 1 }),
     getLock: server.client.call("getLock", { name: "x" }),
     listLocks: server.client.call("listLocks", {}),
+    listLimits: server.client.call("listLimits", {}),
     forceRelease: server.client.call("forceRelease", { target, reason: "r" }),
   };
   const failed = Object.entries(calls).map(async ([name, call]) => [
@@ -156,7 +158,7 @@ describe("a message that is too large", () => {
     code: "RESOURCE_EXHAUSTED",
     reason: "MESSAGE_TOO_LARGE",
     domain: "rowlock",
-    metadata: { bytesMax: "65536" },
+    metadata: { bytes_max: "65536" },
   };
 
   test.each([65_537, 1_000_000, 8_000_000])("of %i bytes is refused with a reason", async (size) => {
@@ -190,7 +192,7 @@ describe("a fault of the engine", () => {
 
   test("where the database is away is told by every method, and when to try again", async () => {
     const failed = await withInjected(throwing("unavailable", "connection_lost"), failures);
-    expect(Object.keys(failed)).toHaveLength(9);
+    expect(Object.keys(failed)).toHaveLength(10);
     for (const [method, failure] of Object.entries(failed)) {
       expect(failure, method).toMatchObject({
         code: "UNAVAILABLE",
@@ -240,7 +242,7 @@ describe("a bug", () => {
       expect(lines).toMatchObject([{ level: "error", fields: { err: { message: CAUSE } } }]);
       incidents.add(incident);
     }
-    expect(incidents.size).toBe(9);
+    expect(incidents.size).toBe(10);
   });
 
   test.each([[undefined], ["a string"], [{ code: 5, details: "not ours" }]])(
@@ -256,7 +258,7 @@ describe("a bug", () => {
   test("leaves a server that goes on serving", async () => {
     expect((await server.client.lease({ name: "alive" })).fencingToken).toBe(1n);
     const counted = server.calls.filter(({ code }) => code === "INTERNAL").length;
-    expect(counted).toBe(4 * 9);
+    expect(counted).toBe(4 * 10);
     expect(server.openStreams()).toBe(0);
   });
 });

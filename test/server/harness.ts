@@ -21,6 +21,8 @@ export interface StartOptions {
   /** A database of one's own in memory unless told otherwise. */
   readonly url?: string;
   readonly rules?: Partial<Rules>;
+  /** Between the engine and the database: to watch what is read. */
+  readonly wrapStore?: (store: Store) => Store;
   /** Between the gRPC server and the engine: to inject faults and to watch. */
   readonly wrapEngine?: (engine: LockEngine) => LockEngine;
   readonly grpc?: Partial<GrpcServerOptions>;
@@ -63,7 +65,8 @@ export interface TestServer {
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
   const url = options.url ?? "sqlite::memory:";
   await migrateUp(url);
-  const store = await openStore(url);
+  const opened = await openStore(url);
+  const store = options.wrapStore?.(opened) ?? opened;
   const seen = new Seen();
   const rules: Rules = {
     graceUs: 10_000_000,

@@ -1,7 +1,8 @@
-// Renew, Release, SetLimit, GetLock, ListLocks and ForceRelease through a real client.
+// Renew, Release, SetLimit, GetLock, ListLocks, ListLimits and ForceRelease through a real client.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimState, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { TestServer } from "./harness.ts";
 import { startServer } from "./harness.ts";
 
@@ -190,11 +191,18 @@ describe("GetLock", () => {
     expect(shown).not.toContain("secret-1");
   });
 
-  test("of a name that nobody named is an error", async () => {
-    await expect(call("getLock", { name: "nobody" })).rejects.toMatchObject({
-      code: "NOT_FOUND",
-      reason: "UNKNOWN_LOCK",
+  test("of a name that nobody has used tells what would hold for it, and makes no lock", async () => {
+    await call("setLimit", { ...matching("unused/*"), limit: 0, reason: "night" });
+    const idle = { heldPermits: 0n, holderCount: 0, waiting: 0, draining: false, lastFencingToken: 0n };
+    const { lock } = await call("getLock", { name: "unused/1" });
+    expect(lock).toMatchObject({ name: "unused/1", ...idle, holders: [], waiters: [] });
+    expect(lock?.limit).toMatchObject({ limit: 0, pattern: "unused/*", version: 1n, reason: "night" });
+    expect((await call("getLock", { name: "nobody" })).lock?.limit).toMatchObject({
+      limit: 1,
+      source: LimitSource.DEFAULT,
+      version: 0n,
     });
+    expect((await call("listLocks", { prefix: "unused/" })).locks).toEqual([]);
   });
 });
 
@@ -225,6 +233,25 @@ describe("ListLocks", () => {
     expect(await names(false)).toEqual(["busy/1", "busy/2"]);
   });
 
+  test("comes by the longest wait or by the most waiters, of the locks that are waited for, on one page", async () => {
+    const lengths = { "wait/early": 1, "wait/many": 3, "wait/two": 2 };
+    await server.client.lease({ name: "wait/held" });
+    for (const [name, length] of Object.entries(lengths)) {
+      await server.client.lease({ name });
+      for (let waiter = 0; waiter < length; waiter++) await server.client.ticket({ name });
+    }
+    const listed = async (order: ListOrder, pageSize: number) => {
+      const { locks, nextPageToken } = await call("listLocks", { prefix: "wait/", order, pageSize });
+      expect(nextPageToken).toBe("");
+      for (const lock of locks) expect(lock.waiters.length).toBe(lock.waiting);
+      return locks.map(({ name }) => name);
+    };
+    expect(await listed(ListOrder.LONGEST_WAIT, 9)).toEqual(["wait/early", "wait/many", "wait/two"]);
+    expect(await listed(ListOrder.MOST_WAITERS, 9)).toEqual(["wait/many", "wait/two", "wait/early"]);
+    expect(await listed(ListOrder.LONGEST_WAIT, 1)).toEqual(["wait/early"]);
+    expect(await listed(ListOrder.NAME, 9)).toHaveLength(4);
+  });
+
   test("ends a page early rather than make it larger than clients accept", async () => {
     const labels = Object.fromEntries(
       Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),
@@ -246,6 +273,60 @@ describe("ListLocks", () => {
     } while (pageToken !== "");
     expect(found).toEqual(locks);
     expect(pages).toBe(2);
+  });
+});
+
+describe("ListLimits", () => {
+  const settings = async (prefix: string, pageSize: number) => {
+    const pages: string[][] = [];
+    let pageToken = "";
+    do {
+      const page = await call("listLimits", { prefix, pageSize, pageToken });
+      pages.push(page.limits.map(({ target }) => `${target.case} ${target.value}`));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    return pages;
+  };
+
+  test("tells what was set for patterns and names, with version and reason, and not what was taken away", async () => {
+    await call("setLimit", { ...matching("set/*"), limit: 5 });
+    await call("setLimit", { ...matching("set/*"), limit: 0, reason: "all stand still" });
+    await call("setLimit", { ...named("set/a"), limit: 7, reason: "seven" });
+    await call("setLimit", { ...named("set/gone"), limit: 7 });
+    await call("setLimit", { ...named("set/gone"), unset: true });
+    await call("setLimit", { ...matching("set/gone/*"), limit: 7 });
+    await call("setLimit", { ...matching("set/gone/*"), unset: true });
+    await server.client.ticket({ name: "set/without" });
+    expect(await call("listLimits", { prefix: "set/" })).toMatchObject({
+      limits: [
+        { target: { case: "pattern", value: "set/*" }, limit: 0, version: 2n, reason: "all stand still" },
+        { target: { case: "name", value: "set/a" }, limit: 7, version: 1n, reason: "seven" },
+      ],
+      nextPageToken: "",
+    });
+  });
+
+  test("goes through patterns and then names in order of their bytes, page by page", async () => {
+    const patterns = ["page/*", "page/!*", "page/\uffff*", "page/\u{1f512}*"];
+    const names = ["page/b", "page/a*", "page/\uffff", "page/\u{1f512}"];
+    for (const pattern of patterns) await call("setLimit", { ...matching(pattern), limit: 2 });
+    for (const name of names) await call("setLimit", { ...named(name), limit: 2 });
+    const all = [
+      "pattern page/*",
+      "pattern page/!*",
+      "pattern page/\uffff*",
+      "pattern page/\u{1f512}*",
+      "name page/a*",
+      "name page/b",
+      "name page/\uffff",
+      "name page/\u{1f512}",
+    ];
+    expect(await settings("page/", 3)).toEqual([all.slice(0, 3), all.slice(3, 6), all.slice(6)]);
+    expect(await settings("page/", 4)).toEqual([all.slice(0, 4), all.slice(4)]);
+    expect(await settings("page/", 100)).toEqual([all]);
+    expect(await settings("page/b", 100)).toEqual([["name page/b"]]);
+    expect(await settings("page/*", 100)).toEqual([["pattern page/*"]]);
+    expect(await settings("nothing", 1)).toEqual([[]]);
   });
 });
 

@@ -1,8 +1,10 @@
 // Contract: what people and gauges are shown.
 
 import { describe, expect, test } from "vitest";
+import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../server/storage/storage-bounds.ts";
+import type { LockQuery } from "../../server/storage/store.ts";
 import type { FreshStore } from "./fixture.ts";
-import { addClaims, lockId, SECOND_US } from "./fixture.ts";
+import { addClaims, changeLock, lockId, SECOND_US } from "./fixture.ts";
 
 const NAMES = [
   "!",
@@ -29,9 +31,19 @@ const NAMES = [
 ];
 
 export function contractOfListings(fresh: () => FreshStore): void {
-  const names = async (query: Partial<Parameters<FreshStore["store"]["list"]>[0]>) => {
-    const whole = { prefix: "", afterName: null, max: 1000, busyOnly: false, shown: 0 };
-    return (await fresh().store.list({ ...whole, ...query })).map((view) => view.lock.name);
+  const step = (query: Partial<LockQuery>) =>
+    fresh().store.list({ prefix: "", afterName: null, max: 1000, which: "all", ...query });
+  const names = async (query: Partial<LockQuery>) => (await step(query)).locks.map(({ name }) => name);
+  /** All steps of a listing. */
+  const allNames = async (query: Partial<LockQuery>) => {
+    const read: string[] = [];
+    let afterName = query.afterName ?? null;
+    do {
+      const { locks, next } = await step({ ...query, afterName });
+      read.push(...locks.map(({ name }) => name));
+      afterName = next;
+    } while (afterName !== null);
+    return read;
   };
 
   describe("a listing", () => {
@@ -83,8 +95,43 @@ export function contractOfListings(fresh: () => FreshStore): void {
       await add("held", { state: "held" });
       await add("waited", {});
       await add("without end", { state: "held", dueInUs: null });
-      expect(await names({ busyOnly: true })).toEqual(["held", "waited", "without end"]);
-      expect(await names({ busyOnly: true, prefix: "w", max: 1 })).toEqual(["waited"]);
+      expect(await names({ which: "busy" })).toEqual(["held", "waited", "without end"]);
+      expect(await names({ which: "busy", prefix: "w", max: 1 })).toEqual(["waited"]);
+    });
+
+    test("of locks with a limit leaves out those that have none, or no longer", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["a", "paused", "unset", "z"]);
+      const limit = (name: string, value: number | null) =>
+        changeLock(store, ids.get(name) as bigint, (lock) => {
+          lock.limit = value;
+          lock.limitVersion += 1n;
+        });
+      await limit("a", 3);
+      await limit("paused", 0);
+      await limit("unset", null);
+      expect(await names({ which: "limited" })).toEqual(["a", "paused"]);
+      expect(await names({ which: "limited", prefix: "p" })).toEqual(["paused"]);
+    });
+
+    test("says where the next step begins, and nothing after the last", async () => {
+      await fresh().store.resolve(["a", "b", "c"]);
+      expect((await step({ max: 2 })).next).toBe("b");
+      expect((await step({ max: 2, afterName: "b" })).next).toBeNull();
+      expect((await step({ prefix: "nobody" })).next).toBeNull();
+    });
+
+    test("of very many locks is read in steps of a bounded size, whichever of them are wanted", async () => {
+      const { store } = fresh();
+      const many = Array.from({ length: LIST_SCAN_MAX * 2 + 1 }, (_, index) => `n/${10_000 + index}`);
+      await store.resolve(many);
+      for (const name of [many.at(0), many.at(-1)]) {
+        await addClaims(store, await lockId(store, name as string), { state: "held" });
+      }
+      expect((await step({ max: many.length })).locks.length).toBe(LIST_ROWS_MAX);
+      expect(await allNames({ prefix: "n/" })).toEqual(many);
+      expect(await allNames({ prefix: "n/", which: "busy" })).toEqual([many.at(0), many.at(-1)]);
+      expect(await allNames({ prefix: "n/", which: "limited" })).toEqual([]);
     });
 
     test("shows the first holders and waiters of each lock, oldest first", async () => {
@@ -98,10 +145,9 @@ export function contractOfListings(fresh: () => FreshStore): void {
       await addClaims(store, a, { state: "ended" });
       const waiters = await addClaims(store, a, ...Array.from({ length: 11 }, () => ({})));
       const [other] = await addClaims(store, b, {});
-      const list = (shown: number) =>
-        store.list({ prefix: "", afterName: null, max: 10, busyOnly: false, shown });
       for (const shown of [0, 1, 10, 100]) {
-        const [ofA, ofB] = await list(shown);
+        const [ofB, ofA] = await store.views([b, a + 1000n, a], shown);
+        expect((await step({})).locks).toEqual([ofA?.lock, ofB?.lock]);
         expect(ofA?.holders).toEqual(holders.slice(0, shown));
         expect(ofA?.waiters).toEqual(waiters.slice(0, shown));
         expect(ofB?.holders).toEqual([]);
@@ -109,7 +155,44 @@ export function contractOfListings(fresh: () => FreshStore): void {
         expect(await store.show("a", shown)).toEqual(ofA);
         expect(await store.show("b", shown)).toEqual(ofB);
       }
+      expect(await store.views([], 1)).toEqual([]);
       expect(await store.show("A", 1)).toBeNull();
+    });
+  });
+
+  describe("locks that are waited for", () => {
+    test("come by the longest wait or by the most waiters, those under a prefix only, and no more than asked for", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["a/long", "a/many", "a/idle", "a/held", "b/many", "a/late"]);
+      const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
+        addClaims(store, ids.get(name) as bigint, ...wanted);
+      await add("a/held", { state: "held", requestedAtUs: 1 });
+      await add(
+        "a/long",
+        { state: "held" },
+        { state: "ended", requestedAtUs: 1 },
+        { requestedAtUs: 5 },
+        { requestedAtUs: 10 },
+      );
+      await add("a/many", { requestedAtUs: 6 }, { requestedAtUs: 7 }, { requestedAtUs: 8 });
+      await add("a/late", { requestedAtUs: 9 });
+      await add("b/many", ...Array.from({ length: 4 }, () => ({ requestedAtUs: 2 })));
+      const found = async (prefix: string, order: "longest_wait" | "most_waiters", max: number) => {
+        const waited = await store.waitedLocks(prefix, order, max);
+        return (
+          await store.views(
+            waited.map(({ id }) => id),
+            1,
+          )
+        ).map(({ lock }) => lock.name);
+      };
+      expect(await found("", "longest_wait", 9)).toEqual(["b/many", "a/long", "a/many", "a/late"]);
+      expect(await found("", "most_waiters", 9)).toEqual(["b/many", "a/many", "a/long", "a/late"]);
+      expect(await found("a/", "longest_wait", 2)).toEqual(["a/long", "a/many"]);
+      expect(await found("a/", "most_waiters", 1)).toEqual(["a/many"]);
+      expect(await store.waitedLocks("a/l", "longest_wait", 1)).toEqual([
+        { id: ids.get("a/long"), holders: 1, waiting: 2 },
+      ]);
     });
   });
 

@@ -5,9 +5,11 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import type { Mode, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import * as requests from "#proto/rowlock/v1/lock_service_pb.js";
+import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
+import { limitsTokenAfter, pageTokenAfter } from "../../server/grpc/page-tokens.ts";
 import { checkAcquire } from "../../server/grpc/validate-acquire.ts";
 import { checkForceRelease, checkRelease, checkRenew } from "../../server/grpc/validate-claims.ts";
-import { checkGetLock, checkListLocks, pageTokenAfter } from "../../server/grpc/validate-listings.ts";
+import { checkGetLock, checkListLimits, checkListLocks } from "../../server/grpc/validate-listings.ts";
 import { checkSetLimit } from "../../server/grpc/validate-set-limit.ts";
 import { checkWaitInQueue } from "../../server/grpc/validate-wait-in-queue.ts";
 import type { Checked } from "../../server/grpc/violations.ts";
@@ -357,7 +359,9 @@ describe("ListLocksRequest", () => {
   const accept = accepted(schema, checkListLocks);
 
   test("lists everything, 100 at a time, unless told otherwise", () => {
-    expect(accept({})).toEqual({ prefix: "", afterName: null, pageSize: 100, busyOnly: false });
+    const unasked = { prefix: "", afterName: null, pageSize: 100, busyOnly: false, order: "name" };
+    expect(accept({})).toEqual(unasked);
+    expect(accept({ order: ListOrder.NAME })).toEqual(unasked);
     expect(accept({ prefix: "a/", pageSize: 1_000, busyOnly: true })).toMatchObject({
       pageSize: 1_000,
       busyOnly: true,
@@ -391,6 +395,55 @@ describe("ListLocksRequest", () => {
     [
       "a token of another listing",
       { prefix: "b/", pageToken: pageTokenAfter("a/1") },
+      { page_token: /another prefix/ },
+    ],
+    ["everything at once", { pageSize: -5, pageToken: "?" }, { page_size: /-5/, page_token: FOREIGN }],
+    ["an order that nobody knows", { order: 4 as ListOrder }, { order: /^is 4, which nobody knows/ }],
+    [
+      "a token with an order that has one page",
+      { order: ListOrder.LONGEST_WAIT, pageToken: pageTokenAfter("a") },
+      { page_token: /one page/ },
+    ],
+  ]);
+
+  test("lists by waiters", () => {
+    expect(accept({ order: ListOrder.LONGEST_WAIT }).order).toBe("longest_wait");
+    expect(accept({ order: ListOrder.MOST_WAITERS }).order).toBe("most_waiters");
+  });
+});
+
+describe("ListLimitsRequest", () => {
+  const schema = requests.ListLimitsRequestSchema;
+  const accept = accepted(schema, checkListLimits);
+
+  test("lists everything, 100 at a time, unless told otherwise", () => {
+    expect(accept({})).toEqual({ prefix: "", after: null, pageSize: 100 });
+    expect(accept({ prefix: "a/", pageSize: 1_000 })).toMatchObject({ prefix: "a/", pageSize: 1_000 });
+  });
+
+  test.each([
+    { kind: "pattern", target: "*" },
+    { kind: "pattern", target: `${"p".repeat(254)}*` },
+    { kind: "name", target: "etl/\u{1f512}" },
+    { kind: "name", target: "a*" },
+  ] as const)("goes on after the $kind $target", (after) => {
+    expect(accept({ pageToken: limitsTokenAfter(after) }).after).toEqual(after);
+  });
+
+  const FOREIGN = /not one of this server/;
+  refuses(schema, checkListLimits, [
+    ["a page size of 1,001", { pageSize: 1_001 }, { page_size: /1000/ }],
+    ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, { prefix: /256/ }],
+    ["a token of a listing of locks", { pageToken: pageTokenAfter("a") }, { page_token: FOREIGN }],
+    ["a pattern without a star", { pageToken: pageTokenAfter("pa") }, { page_token: FOREIGN }],
+    [
+      "a token that is too long",
+      { pageToken: pageTokenAfter(`n${"a".repeat(256)}`) },
+      { page_token: FOREIGN },
+    ],
+    [
+      "a token of another listing",
+      { prefix: "b/", pageToken: limitsTokenAfter({ kind: "name", target: "a/1" }) },
       { page_token: /another prefix/ },
     ],
     ["everything at once", { pageSize: -5, pageToken: "?" }, { page_size: /-5/, page_token: FOREIGN }],

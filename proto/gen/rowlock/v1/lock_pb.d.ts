@@ -210,6 +210,15 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */
   retryAfter?: Duration | undefined;
+
+  /**
+   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
+   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
+   * force now, which may have been changed since.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 5;
+   */
+  limit?: Limit | undefined;
 };
 
 /**
@@ -345,7 +354,7 @@ export declare type Limit = Message<"rowlock.v1.Limit"> & {
   version: bigint;
 
   /**
-   * The reason that came with the change.
+   * The reason that came with the change; empty for the default.
    *
    * @generated from field: string reason = 5;
    */
@@ -539,7 +548,8 @@ export enum RefusalReason {
 
   /**
    * Nothing is granted at present. Sent for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0, until an
-   * operator raises it; or the database has failed over, and until retry_after leases may be held that it has lost.
+   * operator raises it: the refusal's limit is set and says by which setting and why. Or the database has failed over,
+   * and until retry_after leases may be held that it has lost.
    *
    * @generated from enum value: REFUSAL_REASON_PAUSED = 2;
    */

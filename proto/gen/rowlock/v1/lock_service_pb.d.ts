@@ -7,17 +7,23 @@
 //                                           of which nothing is set is the field `target`
 //   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message (text that is not UTF-8, for one)
 //   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
-//   NOT_FOUND           UNKNOWN_LOCK        no such lock
+//   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
 //                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force; metadata has `version`
-//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has `bound`
-//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit
+//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
+//                                           `version`, in decimal
+//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
+//                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
+//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer)
+//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
+//                                           `bytes_max`
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
 //   INTERNAL            INTERNAL            a bug; the cause is in the server's log under the `incident` of the metadata
+//
+// Keys of metadata are snake_case, and a reason has those that are named here and no others.
 //
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Every verb can be repeated
 // safely, an Acquire under the condition that it carries a request_id.
@@ -29,7 +35,7 @@
 // @generated from file rowlock/v1/lock_service.proto (package rowlock.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Claim, Lease, Lock, Mode, Refusal, Ticket, WhenBusy } from "./lock_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
@@ -469,7 +475,7 @@ export declare const SetLimitResponseSchema: GenMessage<SetLimitResponse>;
  */
 export declare type GetLockRequest = Message<"rowlock.v1.GetLockRequest"> & {
   /**
-   * The lock. Holders and first waiters are listed up to 100 of each.
+   * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
    *
    * @generated from field: string name = 1;
    */
@@ -525,7 +531,7 @@ export declare type ListLocksRequest = Message<"rowlock.v1.ListLocksRequest"> & 
   pageSize: number;
 
   /**
-   * From the answer before; the prefix must stay the same.
+   * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
    *
    * @generated from field: string page_token = 3;
    */
@@ -537,6 +543,15 @@ export declare type ListLocksRequest = Message<"rowlock.v1.ListLocksRequest"> & 
    * @generated from field: bool busy_only = 4;
    */
   busyOnly: boolean;
+
+  /**
+   * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
+   * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
+   * number of claims that wait.
+   *
+   * @generated from field: rowlock.v1.ListOrder order = 5;
+   */
+  order: ListOrder;
 };
 
 /**
@@ -552,14 +567,14 @@ export declare const ListLocksRequestSchema: GenMessage<ListLocksRequest>;
  */
 export declare type ListLocksResponse = Message<"rowlock.v1.ListLocksResponse"> & {
   /**
-   * In order of their names' bytes.
+   * In the order that was asked for.
    *
    * @generated from field: repeated rowlock.v1.Lock locks = 1;
    */
   locks: Lock[];
 
   /**
-   * Where the next page begins; empty at the end.
+   * Where the next page begins; empty at the end, and always in an order by waiters.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -571,6 +586,126 @@ export declare type ListLocksResponse = Message<"rowlock.v1.ListLocksResponse"> 
  * Use `create(ListLocksResponseSchema)` to create a new message.
  */
 export declare const ListLocksResponseSchema: GenMessage<ListLocksResponse>;
+
+/**
+ * Which limits to show.
+ *
+ * @generated from message rowlock.v1.ListLimitsRequest
+ */
+export declare type ListLimitsRequest = Message<"rowlock.v1.ListLimitsRequest"> & {
+  /**
+   * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
+   * patterns that match the names under the prefix, too, such as `*`, are not among them.
+   *
+   * @generated from field: string prefix = 1;
+   */
+  prefix: string;
+
+  /**
+   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
+   * next_page_token says that a page is the last.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * From the answer before; the prefix must stay the same.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message rowlock.v1.ListLimitsRequest.
+ * Use `create(ListLimitsRequestSchema)` to create a new message.
+ */
+export declare const ListLimitsRequestSchema: GenMessage<ListLimitsRequest>;
+
+/**
+ * A limit that was set by SetLimit.
+ *
+ * @generated from message rowlock.v1.LimitSetting
+ */
+export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
+  /**
+   * For what it was set; one of them is set.
+   *
+   * @generated from oneof rowlock.v1.LimitSetting.target
+   */
+  target: {
+    /**
+     * For one lock.
+     *
+     * @generated from field: string name = 1;
+     */
+    value: string;
+    case: "name";
+  } | {
+    /**
+     * For every name that matches it.
+     *
+     * @generated from field: string pattern = 2;
+     */
+    value: string;
+    case: "pattern";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Permits that may be held at once; 0 pauses.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * The version of the setting, for the next expected_version.
+   *
+   * @generated from field: uint64 version = 4;
+   */
+  version: bigint;
+
+  /**
+   * The reason that came with the change.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rowlock.v1.LimitSetting.
+ * Use `create(LimitSettingSchema)` to create a new message.
+ */
+export declare const LimitSettingSchema: GenMessage<LimitSetting>;
+
+/**
+ * One page.
+ *
+ * @generated from message rowlock.v1.ListLimitsResponse
+ */
+export declare type ListLimitsResponse = Message<"rowlock.v1.ListLimitsResponse"> & {
+  /**
+   * Patterns, then names, each in order of their bytes.
+   *
+   * @generated from field: repeated rowlock.v1.LimitSetting limits = 1;
+   */
+  limits: LimitSetting[];
+
+  /**
+   * Where the next page begins; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message rowlock.v1.ListLimitsResponse.
+ * Use `create(ListLimitsResponseSchema)` to create a new message.
+ */
+export declare const ListLimitsResponseSchema: GenMessage<ListLimitsResponse>;
 
 /**
  * A claim as listings show it.
@@ -673,6 +808,46 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
 export declare const ForceReleaseResponseSchema: GenMessage<ForceReleaseResponse>;
 
 /**
+ * In which order locks are listed.
+ *
+ * @generated from enum rowlock.v1.ListOrder
+ */
+export enum ListOrder {
+  /**
+   * Taken as LIST_ORDER_NAME.
+   *
+   * @generated from enum value: LIST_ORDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By the bytes of the name.
+   *
+   * @generated from enum value: LIST_ORDER_NAME = 1;
+   */
+  NAME = 1,
+
+  /**
+   * Locks that are waited for, the one whose first waiter came earliest first.
+   *
+   * @generated from enum value: LIST_ORDER_LONGEST_WAIT = 2;
+   */
+  LONGEST_WAIT = 2,
+
+  /**
+   * Locks that are waited for, the one with the longest queue first.
+   *
+   * @generated from enum value: LIST_ORDER_MOST_WAITERS = 3;
+   */
+  MOST_WAITERS = 3,
+}
+
+/**
+ * Describes the enum rowlock.v1.ListOrder.
+ */
+export declare const ListOrderSchema: GenEnum<ListOrder>;
+
+/**
  * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
  * first-come-first-served queues.
  *
@@ -741,7 +916,9 @@ export declare const LockService: GenService<{
     output: typeof SetLimitResponseSchema;
   },
   /**
-   * One lock with its holders and first waiters. A lock that nobody has named yet is UNKNOWN_LOCK. A read.
+   * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
+   * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
+   * repeat. At the server's bound of reads for display it is OVERLOADED.
    *
    * @generated from rpc rowlock.v1.LockService.GetLock
    */
@@ -751,7 +928,8 @@ export declare const LockService: GenService<{
     output: typeof GetLockResponseSchema;
   },
   /**
-   * Locks in order of their names' bytes. A read; pages are not a snapshot of one instant.
+   * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
+   * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
    *
    * @generated from rpc rowlock.v1.LockService.ListLocks
    */
@@ -759,6 +937,18 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof ListLocksRequestSchema;
     output: typeof ListLocksResponseSchema;
+  },
+  /**
+   * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
+   * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
+   * as for GetLock.
+   *
+   * @generated from rpc rowlock.v1.LockService.ListLimits
+   */
+  listLimits: {
+    methodKind: "unary";
+    input: typeof ListLimitsRequestSchema;
+    output: typeof ListLimitsResponseSchema;
   },
   /**
    * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what

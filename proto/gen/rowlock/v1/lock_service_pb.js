@@ -7,17 +7,23 @@
 //                                           of which nothing is set is the field `target`
 //   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message (text that is not UTF-8, for one)
 //   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
-//   NOT_FOUND           UNKNOWN_LOCK        no such lock
+//   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
 //                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force; metadata has `version`
-//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has `bound`
-//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit
+//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
+//                                           `version`, in decimal
+//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
+//                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
+//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer)
+//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
+//                                           `bytes_max`
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
 //   INTERNAL            INTERNAL            a bug; the cause is in the server's log under the `incident` of the metadata
+//
+// Keys of metadata are snake_case, and a reason has those that are named here and no others.
 //
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Every verb can be repeated
 // safely, an Acquire under the condition that it carries a request_id.
@@ -29,7 +35,7 @@
 // @generated from file rowlock/v1/lock_service.proto (package rowlock.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import { file_rowlock_v1_lock } from "./lock_pb.js";
 
@@ -37,7 +43,7 @@ import { file_rowlock_v1_lock } from "./lock_pb.js";
  * Describes the file rowlock/v1/lock_service.proto.
  */
 export const file_rowlock_v1_lock_service = /*@__PURE__*/
-  fileDesc("Ch1yb3dsb2NrL3YxL2xvY2tfc2VydmljZS5wcm90bxIKcm93bG9jay52MSLqAgoOQWNxdWlyZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIeCgRtb2RlGAIgASgOMhAucm93bG9jay52MS5Nb2RlEg8KB3Blcm1pdHMYAyABKA0SJgoDdHRsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhEKCW5vX2V4cGlyeRgFIAEoCBISCgpyZXF1ZXN0X2lkGAYgASgJEg0KBW93bmVyGAcgASgJEjYKBmxhYmVscxgIIAMoCzImLnJvd2xvY2sudjEuQWNxdWlyZVJlcXVlc3QuTGFiZWxzRW50cnkSJwoJd2hlbl9idXN5GAkgASgOMhQucm93bG9jay52MS5XaGVuQnVzeRIrCghtYXhfd2FpdBgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIo4BCg9BY3F1aXJlUmVzcG9uc2USIgoFbGVhc2UYASABKAsyES5yb3dsb2NrLnYxLkxlYXNlSAASJAoGdGlja2V0GAIgASgLMhIucm93bG9jay52MS5UaWNrZXRIABImCgdyZWZ1c2FsGAMgASgLMhMucm93bG9jay52MS5SZWZ1c2FsSABCCQoHb3V0Y29tZSKaAQoSV2FpdEluUXVldWVSZXF1ZXN0Ei0KB2FjcXVpcmUYASABKAsyGi5yb3dsb2NrLnYxLkFjcXVpcmVSZXF1ZXN0SAASEwoJdGlja2V0X2lkGAIgASgJSAASNgoTbWluX3VwZGF0ZV9pbnRlcnZhbBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIICgZ0YXJnZXQikwEKE1dhaXRJblF1ZXVlUmVzcG9uc2USJgoIcG9zaXRpb24YASABKAsyEi5yb3dsb2NrLnYxLlRpY2tldEgAEiQKB2dyYW50ZWQYAiABKAsyES5yb3dsb2NrLnYxLkxlYXNlSAASJAoFZW5kZWQYAyABKAsyEy5yb3dsb2NrLnYxLlJlZnVzYWxIAEIICgZ1cGRhdGUiSAoMUmVuZXdSZXF1ZXN0EhAKCGxlYXNlX2lkGAEgASgJEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIxCg1SZW5ld1Jlc3BvbnNlEiAKBWxlYXNlGAEgASgLMhEucm93bG9jay52MS5MZWFzZSIiCg5SZWxlYXNlUmVxdWVzdBIQCghsZWFzZV9pZBgBIAEoCSIjCg9SZWxlYXNlUmVzcG9uc2USEAoIcmVsZWFzZWQYASABKAgirwEKD1NldExpbWl0UmVxdWVzdBIOCgRuYW1lGAEgASgJSAASEQoHcGF0dGVybhgCIAEoCUgAEhIKBWxpbWl0GAMgASgNSAGIAQESDQoFdW5zZXQYBCABKAgSHQoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBEgCiAEBEg4KBnJlYXNvbhgGIAEoCUIICgZ0YXJnZXRCCAoGX2xpbWl0QhMKEV9leHBlY3RlZF92ZXJzaW9uImsKEFNldExpbWl0UmVzcG9uc2USDQoFbGltaXQYASABKA0SDwoHdmVyc2lvbhgCIAEoBBIUCgxoZWxkX3Blcm1pdHMYAyABKAQSDwoHd2FpdGluZxgEIAEoBBIQCghkcmFpbmluZxgFIAEoCCIeCg5HZXRMb2NrUmVxdWVzdBIMCgRuYW1lGAEgASgJIjEKD0dldExvY2tSZXNwb25zZRIeCgRsb2NrGAEgASgLMhAucm93bG9jay52MS5Mb2NrIlwKEExpc3RMb2Nrc1JlcXVlc3QSDgoGcHJlZml4GAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEhEKCWJ1c3lfb25seRgEIAEoCCJNChFMaXN0TG9ja3NSZXNwb25zZRIfCgVsb2NrcxgBIAMoCzIQLnJvd2xvY2sudjEuTG9jaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOgoOQ2xhaW1SZWZlcmVuY2USEQoJbG9ja19uYW1lGAEgASgJEhUKDXRpY2tldF9udW1iZXIYAiABKAQibAoTRm9yY2VSZWxlYXNlUmVxdWVzdBIOCgRuYW1lGAEgASgJSAASKwoFY2xhaW0YAiABKAsyGi5yb3dsb2NrLnYxLkNsYWltUmVmZXJlbmNlSAASDgoGcmVhc29uGAMgASgJQggKBnRhcmdldCJLChRGb3JjZVJlbGVhc2VSZXNwb25zZRIgCgVlbmRlZBgBIAMoCzIRLnJvd2xvY2sudjEuQ2xhaW0SEQoJcmVtYWluaW5nGAIgASgNMs0ECgtMb2NrU2VydmljZRJCCgdBY3F1aXJlEhoucm93bG9jay52MS5BY3F1aXJlUmVxdWVzdBobLnJvd2xvY2sudjEuQWNxdWlyZVJlc3BvbnNlElAKC1dhaXRJblF1ZXVlEh4ucm93bG9jay52MS5XYWl0SW5RdWV1ZVJlcXVlc3QaHy5yb3dsb2NrLnYxLldhaXRJblF1ZXVlUmVzcG9uc2UwARI8CgVSZW5ldxIYLnJvd2xvY2sudjEuUmVuZXdSZXF1ZXN0Ghkucm93bG9jay52MS5SZW5ld1Jlc3BvbnNlEkIKB1JlbGVhc2USGi5yb3dsb2NrLnYxLlJlbGVhc2VSZXF1ZXN0Ghsucm93bG9jay52MS5SZWxlYXNlUmVzcG9uc2USRQoIU2V0TGltaXQSGy5yb3dsb2NrLnYxLlNldExpbWl0UmVxdWVzdBocLnJvd2xvY2sudjEuU2V0TGltaXRSZXNwb25zZRJCCgdHZXRMb2NrEhoucm93bG9jay52MS5HZXRMb2NrUmVxdWVzdBobLnJvd2xvY2sudjEuR2V0TG9ja1Jlc3BvbnNlEkgKCUxpc3RMb2NrcxIcLnJvd2xvY2sudjEuTGlzdExvY2tzUmVxdWVzdBodLnJvd2xvY2sudjEuTGlzdExvY2tzUmVzcG9uc2USUQoMRm9yY2VSZWxlYXNlEh8ucm93bG9jay52MS5Gb3JjZVJlbGVhc2VSZXF1ZXN0GiAucm93bG9jay52MS5Gb3JjZVJlbGVhc2VSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_rowlock_v1_lock]);
+  fileDesc("Ch1yb3dsb2NrL3YxL2xvY2tfc2VydmljZS5wcm90bxIKcm93bG9jay52MSLqAgoOQWNxdWlyZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIeCgRtb2RlGAIgASgOMhAucm93bG9jay52MS5Nb2RlEg8KB3Blcm1pdHMYAyABKA0SJgoDdHRsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhEKCW5vX2V4cGlyeRgFIAEoCBISCgpyZXF1ZXN0X2lkGAYgASgJEg0KBW93bmVyGAcgASgJEjYKBmxhYmVscxgIIAMoCzImLnJvd2xvY2sudjEuQWNxdWlyZVJlcXVlc3QuTGFiZWxzRW50cnkSJwoJd2hlbl9idXN5GAkgASgOMhQucm93bG9jay52MS5XaGVuQnVzeRIrCghtYXhfd2FpdBgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIo4BCg9BY3F1aXJlUmVzcG9uc2USIgoFbGVhc2UYASABKAsyES5yb3dsb2NrLnYxLkxlYXNlSAASJAoGdGlja2V0GAIgASgLMhIucm93bG9jay52MS5UaWNrZXRIABImCgdyZWZ1c2FsGAMgASgLMhMucm93bG9jay52MS5SZWZ1c2FsSABCCQoHb3V0Y29tZSKaAQoSV2FpdEluUXVldWVSZXF1ZXN0Ei0KB2FjcXVpcmUYASABKAsyGi5yb3dsb2NrLnYxLkFjcXVpcmVSZXF1ZXN0SAASEwoJdGlja2V0X2lkGAIgASgJSAASNgoTbWluX3VwZGF0ZV9pbnRlcnZhbBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIICgZ0YXJnZXQikwEKE1dhaXRJblF1ZXVlUmVzcG9uc2USJgoIcG9zaXRpb24YASABKAsyEi5yb3dsb2NrLnYxLlRpY2tldEgAEiQKB2dyYW50ZWQYAiABKAsyES5yb3dsb2NrLnYxLkxlYXNlSAASJAoFZW5kZWQYAyABKAsyEy5yb3dsb2NrLnYxLlJlZnVzYWxIAEIICgZ1cGRhdGUiSAoMUmVuZXdSZXF1ZXN0EhAKCGxlYXNlX2lkGAEgASgJEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIxCg1SZW5ld1Jlc3BvbnNlEiAKBWxlYXNlGAEgASgLMhEucm93bG9jay52MS5MZWFzZSIiCg5SZWxlYXNlUmVxdWVzdBIQCghsZWFzZV9pZBgBIAEoCSIjCg9SZWxlYXNlUmVzcG9uc2USEAoIcmVsZWFzZWQYASABKAgirwEKD1NldExpbWl0UmVxdWVzdBIOCgRuYW1lGAEgASgJSAASEQoHcGF0dGVybhgCIAEoCUgAEhIKBWxpbWl0GAMgASgNSAGIAQESDQoFdW5zZXQYBCABKAgSHQoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBEgCiAEBEg4KBnJlYXNvbhgGIAEoCUIICgZ0YXJnZXRCCAoGX2xpbWl0QhMKEV9leHBlY3RlZF92ZXJzaW9uImsKEFNldExpbWl0UmVzcG9uc2USDQoFbGltaXQYASABKA0SDwoHdmVyc2lvbhgCIAEoBBIUCgxoZWxkX3Blcm1pdHMYAyABKAQSDwoHd2FpdGluZxgEIAEoBBIQCghkcmFpbmluZxgFIAEoCCIeCg5HZXRMb2NrUmVxdWVzdBIMCgRuYW1lGAEgASgJIjEKD0dldExvY2tSZXNwb25zZRIeCgRsb2NrGAEgASgLMhAucm93bG9jay52MS5Mb2NrIoIBChBMaXN0TG9ja3NSZXF1ZXN0Eg4KBnByZWZpeBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIRCglidXN5X29ubHkYBCABKAgSJAoFb3JkZXIYBSABKA4yFS5yb3dsb2NrLnYxLkxpc3RPcmRlciJNChFMaXN0TG9ja3NSZXNwb25zZRIfCgVsb2NrcxgBIAMoCzIQLnJvd2xvY2sudjEuTG9jaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiSgoRTGlzdExpbWl0c1JlcXVlc3QSDgoGcHJlZml4GAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImsKDExpbWl0U2V0dGluZxIOCgRuYW1lGAEgASgJSAASEQoHcGF0dGVybhgCIAEoCUgAEg0KBWxpbWl0GAMgASgNEg8KB3ZlcnNpb24YBCABKAQSDgoGcmVhc29uGAUgASgJQggKBnRhcmdldCJXChJMaXN0TGltaXRzUmVzcG9uc2USKAoGbGltaXRzGAEgAygLMhgucm93bG9jay52MS5MaW1pdFNldHRpbmcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjoKDkNsYWltUmVmZXJlbmNlEhEKCWxvY2tfbmFtZRgBIAEoCRIVCg10aWNrZXRfbnVtYmVyGAIgASgEImwKE0ZvcmNlUmVsZWFzZVJlcXVlc3QSDgoEbmFtZRgBIAEoCUgAEisKBWNsYWltGAIgASgLMhoucm93bG9jay52MS5DbGFpbVJlZmVyZW5jZUgAEg4KBnJlYXNvbhgDIAEoCUIICgZ0YXJnZXQiSwoURm9yY2VSZWxlYXNlUmVzcG9uc2USIAoFZW5kZWQYASADKAsyES5yb3dsb2NrLnYxLkNsYWltEhEKCXJlbWFpbmluZxgCIAEoDSp2CglMaXN0T3JkZXISGgoWTElTVF9PUkRFUl9VTlNQRUNJRklFRBAAEhMKD0xJU1RfT1JERVJfTkFNRRABEhsKF0xJU1RfT1JERVJfTE9OR0VTVF9XQUlUEAISGwoXTElTVF9PUkRFUl9NT1NUX1dBSVRFUlMQAzKaBQoLTG9ja1NlcnZpY2USQgoHQWNxdWlyZRIaLnJvd2xvY2sudjEuQWNxdWlyZVJlcXVlc3QaGy5yb3dsb2NrLnYxLkFjcXVpcmVSZXNwb25zZRJQCgtXYWl0SW5RdWV1ZRIeLnJvd2xvY2sudjEuV2FpdEluUXVldWVSZXF1ZXN0Gh8ucm93bG9jay52MS5XYWl0SW5RdWV1ZVJlc3BvbnNlMAESPAoFUmVuZXcSGC5yb3dsb2NrLnYxLlJlbmV3UmVxdWVzdBoZLnJvd2xvY2sudjEuUmVuZXdSZXNwb25zZRJCCgdSZWxlYXNlEhoucm93bG9jay52MS5SZWxlYXNlUmVxdWVzdBobLnJvd2xvY2sudjEuUmVsZWFzZVJlc3BvbnNlEkUKCFNldExpbWl0Ehsucm93bG9jay52MS5TZXRMaW1pdFJlcXVlc3QaHC5yb3dsb2NrLnYxLlNldExpbWl0UmVzcG9uc2USQgoHR2V0TG9jaxIaLnJvd2xvY2sudjEuR2V0TG9ja1JlcXVlc3QaGy5yb3dsb2NrLnYxLkdldExvY2tSZXNwb25zZRJICglMaXN0TG9ja3MSHC5yb3dsb2NrLnYxLkxpc3RMb2Nrc1JlcXVlc3QaHS5yb3dsb2NrLnYxLkxpc3RMb2Nrc1Jlc3BvbnNlEksKCkxpc3RMaW1pdHMSHS5yb3dsb2NrLnYxLkxpc3RMaW1pdHNSZXF1ZXN0Gh4ucm93bG9jay52MS5MaXN0TGltaXRzUmVzcG9uc2USUQoMRm9yY2VSZWxlYXNlEh8ucm93bG9jay52MS5Gb3JjZVJlbGVhc2VSZXF1ZXN0GiAucm93bG9jay52MS5Gb3JjZVJlbGVhc2VSZXNwb25zZUJ9Cgpyb3dsb2NrLnYxQhBMb2NrU2VydmljZVByb3RvUAFaFHJvd2xvY2svdjE7cm93bG9ja3YxogIDUkxLqgIKUm93bG9jay5WMcoCClJvd2xvY2tcVjHiAhZSb3dsb2NrXFYxXEdQQk1ldGFkYXRh6gILUm93bG9jazo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_rowlock_v1_lock]);
 
 /**
  * Describes the message rowlock.v1.AcquireRequest.
@@ -138,25 +144,60 @@ export const ListLocksResponseSchema = /*@__PURE__*/
   messageDesc(file_rowlock_v1_lock_service, 13);
 
 /**
+ * Describes the message rowlock.v1.ListLimitsRequest.
+ * Use `create(ListLimitsRequestSchema)` to create a new message.
+ */
+export const ListLimitsRequestSchema = /*@__PURE__*/
+  messageDesc(file_rowlock_v1_lock_service, 14);
+
+/**
+ * Describes the message rowlock.v1.LimitSetting.
+ * Use `create(LimitSettingSchema)` to create a new message.
+ */
+export const LimitSettingSchema = /*@__PURE__*/
+  messageDesc(file_rowlock_v1_lock_service, 15);
+
+/**
+ * Describes the message rowlock.v1.ListLimitsResponse.
+ * Use `create(ListLimitsResponseSchema)` to create a new message.
+ */
+export const ListLimitsResponseSchema = /*@__PURE__*/
+  messageDesc(file_rowlock_v1_lock_service, 16);
+
+/**
  * Describes the message rowlock.v1.ClaimReference.
  * Use `create(ClaimReferenceSchema)` to create a new message.
  */
 export const ClaimReferenceSchema = /*@__PURE__*/
-  messageDesc(file_rowlock_v1_lock_service, 14);
+  messageDesc(file_rowlock_v1_lock_service, 17);
 
 /**
  * Describes the message rowlock.v1.ForceReleaseRequest.
  * Use `create(ForceReleaseRequestSchema)` to create a new message.
  */
 export const ForceReleaseRequestSchema = /*@__PURE__*/
-  messageDesc(file_rowlock_v1_lock_service, 15);
+  messageDesc(file_rowlock_v1_lock_service, 18);
 
 /**
  * Describes the message rowlock.v1.ForceReleaseResponse.
  * Use `create(ForceReleaseResponseSchema)` to create a new message.
  */
 export const ForceReleaseResponseSchema = /*@__PURE__*/
-  messageDesc(file_rowlock_v1_lock_service, 16);
+  messageDesc(file_rowlock_v1_lock_service, 19);
+
+/**
+ * Describes the enum rowlock.v1.ListOrder.
+ */
+export const ListOrderSchema = /*@__PURE__*/
+  enumDesc(file_rowlock_v1_lock_service, 0);
+
+/**
+ * In which order locks are listed.
+ *
+ * @generated from enum rowlock.v1.ListOrder
+ */
+export const ListOrder = /*@__PURE__*/
+  tsEnum(ListOrderSchema);
 
 /**
  * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
