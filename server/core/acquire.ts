@@ -57,7 +57,7 @@ export function returning(
 }
 
 function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {
-  return { kind: "refused", reason, limit: draft.limit.limit };
+  return { kind: "refused", reason, limit: draft.limit };
 }
 
 function newClaim(draft: Draft, command: Acquire): Claim {

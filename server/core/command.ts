@@ -125,7 +125,8 @@ export type Outcome =
   | {
       readonly kind: "refused";
       readonly reason: Refused;
-      readonly limit: number;
+      /** That is in force. */
+      readonly limit: EffectiveLimit;
       /** How long it will be so at least, where that is known. */
       readonly forUs?: number;
     }

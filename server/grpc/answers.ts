@@ -29,8 +29,10 @@ export async function refusalOf(
 
 /** How a claim ended. */
 export async function endOf(engine: LockEngine, claim: Claim, lockName: string): Promise<Refusal> {
-  const holders = claim.endReason && (await holdersFor(engine, claim.lockId, claim.endReason));
-  return endedRefusal(lockName, claim, holders || null);
+  const { endReason, lockId } = claim;
+  const holders = endReason && (await holdersFor(engine, lockId, endReason));
+  const limit = endReason === "never_fits" ? await engine.limit(lockName) : null;
+  return endedRefusal(lockName, claim, holders || null, limit);
 }
 
 async function holdersFor(

@@ -7,7 +7,8 @@ import { RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { SHOWN_BY_REFUSAL_MAX } from "../core/bounds.ts";
 import type { Claim, EndReason } from "../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../core/command.ts";
-import { claimOf } from "./messages.ts";
+import type { EffectiveLimit } from "../core/limit.ts";
+import { claimOf, limitOf } from "./messages.ts";
 import { durationOf, spanText } from "./times.ts";
 
 const REFUSED: Record<Refused, RefusalReason> = {
@@ -48,14 +49,30 @@ export function refusedRefusal(
 ): Refusal {
   const message = refusedText(lockName, refused, permits, holders);
   const retryUs = refused.forUs ?? (holders && nextEndUs(holders));
-  return refusal(REFUSED[refused.reason], message, lockName, holders, retryUs);
+  const byLimit = refused.reason === "paused" || refused.reason === "never_fits";
+  return refusal(
+    REFUSED[refused.reason],
+    message,
+    lockName,
+    holders,
+    retryUs,
+    byLimit ? refused.limit : null,
+  );
 }
 
-/** How a claim ended that was asked for again, or waited for. `holders`: null unless showsHolders. */
-export function endedRefusal(lockName: string, claim: Claim, holders: Holders | null): Refusal {
+/**
+ * How a claim ended that was asked for again, or waited for. `holders`: null unless showsHolders. `limit`: that is in force
+ * now, where the claim could no longer fit.
+ */
+export function endedRefusal(
+  lockName: string,
+  claim: Claim,
+  holders: Holders | null,
+  limit: EffectiveLimit | null = null,
+): Refusal {
   const reason = claim.endReason as EndReason;
   const message = `${quoted(lockName)}: ${endedText(claim, reason)}`;
-  return refusal(ENDED[reason], message, lockName, holders, holders && nextEndUs(holders));
+  return refusal(ENDED[reason], message, lockName, holders, holders && nextEndUs(holders), limit);
 }
 
 function refusal(
@@ -64,12 +81,14 @@ function refusal(
   lockName: string,
   holders: Holders | null,
   retryUs: number | null,
+  limit: EffectiveLimit | null,
 ): Refusal {
   return create(RefusalSchema, {
     reason,
     message,
     holders: holders?.claims.map((claim) => claimOf(claim, lockName)) ?? [],
     ...(retryUs !== null && { retryAfter: durationOf(retryUs) }),
+    ...(limit !== null && { limit: limitOf(limit) }),
   });
 }
 
@@ -82,9 +101,9 @@ function refusedText(
   const name = quoted(lockName);
   switch (reason) {
     case "busy":
-      return `${name} is busy: ${heldText(limit, holders)}.`;
+      return `${name} is busy: ${heldText(limit.limit, holders)}.`;
     case "paused":
-      return `${name} is paused: its limit is 0. Wait in its queue, or try again when an operator has set a limit.`;
+      return `${name} is paused: ${limitText(limit)}. Wait in its queue, or try again when an operator has raised it.`;
     case "failed_over":
       return (
         `${name} is paused: the database has failed over, and leases that it may have lost have to end first. ` +
@@ -93,8 +112,13 @@ function refusedText(
     case "queue_full":
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":
-      return `${permits} permits of ${name} can never be granted: its limit is ${limit}.`;
+      return `${permits} permits of ${name} can never be granted: ${limitText(limit)}.`;
   }
+}
+
+function limitText({ limit, pattern, reason }: EffectiveLimit): string {
+  const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
+  return `its limit is ${limit}${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
 }
 
 function heldText(limit: number, holders: Holders | null): string {

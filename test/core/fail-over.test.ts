@@ -16,10 +16,10 @@ function failedOver(lock: OneLock, epoch = 1n): OneLock {
 describe("after a fail-over", () => {
   test("a lock that looks free is not granted, and says for how long", () => {
     const lock = failedOver(new OneLock());
-    const refusal = { kind: "refused", reason: "failed_over", limit: 1 };
-    expect(lock.acquire({ mayWait: false })).toEqual({ ...refusal, forUs: PAUSE_US });
+    const refusal = { kind: "refused", reason: "failed_over" };
+    expect(lock.acquire({ mayWait: false })).toMatchObject({ ...refusal, forUs: PAUSE_US });
     lock.pass(PAUSE_US - 1);
-    expect(lock.acquire({ mayWait: false })).toEqual({ ...refusal, forUs: 1 });
+    expect(lock.acquire({ mayWait: false })).toMatchObject({ ...refusal, forUs: 1 });
     lock.pass(1);
     expect(lock.acquire({ mayWait: false })).toMatchObject({ kind: "held" });
   });

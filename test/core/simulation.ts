@@ -314,6 +314,8 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
       const { limit, source } = outcome.limit;
       return { kind: "limit", limit, source, version: outcome.version };
     }
+    case "refused":
+      return { ...outcome, limit: outcome.limit.limit };
     case "forced":
       return { kind: "forced", ended: outcome.ended.map(seenRow) };
     default:

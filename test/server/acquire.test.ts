@@ -1,7 +1,7 @@
 // Acquire through a real client: granted, refused, queued, blocked, repeated, given up.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { LimitSource, Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "./harness.ts";
 import { lockIdOf, replacing, startServer, until } from "./harness.ts";
 import { CallFailure, leaseIn } from "./lock-client.ts";
@@ -75,6 +75,25 @@ describe("a refusal", () => {
     const refusal = await server.client.refusal({ name: "busy-endless", mode: Mode.SHARED });
     expect(refusal.retryAfter).toBeUndefined();
     expect(refusal.message).toContain("a writer holds it; no lease of them has an end");
+  });
+
+  test("says which limit stands in the way, whose pattern it is, and why it was set", async () => {
+    const target = { case: "pattern" as const, value: "why/*" };
+    await call("setLimit", { target, limit: 0, reason: "night shift" });
+    const paused = await server.client.refusal({ name: "why/a" });
+    expect(paused).toMatchObject({
+      reason: RefusalReason.PAUSED,
+      message: expect.stringMatching(/limit is 0, by the pattern "why\/\*" \(reason: night shift\)/),
+      limit: { limit: 0, source: LimitSource.PATTERN, pattern: "why/*", version: 1n, reason: "night shift" },
+    });
+    await call("setLimit", { target: { case: "name", value: "why/b" }, limit: 2, reason: "two seats" });
+    expect(await server.client.refusal({ name: "why/b", permits: 3 })).toMatchObject({
+      reason: RefusalReason.NEVER_FITS,
+      message: expect.stringMatching(/limit is 2 \(reason: two seats\)/),
+      limit: { limit: 2, source: LimitSource.NAME, pattern: "", version: 1n, reason: "two seats" },
+    });
+    await server.client.lease({ name: "why/b", permits: 2 });
+    expect((await server.client.refusal({ name: "why/b" })).limit).toBeUndefined();
   });
 
   test("says that a paused lock is paused", async () => {

@@ -58,6 +58,21 @@ describe("a new request", () => {
     expect(await stream.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
   });
 
+  test("is ended where waiting can no longer help, with the limit that was lowered and why", async () => {
+    const target = { case: "name" as const, value: "lowered" };
+    await server.client.call("setLimit", { target, limit: 3 });
+    const { leaseId } = await server.client.lease({ name: "lowered" });
+    const stream = server.client.wait(acquire({ name: "lowered", permits: 3 }));
+    await stream.position();
+    await server.client.call("setLimit", { target, limit: 2, reason: "fewer seats" });
+    await release(leaseId);
+    expect(await stream.ended()).toMatchObject({
+      reason: RefusalReason.NEVER_FITS,
+      message: expect.stringContaining("the limit is lower"),
+      limit: { limit: 2, version: 2n, reason: "fewer seats" },
+    });
+  });
+
   test("waits for a paused lock", async () => {
     await server.client.call("setLimit", { target: { case: "name", value: "paused" }, limit: 0 });
     const stream = server.client.wait(acquire({ name: "paused" }));

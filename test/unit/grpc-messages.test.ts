@@ -232,7 +232,9 @@ describe("what everybody may see", () => {
   });
 });
 
-const busy = (limit: number) => ({ kind: "refused", reason: "busy", limit }) as const;
+const limitOf = (limit: number) =>
+  ({ limit, source: "default", pattern: "", version: 0n, reason: "" }) as const;
+const busy = (limit: number) => ({ kind: "refused", reason: "busy", limit: limitOf(limit) }) as const;
 
 describe("a refusal", () => {
   const held = (...claims: Claim[]) => ({ nowUs: NOW_US, claims });
@@ -295,15 +297,21 @@ describe("a refusal", () => {
     ["queue_full", RefusalReason.QUEUE_FULL, /queue of "a" is full/],
     ["never_fits", RefusalReason.NEVER_FITS, /^5 permits of "a" can never be granted: its limit is 3/],
   ] as const)("of kind %s has its reason and no holders", (kind, reason, message) => {
-    const limit = kind === "paused" ? 0 : 3;
+    const limit = limitOf(kind === "paused" ? 0 : 3);
     const refusal = refusedRefusal("a", { kind: "refused", reason: kind, limit }, 5, null);
     expect(refusal).toMatchObject({ reason, message: expect.stringMatching(message), holders: [] });
     expect(refusal.retryAfter).toBeUndefined();
+    expect(refusal.limit?.limit).toBe(kind === "queue_full" ? undefined : limit.limit);
     expect(showsHolders(kind)).toBe(false);
   });
 
   test("after a fail-over says when leases are granted again", () => {
-    const refused = { kind: "refused", reason: "failed_over", limit: 3, forUs: 12 * SECOND_US } as const;
+    const refused = {
+      kind: "refused",
+      reason: "failed_over",
+      limit: limitOf(3),
+      forUs: 12 * SECOND_US,
+    } as const;
     expect(refusedRefusal("a", refused, 1, null)).toMatchObject({
       reason: RefusalReason.PAUSED,
       message: expect.stringMatching(/the database has failed over.* in 12 s\./),

@@ -38,6 +38,8 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
   };
 }
 
+const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
+
 /** Metrics with everything reported once, through the interfaces of those who report. */
 function reported(over: Partial<StoreSource> = {}): Metrics {
   const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
@@ -53,7 +55,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({
     kind: "answered",
     command: ACQUIRE,
-    outcome: { kind: "refused", reason: "busy", limit: 1 },
+    outcome: { kind: "refused", reason: "busy", limit: LIMIT },
     lockName: "web/1",
     seconds: 0.002,
   });
