@@ -32,6 +32,8 @@ export class LockGauges {
   readonly #complete: Gauge;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
+  /** A read that was not answered in time: no further one is begun beside it. */
+  #asked: Promise<readonly [readonly BusyLock[], readonly LimitRule[]]> | undefined;
 
   constructor(registry: Registry, classes: LockClasses, source: LockSource) {
     this.#classes = classes;
@@ -94,8 +96,10 @@ export class LockGauges {
     const timeout = Promise.withResolvers<never>();
     const timer = setTimeout(() => timeout.reject(new Error("timed out")), GAUGES_READ_MS_MAX);
     try {
-      const reads = Promise.all([this.#source.busyLocks(BUSY_LOCKS_MAX), this.#source.limitRules()]);
-      const [busy, rules] = await Promise.race([reads, timeout.promise]);
+      this.#asked ??= this.#ask().finally(() => {
+        this.#asked = undefined;
+      });
+      const [busy, rules] = await Promise.race([this.#asked, timeout.promise]);
       this.#set(busy, rules);
     } catch {
       // A database that is away shows in /readyz and the log; old numbers here would look like new ones.
@@ -104,6 +108,12 @@ export class LockGauges {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** One after the other: a scrape takes one connection, and leaves the rest to those who decide. */
+  async #ask(): Promise<readonly [readonly BusyLock[], readonly LimitRule[]]> {
+    const busy = await this.#source.busyLocks(BUSY_LOCKS_MAX);
+    return [busy, await this.#source.limitRules()];
   }
 
   #set(busy: readonly BusyLock[], rules: readonly LimitRule[]): void {

@@ -250,6 +250,23 @@ describe("the gauges of locks", () => {
     expect(lines).toContain("rowlock_lock_gauges_complete 0");
   });
 
+  test("do not begin a read beside one that the database has not answered", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return new Promise<never>(() => {});
+    };
+    const metrics = reported({ busyLocks: ask, limitRules: ask });
+    for (let times = 0; times < 3; times++) {
+      const rendered = metrics.render();
+      await vi.advanceTimersByTimeAsync(5_000);
+      await rendered;
+    }
+    vi.useRealTimers();
+    expect(asked).toBe(1);
+  });
+
   test("take a real store as their source", () => {
     const isSource = (store: Store): StoreSource => store;
     expect(isSource).toBeDefined();
