@@ -70,7 +70,7 @@ export const OWED_AT_ONCE_MAX = 256;
  */
 export const LISTINGS_AT_ONCE_MAX = 2;
 export const LISTINGS_QUEUED_MAX = 100;
-export const CLAIMS_PER_STEP_MAX = 40;
+export const CLAIMS_PER_STEP_MAX = 20;
 /** Reads that complete answers (who holds, what place) and wait for their turn: as many as commands may by default. */
 export const ANSWERS_QUEUED_MAX = 10_000;
 

@@ -13,7 +13,7 @@ const LOCKS_PER_TRANSACTION = 10;
 const LISTINGS = 12;
 const RENEWALS = 40;
 /** Claims that one step may read, and with them what a page may read beyond what it shows. */
-const STEP_CLAIMS_MAX = 40;
+const STEP_CLAIMS_MAX = 20;
 const READS_AT_ONCE_MAX = 2;
 
 const FULL = {

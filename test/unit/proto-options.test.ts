@@ -1,0 +1,25 @@
+// What generated clients of other languages are called: both files of the package say the same, and no class that holds a
+// file together has the name of a message.
+
+import { describe, expect, test } from "vitest";
+import { file_rowlock_v1_lock } from "#proto/rowlock/v1/lock_pb.js";
+import { file_rowlock_v1_lock_service } from "#proto/rowlock/v1/lock_service_pb.js";
+
+describe.each([
+  [file_rowlock_v1_lock, "LockProto"],
+  [file_rowlock_v1_lock_service, "LockServiceProto"],
+] as const)("file %#", (file, javaOuterClassname) => {
+  test("has the names of its package in every language that does not take them from the package", () => {
+    expect(file.proto.options).toMatchObject({
+      csharpNamespace: "Rowlock.V1",
+      goPackage: "rowlock/v1;rowlockv1",
+      javaMultipleFiles: true,
+      javaOuterClassname,
+      javaPackage: "rowlock.v1",
+      objcClassPrefix: "RLK",
+      phpMetadataNamespace: "Rowlock\\V1\\GPBMetadata",
+      phpNamespace: "Rowlock\\V1",
+      rubyPackage: "Rowlock::V1",
+    });
+  });
+});
