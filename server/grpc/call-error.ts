@@ -3,7 +3,7 @@
 
 import { status } from "@grpc/grpc-js";
 import type { Claim } from "../core/claim.ts";
-import { SHUTTING_DOWN_RETRY_AFTER_MS } from "./grpc-bounds.ts";
+import { SHUTTING_DOWN_RETRY_AFTER_MS, WAITS_RETRY_AFTER_MS } from "./grpc-bounds.ts";
 
 /** Every reason that an ErrorInfo of domain `rowlock` can have, with its status code. */
 export const CODE_OF_REASON = {
@@ -107,6 +107,15 @@ export function versionMismatch(version: bigint): CallError {
     "VERSION_MISMATCH",
     `The setting has version ${version}: look at it again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
+  );
+}
+
+/** `waitsMax`: how many one connection may have. */
+export function tooManyWaits(waitsMax: number): CallError {
+  return new CallError(
+    "OVERLOADED",
+    `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
+    { metadata: { bound: "waits_on_connection" }, retryAfterMs: WAITS_RETRY_AFTER_MS },
   );
 }
 

@@ -8,8 +8,9 @@ import type { TlsMaterial } from "../config/tls-material.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { CallObserver } from "./call-observer.ts";
+import { limitConnections } from "./connection-limits.ts";
 import { FaultLog } from "./fault-log.ts";
-import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS } from "./grpc-bounds.ts";
+import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { OpenWaits } from "./open-waits.ts";
 import { explainReceiveLimit } from "./receive-limit.ts";
@@ -23,7 +24,7 @@ export interface GrpcServerOptions {
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place: what tickets say. */
   readonly graceMs: number;
-  /** Most calls and streams at once on one connection. */
+  /** Most open waits on one connection: blocked calls and streams. */
   readonly streamsMax: number;
   /** Largest request. */
   readonly receiveBytesMax: number;
@@ -48,16 +49,18 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs } = options;
   // What grpc-js has to say it says once for the whole process, and on the error output unless told otherwise.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
+  const openMax = options.streamsMax + SHORT_CALLS_MAX;
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
-    "grpc.max_concurrent_streams": options.streamsMax,
+    "grpc.max_concurrent_streams": openMax,
     "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
     // Nobody reads channelz here, and it costs something with every call.
     "grpc.enable_channelz": 0,
     interceptors: [explainReceiveLimit(options.receiveBytesMax)],
   });
-  const openWaits = new OpenWaits();
+  limitConnections(server, openMax);
+  const openWaits = new OpenWaits(options.streamsMax);
   const verbs = { engine, openWaits, graceUs: graceMs * 1_000 };
   server.addService(
     lockServiceDefinition,
