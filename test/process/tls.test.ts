@@ -1,5 +1,6 @@
 // A server with a certificate: clients that trust it get through, others do not.
 
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,6 +54,30 @@ test("a client that it knows gets a lock", async () => {
   expect(
     await acquire(credentials.createSsl(bytes(server.cert), bytes(trusted.key), bytes(trusted.cert))),
   ).toBe("lease");
+});
+
+test("a client that gives up many calls keeps its connection there, too", async () => {
+  const channel = credentials.createSsl(bytes(server.cert), bytes(trusted.key), bytes(trusted.cert));
+  const client = new LockClient(running.grpcAddress.replace("127.0.0.1", "localhost"), channel);
+  await client.call("acquire", { name: "busy" });
+  const request = { target: { case: "acquire" as const, value: { name: "busy" } } };
+  const witness = client.wait(request);
+  const told = once(witness, "end");
+  await once(witness, "data");
+  // More than Node allows unless it is told otherwise.
+  for (let round = 0; round < 3; round++) {
+    const streams = Array.from({ length: 500 }, () => client.wait(request));
+    const failed = streams.map((stream) => new Promise((resolve) => stream.once("error", resolve)));
+    // Not in the turn of the call itself: of that grpc-js tells no server.
+    await new Promise(setImmediate);
+    for (const stream of streams) stream.cancel();
+    await Promise.all(failed);
+  }
+  const reason = "it is over";
+  await client.call("forceRelease", { target: { case: "name", value: "busy" }, reason });
+  witness.resume();
+  await told;
+  client.close();
 });
 
 test("a client without a certificate, with another one, or without TLS does not", async () => {

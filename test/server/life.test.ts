@@ -296,17 +296,6 @@ test("an address that is taken is told to whoever starts the server", async () =
   );
 });
 
-test("a client beyond the streams of its connection waits for its turn", async () => {
-  const server = await start({ grpc: { streamsMax: 2 } });
-  const { leaseId } = await server.client.lease({ name: "narrow" });
-  const streams = [0, 1].map(() => server.client.wait(acquire({ name: "narrow" })));
-  for (const stream of streams) await stream.position();
-  const third = server.client.call("release", { leaseId }, { deadlineMs: 200 });
-  await expect(third).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
-  for (const stream of streams) stream.cancel();
-  expect(await server.client.call("release", { leaseId })).toMatchObject({ released: true });
-});
-
 test("a client that froze is given up, and its ticket left to the grace period", async () => {
   const server = await start({ grpc: { keepalive: { intervalMs: 50, timeoutMs: 50 } } });
   await server.client.lease({ name: "frozen" });

@@ -17,7 +17,9 @@
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer)
+//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer),
+//                                           `waits_on_connection` (this connection has too many open waits; another
+//                                           one has room)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
