@@ -56,8 +56,16 @@ export const HEARTBEAT_AGAIN_MS = 500;
 export const COMEBACKS_READ_MAX = 500;
 /** Locks of one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
-/** A queue's places are read for its waiters no more often than this. */
+/** From when all places that have changed were told until it is looked again which have. */
 export const PLACES_PACE_MS = 100;
+/** Queues read at once to tell places: connections are for decisions, heartbeats and polls. */
+export const PLACES_READS_MAX = 2;
+/**
+ * Places read or told in one go, about a millisecond of work, and the pause after it: 50,000 a second for the whole server,
+ * so that a queue of 10,000 waiters is told in half a second and decisions go on meanwhile.
+ */
+export const PLACES_SLICE = 500;
+export const PLACES_SLICE_PAUSE_MS = 10;
 
 /** Advances that are owed: how often they are tried again, and how many at a time. */
 export const OWED_AGAIN_MS = 250;

@@ -149,6 +149,7 @@ export class Engine implements LockEngine {
 
   async start(): Promise<void> {
     await this.#upkeep.start();
+    this.#places.start();
     this.#options.wakeup.start((lockIds) => this.#watch.look(lockIds));
   }
 
@@ -332,7 +333,7 @@ export class Engine implements LockEngine {
     const { wakeup, store, replica } = this.#options;
     await wakeup.stop();
     await this.#upkeep.stop();
-    this.#places.stop();
+    await this.#places.stop();
     this.#stopped = true;
     await this.#lanes.drained();
     await store.retire(replica.id);

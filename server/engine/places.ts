@@ -1,9 +1,12 @@
-// Places in queues: read once for each lock and step for all of its waiters on this replica, and for all who ask.
+// Places in queues: read once for each lock and step for all of its waiters on this replica, and for all who ask. Told in
+// rounds over all locks that have changed, with few reads at once and in slices, so that no crowd holds up decisions.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimKey } from "../core/claim.ts";
 import type { Place } from "../core/command.ts";
 import type { QueuePlace, Store } from "../storage/store.ts";
-import { PLACES_PACE_MS } from "./engine-bounds.ts";
+import { Loop } from "../wakeup/loop.ts";
+import { PLACES_PACE_MS, PLACES_READS_MAX, PLACES_SLICE, PLACES_SLICE_PAUSE_MS } from "./engine-bounds.ts";
 import { SharedRead } from "./shared-read.ts";
 import type { Waiters } from "./waiters.ts";
 
@@ -22,6 +25,10 @@ class Queue {
       this.#permitsBefore.push(sum);
       sum += place.permits;
     }
+  }
+
+  get length(): number {
+    return this.#places.length;
   }
 
   placeOf(ticketNumber: bigint): Place | null {
@@ -50,9 +57,12 @@ export interface PlacesOptions {
 export class Places {
   readonly #options: PlacesOptions;
   readonly #queues: SharedRead<bigint, Queue>;
-  /** Locks whose waiters are about to be told, and when they were told last. */
-  readonly #pending = new Map<bigint, NodeJS.Timeout>();
-  readonly #toldMs = new Map<bigint, number>();
+  readonly #rounds: Loop;
+  /** Locks whose waiters are to be told. */
+  readonly #changed = new Set<bigint>();
+  readonly #stopping = new AbortController();
+  /** Places that were read or told since the last pause. */
+  #sincePause = 0;
 
   constructor(options: PlacesOptions) {
     this.#options = options;
@@ -60,6 +70,23 @@ export class Places {
       const { nowUs, places } = await options.store.queue(lockId);
       return new Queue(nowUs, places);
     });
+    this.#rounds = new Loop({
+      name: "places",
+      intervalMs: PLACES_PACE_MS,
+      jitter: 0,
+      run: () => this.#tellAll(),
+      onFailure: options.onFailure,
+    });
+  }
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  /** Resolves when nobody is being told any more. */
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    return this.#rounds.stop();
   }
 
   async of(key: ClaimKey): Promise<Place | null> {
@@ -68,38 +95,52 @@ export class Places {
 
   /** The queue of a lock may have moved: its waiters here are told, soon and together. */
   changed(lockId: bigint): void {
-    if (!this.#options.waiters.watches(lockId)) {
-      this.#toldMs.delete(lockId);
-      return;
-    }
-    if (this.#pending.has(lockId)) return;
-    const sinceMs = performance.now() - (this.#toldMs.get(lockId) ?? Number.NEGATIVE_INFINITY);
-    const delayMs = Math.max(0, PLACES_PACE_MS - sinceMs);
-    this.#pending.set(
-      lockId,
-      setTimeout(() => void this.#tell(lockId), delayMs),
-    );
+    if (this.#options.waiters.watches(lockId)) this.#changed.add(lockId);
   }
 
-  stop(): void {
-    for (const timer of this.#pending.values()) clearTimeout(timer);
-    this.#pending.clear();
-  }
-
-  async #tell(lockId: bigint): Promise<void> {
-    // Before the read: what changes from here on may be missing in it, and is told by the next one.
-    this.#pending.delete(lockId);
-    // All of them may have left meanwhile: nobody is to be told, and nothing remembered of the lock.
-    if (!this.#options.waiters.watches(lockId)) return;
-    this.#toldMs.set(lockId, performance.now());
-    try {
-      const queue = await this.#queues.get(lockId);
-      for (const { claim, waiters } of this.#options.waiters.of(lockId)) {
-        const place = queue.placeOf(claim.ticketNumber);
-        if (place) for (const waiter of waiters) waiter.placed?.(place, queue.nowUs);
+  /** All locks that have changed, each once. */
+  async #tellAll(): Promise<void> {
+    const lockIds = [...this.#changed];
+    for (let at = 0; at < lockIds.length; at += PLACES_READS_MAX) {
+      const queues = lockIds.slice(at, at + PLACES_READS_MAX).map((lockId) => this.#read(lockId));
+      for (const [index, queue] of (await Promise.all(queues)).entries()) {
+        if (queue) await this.#tell(lockIds[at + index] as bigint, queue);
       }
-    } catch (error) {
-      this.#options.onFailure("places", error);
     }
+  }
+
+  /** undefined: nobody is to be told. */
+  async #read(lockId: bigint): Promise<Queue | undefined> {
+    // Before the read: what changes from here on may be missing in it, and is told in the next round.
+    this.#changed.delete(lockId);
+    const { waiters, onFailure } = this.#options;
+    // All of them may have left meanwhile.
+    if (this.#stopping.signal.aborted || !waiters.watches(lockId)) return undefined;
+    try {
+      return await this.#queues.get(lockId);
+    } catch (error) {
+      onFailure("places", error);
+      return undefined;
+    }
+  }
+
+  async #tell(lockId: bigint, queue: Queue): Promise<void> {
+    await this.#pauseAfter(queue.length);
+    for (const { claim, waiters } of this.#options.waiters.of(lockId)) {
+      if (this.#stopping.signal.aborted) return;
+      const place = queue.placeOf(claim.ticketNumber);
+      if (place) for (const waiter of waiters) waiter.placed?.(place, queue.nowUs);
+      await this.#pauseAfter(1);
+    }
+  }
+
+  /** Lets others work for a while, for each slice of places that were read or told. */
+  async #pauseAfter(places: number): Promise<void> {
+    this.#sincePause += places;
+    const slices = Math.floor(this.#sincePause / PLACES_SLICE);
+    if (slices === 0) return;
+    this.#sincePause -= slices * PLACES_SLICE;
+    const { signal } = this.#stopping;
+    await sleep(slices * PLACES_SLICE_PAUSE_MS, undefined, { signal }).catch(() => {});
   }
 }
