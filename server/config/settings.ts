@@ -155,7 +155,7 @@ export const SETTINGS = {
     name: "ROWLOCK_STREAMS_MAX",
     default: "1000",
     kind: count(1, 1_000_000),
-    about: 
+    about:
       "Most waits at once on one client connection, WaitInQueue and blocked Acquires; further ones fail at once as " +
       "RESOURCE_EXHAUSTED.",
   },

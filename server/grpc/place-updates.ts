@@ -1,10 +1,13 @@
-// Paces the positions of one stream: only when the place has changed, not more often than the client wants, and one at
-// a time, so that of a client that reads slowly only the latest place is kept and nothing piles up.
+// Paces the positions of one stream: only when the place has changed, not more often than the client wants, in turn with
+// other streams, and one at a time, so that of a client that reads slowly only the latest place is kept and nothing piles
+// up.
 
 import type { Place } from "../core/command.ts";
 
 export interface PlaceUpdatesOptions {
   readonly intervalMs: number;
+  /** Calls back when it is this stream's turn to tell its place. */
+  readonly turn: (go: () => void) => void;
   /** Sends a position; `written` is to be called when the connection has taken it. */
   readonly send: (place: Place, nowUs: number, written: () => void) => void;
 }
@@ -22,6 +25,7 @@ export class PlaceUpdates {
   #sent: Place | undefined;
   #sentMs = Number.NEGATIVE_INFINITY;
   #isWriting = false;
+  #awaitsTurn = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -43,7 +47,7 @@ export class PlaceUpdates {
 
   #pump(): void {
     const latest = this.#latest;
-    if (!latest || this.#stopped || this.#isWriting || this.#timer) return;
+    if (!latest || this.#stopped || this.#isWriting || this.#timer || this.#awaitsTurn) return;
     if (this.#sent && samePlace(this.#sent, latest.place)) return;
     const waitMs = this.#sentMs + this.#options.intervalMs - performance.now();
     if (waitMs > 0) {
@@ -51,7 +55,19 @@ export class PlaceUpdates {
         this.#timer = undefined;
         this.#pump();
       }, waitMs);
+    } else if (this.#sent) {
+      this.#awaitsTurn = true;
+      this.#options.turn(() => this.#sendInTurn());
+      // The first place brings the ticket along, with which the client can come back: it waits for nobody.
     } else this.#send(latest);
+  }
+
+  /** What was offered last, unless the place has changed back or nobody is to be told any more. */
+  #sendInTurn(): void {
+    this.#awaitsTurn = false;
+    const latest = this.#latest;
+    if (!latest || this.#stopped || (this.#sent && samePlace(this.#sent, latest.place))) return;
+    this.#send(latest);
   }
 
   #send({ place, nowUs, offeredMs }: Offered): void {

@@ -15,6 +15,7 @@ import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { OpenWaits } from "./open-waits.ts";
 import { explainReceiveLimit } from "./receive-limit.ts";
 import { StandardServices } from "./standard-services.ts";
+import { Turns } from "./turns.ts";
 
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
@@ -61,7 +62,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   limitConnections(server, openMax);
   const openWaits = new OpenWaits(options.streamsMax);
-  const verbs = { engine, openWaits, graceUs: graceMs * 1_000 };
+  const verbs = { engine, openWaits, turns: new Turns(), graceUs: graceMs * 1_000 };
   server.addService(
     lockServiceDefinition,
     lockServiceHandlers(verbs, { observer, faultLog: new FaultLog(logger) }),

@@ -93,6 +93,7 @@ class QueueStream {
   async #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
     const updates = new PlaceUpdates({
       intervalMs: this.#request.updateIntervalMs,
+      turn: (go) => this.#verbs.turns.take(go),
       send: (at, atUs, written) => {
         if (this.#call.cancelled) return;
         try {

@@ -26,8 +26,12 @@ export class RowlockProcess {
   #onChange: () => void = () => {};
   #ended = false;
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(process.execPath, ["server/main.ts", ...args], {
+  constructor(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    program = "server/main.ts",
+  ) {
+    this.#child = spawn(process.execPath, [program, ...args], {
       cwd: HOUSE,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,7 +1,9 @@
 // The pace of positions: when they change, not too often, and one at a time.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../server/grpc/grpc-bounds.ts";
 import { PlaceUpdates } from "../../server/grpc/place-updates.ts";
+import { Turns } from "../../server/grpc/turns.ts";
 
 const NOW_US = 5_000_000;
 const at = (ahead: number, queueLength = 9) => ({ ahead, permitsAhead: ahead, queueLength });
@@ -12,6 +14,7 @@ function recorded(intervalMs: number, slow = false) {
   const writes: (() => void)[] = [];
   const updates = new PlaceUpdates({
     intervalMs,
+    turn: (go) => go(),
     send({ ahead }, nowUs, written) {
       sent.push({ ahead, nowUs });
       if (slow) writes.push(written);
@@ -81,6 +84,35 @@ test("a place that was held back is told with the time at which it is sent", () 
   updates.offer(at(1), NOW_US + 400_000);
   vi.advanceTimersByTime(600);
   expect(sent.map(({ nowUs }) => nowUs)).toEqual([NOW_US, NOW_US + 1_000_000]);
+});
+
+test("a crowd that moves up is told in turn, a few at once, each its latest place", () => {
+  const turns = new Turns();
+  const told = new Map<number, number>();
+  const crowd = Array.from({ length: 1_000 }, (_, index) => {
+    const send = ({ ahead }: { ahead: number }, _nowUs: number, written: () => void) => {
+      told.set(index, ahead);
+      written();
+    };
+    return new PlaceUpdates({ intervalMs: 0, turn: (go) => turns.take(go), send });
+  });
+  // The first one is the ticket, which waits for nobody.
+  for (const [index, updates] of crowd.entries()) updates.offer(at(index + 2), NOW_US);
+  expect(told.size).toBe(crowd.length);
+  for (const up of [1, 0]) {
+    told.clear();
+    for (const [index, updates] of crowd.entries()) updates.offer(at(index + up), NOW_US);
+    expect([...told.keys()]).toEqual(
+      up === 1 ? Array.from({ length: PLACES_AT_ONCE }, (_, index) => index) : [],
+    );
+  }
+  crowd[500]?.stop();
+  for (let tolds = 0; vi.getTimerCount() > 0; tolds = told.size) {
+    vi.advanceTimersByTime(PLACES_PAUSE_MS);
+    expect(told.size - tolds).toBeLessThanOrEqual(PLACES_AT_ONCE);
+  }
+  expect(told.size).toBe(crowd.length - 1);
+  for (const [index, ahead] of told) expect(ahead).toBe(index);
 });
 
 test("nothing is sent after the end, and no timer is left", () => {
