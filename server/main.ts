@@ -6,6 +6,11 @@ import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
 import { createLog } from "./log/log.ts";
 
+/**
+ * A second signal is a second wish only this long after the first: what a terminal has sent to all of its processes, npm
+ * sends to the server once more.
+ */
+const SECOND_WISH_AFTER_MS = 1_000;
 /** Time for what was written to reach a pipe. What is left after that, such as sockets cut off, must not keep it. */
 const EXIT_WITHIN_MS = 500;
 
@@ -15,17 +20,22 @@ function crash(error: unknown): never {
   process.exit(1);
 }
 
-/** Resolves with the first signal that asks to stop; the second one ends the process at once. */
+/**
+ * Resolves with the first signal that asks to stop. A second one ends the process at once, unless it is a hang-up: that
+ * tells of a terminal or a parent that is gone, and nobody wishes anything by it.
+ */
 function stopSignal(): Promise<string> {
   const first = Promise.withResolvers<string>();
-  let asked = false;
+  let askedMs: number | undefined;
   for (const [signal, number] of [
+    ["SIGHUP", 1],
     ["SIGINT", 2],
     ["SIGTERM", 15],
   ] as const) {
     process.on(signal, () => {
-      if (asked) process.exit(128 + number);
-      asked = true;
+      const isSecond = askedMs !== undefined && performance.now() - askedMs >= SECOND_WISH_AFTER_MS;
+      if (isSecond && signal !== "SIGHUP") process.exit(128 + number);
+      askedMs ??= performance.now();
       first.resolve(signal);
     });
   }
@@ -41,9 +51,9 @@ function packageVersion(): string {
 
 process.on("uncaughtException", crash);
 for (const stream of [process.stdout, process.stderr]) {
-  // Whoever read the output may be gone (`rowlock --help | head`): no reason to crash a server.
+  // Whoever read the output may be gone (`rowlock --help | head`, a terminal that was closed): no reason to crash a server.
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") crash(error);
+    if (error.code !== "EPIPE" && error.code !== "EIO") crash(error);
   });
 }
 

@@ -25,7 +25,9 @@ Put the password of a database into the environment or the file: other users of 
 `;
 
 export function addServe(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program.command("serve").description("run a server until it gets SIGTERM or SIGINT");
+  const command = program
+    .command("serve")
+    .description("run a server until it gets SIGTERM, SIGINT or SIGHUP");
   addSettingOptions(command).addHelpText("after", EXAMPLES);
   command.action(async () => exit(await serve(command, context)));
 }
