@@ -57,6 +57,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: packageVersion(),
   nodeVersion: process.versions.node,
@@ -64,7 +65,11 @@ const context: CliContext = {
   readFile: (path) => readFileSync(path, "utf8"),
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  stopSignal: stopSignal(),
+  // Only for a command that asks: the others have nothing to finish, so a signal ends them as it ends any process.
+  get stopSignal() {
+    asked ??= stopSignal();
+    return asked;
+  },
 };
 
 process.exitCode = await runCli(process.argv.slice(2), context).catch(crash);

@@ -9,7 +9,7 @@ export interface CliContext {
   readonly out: (text: string) => void;
   /** What went wrong, and the log. */
   readonly err: (text: string) => void;
-  /** Resolves with the name of the first signal that asks the process to stop. */
+  /** Resolves with the name of the first signal that asks the process to stop. From when it is first read, none ends it. */
   readonly stopSignal: Promise<string>;
 }
 

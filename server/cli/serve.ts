@@ -33,6 +33,7 @@ export function addServe(program: Command, context: CliContext, exit: (code: Exi
 }
 
 async function serve(command: Command, context: CliContext): Promise<ExitCode> {
+  const { stopSignal } = context;
   const config = loadedOrTold(loadConfig(configInput(command, context)), context);
   if (!config) return EXIT.failed;
   const log = createLog({ level: config.logLevel, write: context.err });
@@ -41,7 +42,7 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   const starting = startApp(config, { log, version: context.version, nodeVersion: context.nodeVersion });
   try {
     // Nothing has been promised to anybody before the start is done: then there is nothing to finish either.
-    const early = await Promise.race([context.stopSignal, starting]);
+    const early = await Promise.race([stopSignal, starting]);
     if (typeof early === "string") return EXIT.ok;
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
@@ -53,7 +54,7 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
   const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
   log.info({ version: context.version, grpc, metrics, database, product }, "serving");
-  const signal = await context.stopSignal;
+  const signal = await stopSignal;
   log.info({ signal }, "stopping");
   await app.stop();
   log.info("stopped");

@@ -1,5 +1,8 @@
 // `rowlock migrate` and `rowlock doctor` as processes, beside a server and on what it has left behind.
 
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../database.ts";
@@ -40,6 +43,21 @@ test("help and version need no settings", async () => {
     code: 0,
     out: expect.stringMatching(/^rowlock \d/),
   });
+});
+
+test.each([[["doctor"]], [["migrate", "up"]]])("Ctrl-C ends %j at once", async (command) => {
+  // A database that never says a word.
+  const silent = createServer();
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  afterwards(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const called = once(silent, "connection");
+  const process = rowlock(command, { ROWLOCK_DATABASE_URL: `mysql://u@127.0.0.1:${port}/x` });
+  const [socket] = await called;
+  afterwards(() => socket.destroy());
+  process.kill("SIGINT");
+  expect(await process.exited).toMatchObject({ signal: "SIGINT" });
 });
 
 test("doctor waits for the server to stop, then finds what it left sound, and what was planted", async () => {
