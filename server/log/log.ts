@@ -9,6 +9,7 @@ export type { Logger as Log } from "pino";
 
 /** The part of it that most use, so that it is easy to stand in for. */
 export interface Logger {
+  debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -46,6 +46,12 @@ function sqliteUrl(rest: string): DatabaseUrl {
 }
 
 function mysqlUrl(url: string): DatabaseUrl {
+  const raw = unescapedIn(url);
+  if (raw !== null) {
+    throw refused(
+      `a ${raw} in its user or password has to be percent-encoded, as ${encodeURIComponent(raw)}`,
+    );
+  }
   // URL's own errors quote their input, and with it the password.
   if (!URL.canParse(url)) throw refused("it cannot be read as a URL");
   const parsed = new URL(url);
@@ -63,6 +69,13 @@ function mysqlUrl(url: string): DatabaseUrl {
     password: decoded(parsed.password),
     database,
   };
+}
+
+/** What cannot stand in a user or a password as it is, for it ends the host; null if there is none. */
+function unescapedIn(url: string): string | null {
+  // A database's name has an @ of its own only behind the one that ends the password.
+  const found = /^[a-z]+:\/\/(?:[^@]*?(\/)|.*?([#?])).*@/.exec(url);
+  return found?.[1] ?? found?.[2] ?? null;
 }
 
 function decoded(part: string): string {

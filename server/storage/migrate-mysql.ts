@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import knexOf, { type Knex } from "knex";
 import type { Migration } from "../../migrations/index.ts";
 import { migrations } from "../../migrations/index.ts";
-import type { MysqlAddress } from "./database-url.ts";
+import { describeDatabaseUrl, type MysqlAddress } from "./database-url.ts";
 import { classify } from "./mysql-errors.ts";
 import {
   MIGRATION_CONNECT_MS_MAX,
@@ -48,7 +48,7 @@ export interface MigratePatience {
 /** Runs what is pending; the names of those that it ran, none if another server was first. */
 export async function migrateMysql(address: MysqlAddress, patience: MigratePatience = {}): Promise<string[]> {
   const { log = () => {}, lockWaitMs = MIGRATION_WAIT_MS } = patience;
-  return withKnex(address, async (knex) => {
+  return withKnex(address, "be brought up to date", async (knex) => {
     const startedMs = performance.now();
     let loggedMs = startedMs - MIGRATION_LOG_EVERY_MS;
     for (;;) {
@@ -72,7 +72,7 @@ export async function migrateMysql(address: MysqlAddress, patience: MigratePatie
 
 /** Names of the migrations that the database has had, in order. Changes nothing. */
 export async function appliedToMysql(address: MysqlAddress): Promise<string[]> {
-  return withKnex(address, applied);
+  return withKnex(address, "be looked at", applied);
 }
 
 /** Looks before it makes, as even a statement that has nothing to do would wait for whoever holds the row. */
@@ -131,8 +131,10 @@ function pendingAfter(names: readonly string[]): readonly Migration[] {
   return migrations.filter(({ name }) => !names.includes(name));
 }
 
+/** `what`: cannot be done to the schema where it fails. */
 async function withKnex<Answer>(
   address: MysqlAddress,
+  what: string,
   use: (knex: Knex) => Promise<Answer>,
 ): Promise<Answer> {
   const { host, port, user, password, database } = address;
@@ -154,7 +156,7 @@ async function withKnex<Answer>(
   try {
     return await use(knex);
   } catch (error) {
-    throw withServer(error, address);
+    throw withServer(error, address, what);
   } finally {
     await knex.destroy();
   }
@@ -173,10 +175,11 @@ const SOURCE: Knex.MigrationSource<Migration> = {
 };
 
 /** In the store's words, with the server that it was, as far as a store has words for it. */
-function withServer(error: unknown, { host, port }: MysqlAddress): unknown {
+function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
   if (error instanceof StoreError) return error;
   const known = classify(error).error;
   if (known.reason === "unexpected") return error;
-  const message = `Migrating the database at ${host}:${port} failed. ${known.message}`;
+  const database = describeDatabaseUrl({ dialect: "mysql", ...address });
+  const message = `The schema of ${database} cannot ${what}. ${known.message}`;
   return new StoreError(known.kind, known.reason, message, { cause: error });
 }

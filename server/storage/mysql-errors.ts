@@ -44,6 +44,14 @@ const SCHEMA: Meaning = {
   message: "The database lacks tables or columns that this server needs: run `rowlock migrate up`.",
   reconnect: true,
 };
+const NO_DATABASE: Meaning = {
+  reason: "no_database",
+  kind: "unavailable",
+  message:
+    "The database server has no database of that name: create it (CREATE DATABASE), or correct the name in " +
+    "ROWLOCK_DATABASE_URL.",
+  reconnect: true,
+};
 const ACCESS: Meaning = {
   reason: "access_denied",
   kind: "unavailable",
@@ -80,14 +88,6 @@ const STATEMENT_TIMEOUT: Meaning = {
   reconnect: true,
   openAtCommit: true,
 };
-const UNREACHABLE: Meaning = {
-  reason: "unreachable",
-  kind: "unavailable",
-  message: "The database server cannot be reached.",
-  reconnect: true,
-  openAtCommit: true,
-};
-
 /** Raised by STILL_KNOWN in mysql-save.ts. */
 const CHANGED: Meaning = {
   reason: "changed",
@@ -148,7 +148,7 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [1026, FULL],
   [1114, FULL],
   [1665, BINLOG],
-  [1049, SCHEMA],
+  [1049, NO_DATABASE],
   [1054, SCHEMA],
   [1109, SCHEMA],
   [1146, SCHEMA],
@@ -166,6 +166,16 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [3024, STATEMENT_TIMEOUT],
 ]);
 
+function unreachable(why: string): Meaning {
+  return {
+    reason: "unreachable",
+    kind: "unavailable",
+    message: `The database server cannot be reached: ${why}.`,
+    reconnect: true,
+    openAtCommit: true,
+  };
+}
+
 /** By the code that Node or the driver gives to what happened on the network. */
 const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
   ["PROTOCOL_CONNECTION_LOST", LOST],
@@ -177,13 +187,13 @@ const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
   ["ERR_STREAM_DESTROYED", LOST],
   ["ERR_STREAM_WRITE_AFTER_END", LOST],
   ["ERR_SOCKET_CLOSED", LOST],
-  ["ECONNREFUSED", UNREACHABLE],
-  ["EHOSTUNREACH", UNREACHABLE],
-  ["ENETUNREACH", UNREACHABLE],
-  ["ENETDOWN", UNREACHABLE],
-  ["ENOTFOUND", UNREACHABLE],
-  ["EAI_AGAIN", UNREACHABLE],
-  ["ETIMEDOUT", UNREACHABLE],
+  ["ECONNREFUSED", unreachable("nothing listens at its address and port")],
+  ["EHOSTUNREACH", unreachable("there is no way to its address")],
+  ["ENETUNREACH", unreachable("there is no way to its address")],
+  ["ENETDOWN", unreachable("the network is down")],
+  ["ENOTFOUND", unreachable("nobody knows the name of its host")],
+  ["EAI_AGAIN", unreachable("the name of its host cannot be looked up now")],
+  ["ETIMEDOUT", unreachable("nothing answers at its address")],
   ["ROWLOCK_DEADLINE", STATEMENT_TIMEOUT],
 ]);
 
@@ -223,8 +233,8 @@ export function classify(
   commitSent = false,
 ): { readonly error: StoreError; readonly reconnect: boolean } {
   const meaning = meaningOf(cause);
-  const number = numberOf(cause);
-  const message = number === null ? meaning.message : `${meaning.message} (error ${number})`;
+  const label = labelOf(cause);
+  const message = label === null ? meaning.message : `${meaning.message.replace(/\.$/, "")} (${label}).`;
   const kind = commitSent && meaning.openAtCommit ? "unknown_outcome" : meaning.kind;
   const error = new StoreError(kind, meaning.reason, message, { cause: withoutSql(cause) });
   return { error, reconnect: meaning.reconnect ?? false };
@@ -247,6 +257,14 @@ function meaningOf(cause: unknown): Meaning {
 function numberOf(cause: unknown): number | null {
   if (!(cause instanceof Error) || !("errno" in cause)) return null;
   return typeof cause.errno === "number" && cause.errno > 0 ? cause.errno : null;
+}
+
+/** What the cause is called where its message cannot be shown, for whoever looks it up. */
+function labelOf(cause: unknown): string | null {
+  const number = numberOf(cause);
+  if (number !== null) return `error ${number}`;
+  const code = cause instanceof Error ? textOf(cause, "code") : "";
+  return /^E[A-Z_]+$/.test(code) ? code : null;
 }
 
 function textOf(cause: Error, property: "code" | "sqlState"): string {

@@ -78,6 +78,16 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   return new MysqlStore(pool, { lanes, patientSlots, readers }, observer);
 }
 
+/** What the settings of this server could lose, whatever there is in the database. Throws a StoreError. */
+export async function mysqlDurability(address: MysqlAddress): Promise<Finding[]> {
+  const pool = new MysqlPool(address, 1, UNOBSERVED);
+  try {
+    return await checkDurability(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
 class MysqlStore implements Store {
   readonly product: string;
   readonly lanes: number;

@@ -2,10 +2,11 @@
 // for a database that is away. Whatever it cannot mend itself becomes a StoreError whose message says what to do.
 
 import type { Logger } from "../log/log.ts";
+import { describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
 import { migrateUp, migrationStatus } from "./migrate.ts";
-import { openStore } from "./open.ts";
+import { durabilityOf, openStore } from "./open.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
-import type { Store, StoreObserver } from "./store.ts";
+import type { Finding, Store, StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
 
 export interface ReadyOptions {
@@ -22,14 +23,7 @@ export interface ReadyOptions {
 }
 
 /** Waiting does not help against these. */
-const FINAL_REASONS = new Set([
-  "access_denied",
-  "in_use",
-  "schema",
-  "newer_schema",
-  "corrupt",
-  "no_database",
-]);
+const FINAL_REASONS = new Set(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"]);
 
 export async function openReadyStore(
   options: ReadyOptions,
@@ -37,17 +31,16 @@ export async function openReadyStore(
   log: Logger,
 ): Promise<Store> {
   const { databaseUrl, poolSize, lanes } = options;
-  const store = await persistently(options, log, async () => {
+  const { store, findings } = await persistently(options, log, async () => {
+    // First, so that nothing is made in a database that is refused afterwards.
+    const found = await durabilityOf(databaseUrl);
+    refuseWeakDurability(found, options);
     await settleSchema(options, log);
-    return openStore(databaseUrl, { observer, poolSize, ...(lanes === null ? {} : { lanes }) });
+    const opened = await openStore(databaseUrl, { observer, poolSize, ...(lanes === null ? {} : { lanes }) });
+    return { store: opened, findings: found };
   });
-  try {
-    await refuseWeakDurability(store, options, log);
-    return store;
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  for (const { check, message } of findings) log.warn({ check }, message);
+  return store;
 }
 
 async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger): Promise<void> {
@@ -72,13 +65,7 @@ async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger)
   if (done.length > 0) log.info({ migrations: done }, "schema brought up to date");
 }
 
-async function refuseWeakDurability(
-  store: Store,
-  { weakDurability }: ReadyOptions,
-  log: Logger,
-): Promise<void> {
-  const findings = await store.checkDurability();
-  for (const { check, message } of findings) log.warn({ check }, message);
+function refuseWeakDurability(findings: readonly Finding[], { weakDurability }: ReadyOptions): void {
   const errors = findings.filter(({ severity }) => severity === "error");
   if (errors.length === 0 || weakDurability) return;
   throw new StoreError(
@@ -93,29 +80,32 @@ async function refuseWeakDurability(
   );
 }
 
-/** Repeats what fails because the database is away, until the time is over. */
+/** Repeats what fails because the database is away, until the time is over. A file is never away. */
 async function persistently<Value>(
-  { startupTimeoutMs }: ReadyOptions,
+  { databaseUrl, startupTimeoutMs }: ReadyOptions,
   log: Logger,
   attempt: () => Promise<Value>,
 ): Promise<Value> {
+  const target = parseDatabaseUrl(databaseUrl);
   const startedMs = performance.now();
   for (let pauseMs = START_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, START_PAUSE_MS_MAX)) {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof StoreError) || FINAL_REASONS.has(error.reason)) throw error;
+      const isFinal = target.dialect === "sqlite" || !(error instanceof StoreError);
+      if (isFinal || FINAL_REASONS.has(error.reason)) throw error;
       const leftMs = startupTimeoutMs - (performance.now() - startedMs);
       if (leftMs <= 0) {
         throw new StoreError(
           "unavailable",
           error.reason,
           `${error.message} Tried for ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
-            "Check that the database of ROWLOCK_DATABASE_URL runs and can be reached.",
+            `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, runs and can be reached.`,
           { cause: error },
         );
       }
-      log.warn({ reason: error.reason, err: error.cause }, `${error.message} Trying again.`);
+      log.warn({ reason: error.reason }, `${error.message} Trying again.`);
+      log.debug({ err: error }, "what the try failed of");
       await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, leftMs)));
     }
   }

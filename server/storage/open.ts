@@ -1,8 +1,8 @@
 // Opens the store that a database URL names. The only place that knows both kinds.
 
 import { parseDatabaseUrl } from "./database-url.ts";
-import { openSqliteStore } from "./sqlite.ts";
-import type { Store, StoreObserver } from "./store.ts";
+import { openSqliteStore, sqliteDurability } from "./sqlite.ts";
+import type { Finding, Store, StoreObserver } from "./store.ts";
 
 export interface OpenOptions {
   readonly observer?: StoreObserver;
@@ -25,4 +25,15 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   // The driver takes a while to load, which a server on SQLite need not wait for.
   const { openMysqlStore } = await import("./mysql.ts");
   return await openMysqlStore({ ...target, ...options });
+}
+
+/**
+ * What the settings of the database at `url` could lose; its schema need not be there, and nothing is changed. Throws what
+ * openStore does.
+ */
+export async function durabilityOf(url: string): Promise<Finding[]> {
+  const target = parseDatabaseUrl(url);
+  if (target.dialect === "sqlite") return sqliteDurability(target.path);
+  const { mysqlDurability } = await import("./mysql.ts");
+  return await mysqlDurability(target);
 }

@@ -1,5 +1,7 @@
 // What SQLite's errors mean to a store's callers. The only place that knows its result codes.
 
+import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { StoreError } from "./store.ts";
 
 // Primary result codes, https://sqlite.org/rescode.html; the extended ones hold them in their low byte.
@@ -59,10 +61,7 @@ export function sqliteError(error: unknown, file: string, committing = false): u
         `The database file ${file} is damaged or is not a SQLite database. Restore it from a backup, or move it away.`,
       );
     case CANTOPEN:
-      return unavailable(
-        "cannot_open",
-        `The database file ${file} cannot be opened. Check that its folder exists and may be written by this user.`,
-      );
+      return unavailable("cannot_open", `The database file ${file} cannot be opened: ${whyNotOpened(file)}.`);
     case IOERR:
       if (committing) {
         const message = `Writing to the database file ${file} failed while committing.`;
@@ -72,6 +71,12 @@ export function sqliteError(error: unknown, file: string, committing = false): u
     default:
       return error;
   }
+}
+
+function whyNotOpened(file: string): string {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return "it is a folder; name a file in it";
+  if (!existsSync(dirname(file))) return "its folder does not exist";
+  return "check that this user may write the file and its folder";
 }
 
 function resultCode(error: unknown): number | null {

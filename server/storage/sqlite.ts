@@ -60,6 +60,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
+/** What a database at this path could lose; it need not be there yet. */
+export function sqliteDurability(path: string): Finding[] {
+  if (path !== IN_MEMORY) return [];
+  const message = "The database is in memory: everything in it is lost when the server ends.";
+  return [{ severity: "warning", check: "durability", message }];
+}
+
 /** Takes over an open handle, whose schema is up to date. */
 export class SqliteStore implements Store {
   readonly product: string;
@@ -265,9 +272,7 @@ export class SqliteStore implements Store {
   }
 
   async checkDurability(): Promise<Finding[]> {
-    if (this.#path !== IN_MEMORY) return [];
-    const message = "The database is in memory: everything in it is lost when the server ends.";
-    return [{ severity: "warning", check: "durability", message }];
+    return sqliteDurability(this.#path);
   }
 
   pool(): PoolState {

@@ -138,6 +138,7 @@ class Seen {
   readonly #listeners = new Set<(event: Event) => void>();
 
   readonly logger = {
+    debug() {},
     info: this.#log("info"),
     warn: this.#log("warn"),
     error: this.#log("error"),

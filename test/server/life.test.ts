@@ -35,7 +35,7 @@ function unstarted({ engine }: TestServer): GrpcServer {
   return createGrpcServer({
     engine,
     observer: { call() {}, streamOpened() {}, streamClosed() {} },
-    logger: { info() {}, warn() {}, error() {} },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls: null,
     graceMs: 10_000,
     streamsMax: 1,

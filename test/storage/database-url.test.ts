@@ -55,6 +55,26 @@ describe("a database URL", () => {
     expect(`${refusal?.stack}${JSON.stringify(refusal)}${refusal?.cause}`).not.toContain("s3cret");
   });
 
+  test.for([
+    ["mysql://u:s3#cret@db/locks", "a # ", "%23"],
+    ["mysql://u:1#s3cret@db/locks", "a # ", "%23"],
+    ["mysql://u:s3@c#ret@db/locks", "a # ", "%23"],
+    ["mysql://u:s3/cret@db/locks", "a / ", "%2F"],
+    ["mysql://u:s3?cret@db/locks", "a ? ", "%3F"],
+  ] as const)(
+    "with a password that was pasted as it is says first what to do: %s",
+    ([url, what, encoded]) => {
+      expect(() => parseDatabaseUrl(url)).toThrow(
+        `cannot be used: ${what}in its user or password has to be percent-encoded, as ${encoded}.`,
+      );
+      expect(() => parseDatabaseUrl(url)).not.toThrow("cret@");
+    },
+  );
+
+  test("may name a database that has an @ in its name", () => {
+    expect(parseDatabaseUrl("mysql://u:p@db/lo@cks")).toMatchObject({ host: "db", database: "lo@cks" });
+  });
+
   test("is described without its password", () => {
     expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u:s3cret@db/locks"))).toBe(
       "mysql://u@db:3306/locks",

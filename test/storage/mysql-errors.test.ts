@@ -42,7 +42,7 @@ describe("an error of the server", () => {
     [1665, "unavailable binlog_format"],
     [1146, "unavailable schema, reconnect"],
     [1054, "unavailable schema, reconnect"],
-    [1049, "unavailable schema, reconnect"],
+    [1049, "unavailable no_database, reconnect"],
     [1044, "unavailable access_denied, reconnect"],
     [1045, "unavailable access_denied, reconnect"],
     [1142, "unavailable access_denied, reconnect"],
@@ -70,6 +70,10 @@ describe("an error of the server", () => {
     expect(bugOf(serverError(1064, "syntax", "42000"))).toBeInstanceOf(Error);
     expect(bugOf(serverError(1146, "no table", "42S02"))).toBeNull();
     expect(bugOf(networkError("ECONNRESET"))).toBeNull();
+  });
+
+  test("about a database that is not there does not speak of tables", () => {
+    expect(classify(serverError(1049)).error.message).toMatch(/CREATE DATABASE.* \(error 1049\)\.$/);
   });
 
   test("about the schema names the command that mends it", () => {

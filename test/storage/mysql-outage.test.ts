@@ -4,7 +4,10 @@
 
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrationStatus } from "../../server/storage/migrate.ts";
+import { openReadyStore } from "../../server/storage/open-ready.ts";
 import type { Store } from "../../server/storage/store.ts";
+import { freshDatabase } from "../database.ts";
 import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
 import { namedBinaries, ownBinaries } from "../mysql-family/own-binaries.ts";
 import type { RunningServer } from "../mysql-family/private-server.ts";
@@ -158,10 +161,32 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     await plain.run("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
     try {
       expect(await store.checkDurability()).toMatchObject([{ severity: "error", check: "durability" }]);
+      await refusedUntouched();
     } finally {
       await plain.run(`SET GLOBAL innodb_flush_log_at_trx_commit = ${flush}`);
     }
   });
+
+  /** A database that is refused is left as it was. */
+  async function refusedUntouched(): Promise<void> {
+    const { url, drop } = await freshDatabase(running.server);
+    try {
+      const settings = {
+        startupTimeoutMs: 0,
+        migrate: true,
+        weakDurability: false,
+        poolSize: 2,
+        lanes: null,
+      };
+      const silent = { debug() {}, info() {}, warn() {}, error() {} };
+      const unobserved = { statement() {}, transaction() {}, connection() {} };
+      const opened = openReadyStore({ databaseUrl: url, ...settings }, unobserved, silent);
+      expect(await refusal(opened)).toMatchObject({ reason: "weak_durability" });
+      expect((await migrationStatus(url)).applied).toEqual([]);
+    } finally {
+      await drop();
+    }
+  }
 
   /** The first calls may still meet a connection that was being opened while nobody answered. */
   async function works(store: Store, id: bigint): Promise<void> {

@@ -120,7 +120,7 @@ describe("the log", () => {
   function recording() {
     const lines: { level: string; fields: object }[] = [];
     const log = (level: string) => (fields: object) => void lines.push({ level, fields });
-    const logger: Logger = { info: log("info"), warn: log("warn"), error: log("error") };
+    const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
     return { lines, faultLog: new FaultLog(logger) };
   }
   const away = () => new Fault("unavailable", "connection_lost", "It is away.", { retryAfterMs: 1 });

@@ -38,7 +38,7 @@ async function grpcServer(host = "127.0.0.1", tls: TlsMaterial | null = null) {
   const server = createGrpcServer({
     engine: {} as LockEngine,
     observer: { call() {}, streamOpened() {}, streamClosed() {} },
-    logger: { info() {}, warn() {}, error() {} },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls,
     graceMs: 10_000,
     streamsMax: 1,
