@@ -12,6 +12,7 @@ import { secretMaker } from "./engine/secrets.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { EventLog } from "./log/event-log.ts";
 import type { Log } from "./log/log.ts";
+import { OutageLog } from "./log/outage-log.ts";
 import { MetricsHttp } from "./metrics/http.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Readiness } from "./metrics/readiness.ts";
@@ -47,33 +48,32 @@ export interface App {
 
 /** How often health asks whether the database can be written. */
 const HEALTH_INTERVAL_MS = 2_000;
+/** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
+const GOODBYE_MS = 1_000;
 
 /** Starts a server. Throws a StartupError, with everything stopped again, for what an operator can mend. */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   const { log, version, nodeVersion } = options;
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
+  const outage = new OutageLog(log);
   const store = await openReadyStore(config, metrics.store, log).catch(cannotStart);
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const parts = new Parts();
   parts.add(() => store.close());
   try {
-    const engine = buildEngine(config, store, metrics, options);
+    const engine = buildEngine(config, store, metrics, outage, options);
     await engine.start().catch(cannotStart);
     parts.add(() => engine.stop());
 
-    const grpc = createGrpcServer({ ...config, engine, observer: metrics.calls, logger: log });
+    const grpc = createGrpcServer({ ...config, engine, observer: metrics.calls, logger: log, outage });
     const readiness = new Readiness({
       probe: () => engine.probe(),
-      onChange: (ready, cause) => {
-        grpc.setServing(ready.ready);
-        if (ready.ready) log.info("ready again");
-        else log.warn({ err: cause }, `not ready: ${ready.reason}`);
-      },
+      onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),
+      onChange: ({ ready }) => grpc.setServing(ready),
     });
     metrics.observeReadiness(readiness);
     const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
     const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
-    parts.add(() => grpc.drain(config.drainTimeoutMs));
     const health = new Loop({
       name: "health",
       intervalMs: HEALTH_INTERVAL_MS,
@@ -82,17 +82,41 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
       onFailure: (loop, error) => log.error({ loop, err: error }, "background work failed"),
     });
     health.start();
+    // A probe that hangs must not keep waiters from being told.
     parts.add(() => health.stop());
+    parts.add(() => grpc.drain(config.drainTimeoutMs));
     parts.add(async () => readiness.drain());
+    let stopping: Promise<void> | undefined;
     return {
       grpcAddress: formatListenAddress(grpcAddress),
       metricsAddress,
       databaseProduct: store.product,
-      stop: () => parts.stop(),
+      stop() {
+        stopping ??= stopInTime(parts, config.drainTimeoutMs + GOODBYE_MS, log);
+        return stopping;
+      },
     };
   } catch (error) {
     await parts.stop();
     throw error;
+  }
+}
+
+/**
+ * A database that is away does not keep a server that was told to stop. What it is not told of lapses by itself: places,
+ * transactions, the entry in the register.
+ */
+async function stopInTime(parts: Parts, timeMs: number, log: Logger): Promise<void> {
+  const timeOver = Promise.withResolvers<never>();
+  const late = new StoreError("unavailable", "timeout", "The database did not answer in time.");
+  const timer = setTimeout(() => timeOver.reject(late), timeMs);
+  try {
+    await Promise.race([parts.stop(), timeOver.promise]);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    log.warn({ reason: error.reason }, `no goodbye was said to the database: ${error.message}`);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -110,17 +134,26 @@ class Parts {
     return this.#stopping;
   }
 
+  /** All of them, also where one fails; rejects with the first failure. */
   async #stopAll(): Promise<void> {
-    for (const stop of this.#stops.reverse()) await stop();
+    const failures: unknown[] = [];
+    for (const stop of this.#stops.reverse()) await stop().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   }
 }
 
-function buildEngine(config: Config, store: Store, metrics: Metrics, options: AppOptions): Engine {
+function buildEngine(
+  config: Config,
+  store: Store,
+  metrics: Metrics,
+  outage: OutageLog,
+  options: AppOptions,
+): Engine {
   const { log, version } = options;
   const graceUs = config.graceMs * 1_000;
   // 63 bits: what every database's BIGINT holds.
   const replica = randomBytes(8).readBigUInt64BE() >> 1n;
-  const observers = [metrics.engine.observe, new EventLog(log, { audit: config.auditLog }).observe];
+  const observers = [metrics.engine.observe, new EventLog(log, { audit: config.auditLog, outage }).observe];
   const observer: EngineObserver = (event) => {
     for (const observe of observers) observe(event);
   };

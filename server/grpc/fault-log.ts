@@ -1,17 +1,21 @@
 // The log lines about calls that failed through no fault of the caller's: each bug in full, faults of the surroundings
-// once in a while with the number of those in between.
+// once in a while with the number of those in between. An outage of the database is told elsewhere, for loops too.
 
 import type { Logger } from "../log/log.ts";
 import { Seldom } from "../log/seldom.ts";
+import type { OutageObserver } from "./call-observer.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
 import type { Failure } from "./status.ts";
 
 export class FaultLog {
   readonly #logger: Logger;
+  readonly #outage: OutageObserver | undefined;
   readonly #seldom = new Seldom(FAULT_LOG_INTERVAL_MS);
 
-  constructor(logger: Logger) {
+  /** Without an `outage`, each fault is told by itself. */
+  constructor(logger: Logger, outage?: OutageObserver) {
     this.#logger = logger;
+    this.#outage = outage;
   }
 
   /** `cause`: what was thrown. Never shown to the client. */
@@ -20,6 +24,7 @@ export class FaultLog {
     if (incident) {
       this.#logger.error({ method, incident, err: cause }, "call failed: a bug in the server");
     } else if (reason === "DATABASE_UNAVAILABLE" || reason === "OVERLOADED") {
+      if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
       if (suppressed !== null) this.#logger.warn({ method, reason, suppressed, err: cause }, "calls fail");
     }

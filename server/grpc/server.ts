@@ -7,7 +7,7 @@ import { formatListenAddress } from "../config/listen-address.ts";
 import type { TlsMaterial } from "../config/tls-material.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Logger } from "../log/log.ts";
-import type { CallObserver } from "./call-observer.ts";
+import type { CallObserver, OutageObserver } from "./call-observer.ts";
 import { limitConnections } from "./connection-limits.ts";
 import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
@@ -21,6 +21,8 @@ export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
   readonly logger: Logger;
+  /** Takes the failures of calls that belong to an outage of the database; unset: they are told like all others. */
+  readonly outage?: OutageObserver;
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place: what tickets say. */
@@ -65,7 +67,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const verbs = { engine, openWaits, turns: new Turns(), graceUs: graceMs * 1_000 };
   server.addService(
     lockServiceDefinition,
-    lockServiceHandlers(verbs, { observer, faultLog: new FaultLog(logger) }),
+    lockServiceHandlers(verbs, { observer, faultLog: new FaultLog(logger, options.outage) }),
   );
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;

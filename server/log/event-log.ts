@@ -9,6 +9,7 @@ import { patternOf } from "../core/limit.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import { Callers } from "./callers.ts";
 import type { Log } from "./log.ts";
+import type { OutageLog } from "./outage-log.ts";
 import { Seldom } from "./seldom.ts";
 
 /** A loop that goes on failing for the same reason is told again after this time: some loops run ten times a second. */
@@ -20,10 +21,13 @@ const REQUEST_HASH_DIGITS = 16;
 export interface EventLogOptions {
   /** Whether grants and releases are told at level info, too. */
   readonly audit: boolean;
+  /** Takes the failures of loops that belong to an outage of the database. */
+  readonly outage: OutageLog;
 }
 
 export class EventLog {
   readonly #log: Log;
+  readonly #outage: OutageLog;
   /** Of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
   /** Asked for each command, and the level of a log does not change. */
@@ -32,8 +36,9 @@ export class EventLog {
   readonly #callers = new Callers();
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
-  constructor(log: Log, { audit }: EventLogOptions) {
+  constructor(log: Log, { audit, outage }: EventLogOptions) {
     this.#log = log;
+    this.#outage = outage;
     this.#dailyLevel = audit ? "info" : "debug";
     this.#tellsDaily = log.isLevelEnabled(this.#dailyLevel);
     this.#tellsOperators = log.isLevelEnabled("info");
@@ -103,6 +108,7 @@ export class EventLog {
   }
 
   #loopFailed(loop: string, error: unknown): void {
+    if (this.#outage.failed({ loop }, error)) return;
     const suppressed = this.#loopFailures.suppressed(`${loop} ${reasonOf(error)}`);
     if (suppressed === null) return;
     this.#log.warn({ loop, suppressed, err: error }, "background work failed, and will be tried again");

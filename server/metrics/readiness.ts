@@ -8,8 +8,10 @@ export type Ready = { readonly ready: true } | { readonly ready: false; readonly
 export interface ReadinessOptions {
   /** Proves that the database can be written; rejects otherwise. */
   readonly probe: () => Promise<void>;
-  /** Told when the answer changes, with what the probe failed of, for the log. */
-  readonly onChange?: (ready: Ready, cause: unknown) => void;
+  /** Told when the answer changes. */
+  readonly onChange?: (ready: Ready) => void;
+  /** Told of each answer, with what the probe failed of, or null; for the log. */
+  readonly onAnswer?: (cause: unknown) => void;
   readonly timeoutMs?: number;
   readonly freshMs?: number;
 }
@@ -24,7 +26,13 @@ export class Readiness {
   #hanging: Promise<void> | undefined;
 
   constructor(options: ReadinessOptions) {
-    this.#options = { onChange: () => {}, timeoutMs: PROBE_MS_MAX, freshMs: PROBE_FRESH_MS, ...options };
+    this.#options = {
+      onChange: () => {},
+      onAnswer: () => {},
+      timeoutMs: PROBE_MS_MAX,
+      freshMs: PROBE_FRESH_MS,
+      ...options,
+    };
   }
 
   /** From now on it is not ready, so that load balancers look elsewhere. */
@@ -44,7 +52,7 @@ export class Readiness {
   async #ask(): Promise<Ready> {
     const { probe, timeoutMs } = this.#options;
     let answer: Ready = { ready: true };
-    let cause: unknown;
+    let cause: unknown = null;
     const late = Promise.withResolvers<"late">();
     const timer = setTimeout(() => late.resolve("late"), timeoutMs);
     this.#hanging ??= probe().finally(() => {
@@ -52,18 +60,31 @@ export class Readiness {
     });
     try {
       const first = await Promise.race([this.#hanging, late.promise]);
-      if (first === "late")
+      if (first === "late") {
+        cause = new LateAnswer(timeoutMs);
         answer = { ready: false, reason: `the database did not answer within ${timeoutMs} ms` };
+      }
     } catch (error) {
       cause = error;
       answer = { ready: false, reason: `the database cannot be written${labelOf(error)}` };
     } finally {
       clearTimeout(timer);
     }
-    if (answer.ready !== this.#answer.ready) this.#options.onChange(answer, cause);
+    this.#options.onAnswer(cause);
+    if (answer.ready !== this.#answer.ready) this.#options.onChange(answer);
     this.#answer = answer;
     this.#answeredAtMs = performance.now();
     return answer;
+  }
+}
+
+/** Says of itself what faults of the database say. */
+class LateAnswer extends Error {
+  readonly kind = "unavailable";
+  readonly reason = "timeout";
+
+  constructor(timeoutMs: number) {
+    super(`The database did not answer within ${timeoutMs} ms.`);
   }
 }
 

@@ -6,11 +6,16 @@ import { DatabaseSync } from "node:sqlite";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import { freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
+import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
 import { leaseIn } from "../server/lock-client.ts";
 import { startDroppingProxy } from "../storage/dropping-proxy.ts";
 import { serveArgs } from "./server-process.ts";
-import { AWAY, answered, processStage } from "./stage.ts";
+import { AWAY, answered, processStage, readyPage } from "./stage.ts";
+
+/** What lasts is told again now and then. */
+const isNews = (line: string) => !line.includes("the database still cannot be used");
+
+const STOPS_WITHIN_MS = 10_000;
 
 const { afterwards, rowlock, serving } = processStage();
 
@@ -19,14 +24,9 @@ const linesOf = (log: string, level: string) =>
 
 describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
   test("that goes away and comes back costs nobody a place, and nobody has to do anything", async () => {
-    const fresh = await freshDatabase(database);
-    afterwards(() => fresh.drop());
-    const url = new URL(fresh.url);
-    const proxy = await startDroppingProxy(url.hostname, Number(url.port));
-    afterwards(() => proxy.close());
-    url.hostname = "127.0.0.1";
-    url.port = String(proxy.port);
-    const { client, process, metricsUrl } = await serving(url.href);
+    const { url, proxy } = await proxied(database);
+    const server = await serving(url.href);
+    const { client, process } = server;
 
     const lease = await client.lease({ name: "etl" });
     const stream = client.wait({
@@ -48,20 +48,46 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
     ];
     const failed = { status: "rejected", reason: AWAY };
     expect(await Promise.allSettled(calls)).toMatchObject([failed, failed, failed, failed]);
-    await process.logged(/not ready: the database cannot be written/);
-    expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(503);
+    await readyPage(server, 503);
     // The poll alone has failed a dozen times by now.
-    expect(linesOf(process.err, "warn").length).toBeLessThan(10);
+    expect(linesOf(process.err, "warn").filter(isNews)).toEqual([
+      expect.stringMatching(/"the database cannot be used: The (connection|database) .*\."/),
+    ]);
     expect(linesOf(process.err, "error")).toEqual([]);
     await proxy.comeBack();
 
-    await process.logged(/ready again/);
-    expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
+    const [, callsFailed] = await process.logged(
+      /"callsFailed":(\d+),"msg":"the database can be used again"/,
+    );
+    expect(Number(callsFailed)).toBeGreaterThanOrEqual(calls.length);
+    expect(linesOf(process.err, "warn").filter(isNews)).toHaveLength(1);
+    expect(process.err).not.toContain("    at ");
+    expect(process.err).not.toContain('"stack"');
+    await readyPage(server, 200);
     expect(await answered(() => client.call("release", { leaseId: lease.leaseId }))).toBeTruthy();
     const granted = await stream.granted();
     expect(granted.fencingToken).toBe(lease.fencingToken + 1n);
     await client.call("release", { leaseId: granted.leaseId });
     expect(leaseIn(await blocked).fencingToken).toBe(lease.fencingToken + 2n);
+  });
+
+  test("that is frozen does not keep a server that is told to stop, nor its waiters from being told", async () => {
+    const { url, proxy } = await proxied(database);
+    const { client, process } = await serving(url.href, "--drain-timeout", "3s");
+    await client.lease({ name: "etl" });
+    const stream = client.wait({ target: { case: "acquire", value: { name: "etl" } } });
+    await stream.position();
+    proxy.freeze();
+    const hanging = client.call("acquire", { name: "other" }).catch((error: unknown) => error);
+    const signalledAt = performance.now();
+    process.kill("SIGTERM");
+    expect(await stream.failure()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+    expect(await hanging).toMatchObject({ code: "UNAVAILABLE" });
+    const { code, err } = await process.exited;
+    expect(code, err).toBe(0);
+    expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
+    expect(err.match(/no goodbye was said to the database/g)).toHaveLength(1);
+    expect(err).not.toContain('"fatal"');
   });
 });
 
@@ -88,6 +114,18 @@ describe("on SQLite, a schema", () => {
     await refusesNewer(url);
   });
 });
+
+/** An empty database behind a proxy. */
+async function proxied(server: FoundServer) {
+  const fresh = await freshDatabase(server);
+  afterwards(() => fresh.drop());
+  const url = new URL(fresh.url);
+  const proxy = await startDroppingProxy(url.hostname, Number(url.port));
+  afterwards(() => proxy.close());
+  url.hostname = "127.0.0.1";
+  url.port = String(proxy.port);
+  return { url, proxy };
+}
 
 /** At once, and in the words of `rowlock migrate status` and `rowlock doctor`, too. */
 async function refusesNewer(url: string): Promise<void> {

@@ -1,5 +1,6 @@
 // A TCP proxy that loses things. An answer: the request reaches the server, which acts on it, and the client's
-// connection is cut when the answer comes. Or whole connections, which the client learns of when it next uses them.
+// connection is cut when the answer comes. Or whole connections, which the client learns of when it next uses them. Or all
+// that is said on connections that stay open.
 
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,6 +12,8 @@ export interface DroppingProxy {
   dropAnswerTo(text: string): Promise<void>;
   /** The connections there are take nothing any more: each is cut when the client next sends something. */
   loseConnections(): void;
+  /** Loses all that is sent from now on, both ways and on new connections, as if the server were frozen. */
+  freeze(): void;
   /** Cuts every connection and refuses new ones, as a server does that was killed. */
   leave(): void;
   /** On the same port. */
@@ -22,6 +25,7 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
   let armed: { text: Buffer; done: () => void } | null = null;
   const sockets = new Set<Socket>();
   const lost = new Set<Socket>();
+  let frozen = false;
   const proxy = createServer((client) => {
     const server = connect(port, host);
     let dropping: (() => void) | null = null;
@@ -36,6 +40,7 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       });
     }
     client.on("data", (chunk: Buffer) => {
+      if (frozen) return;
       if (lost.has(client)) {
         client.destroy();
         return;
@@ -47,6 +52,7 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       server.write(chunk);
     });
     server.on("data", (chunk) => {
+      if (frozen) return;
       if (!dropping) {
         client.write(chunk);
         return;
@@ -71,6 +77,9 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       }),
     loseConnections() {
       for (const socket of sockets) lost.add(socket);
+    },
+    freeze() {
+      frozen = true;
     },
     leave,
     async comeBack() {

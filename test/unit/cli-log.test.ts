@@ -8,6 +8,7 @@ import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
+import { OutageLog } from "../../server/log/outage-log.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import { ACQUIRE } from "./claims.ts";
 
@@ -118,7 +119,7 @@ describe("events", () => {
 
   test("at info are those that an operator asks about", () => {
     const { lines, log } = recorded();
-    report(new EventLog(log, { audit: false }).observe);
+    report(new EventLog(log, { audit: false, outage: new OutageLog(log) }).observe);
     expect(messages(lines)).toEqual([
       "lease ended",
       "lease ended",
@@ -139,7 +140,7 @@ describe("events", () => {
 
   test("that are audited are at info those and each grant and release, without secrets", () => {
     const { lines, log } = recorded();
-    report(new EventLog(log, { audit: true }).observe);
+    report(new EventLog(log, { audit: true, outage: new OutageLog(log) }).observe);
     expect(messages(lines).slice(0, 3)).toEqual(["granted", "lease ended", "lease ended"]);
     const told = { lock: "l", ticket: "9", owner: "worker-1", token: "4", mode: "permit", permits: 1 };
     expect(JSON.parse(lines[0] as string)).toEqual({
@@ -158,7 +159,7 @@ describe("events", () => {
 
   test("at debug are all", () => {
     const { lines, log } = recorded("debug");
-    report(new EventLog(log, { audit: false }).observe);
+    report(new EventLog(log, { audit: false, outage: new OutageLog(log) }).observe);
     expect(messages(lines)).toEqual(
       expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
     );
@@ -181,7 +182,7 @@ describe("the caller", () => {
 
   test("of a grant is who asked, also after a wait, and of an end who ended it", () => {
     const { lines, log } = recorded();
-    const events = observing(new EventLog(log, { audit: true }));
+    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
     const other = { ...CLAIM, ticketNumber: 10n };
     const byHolder = { verb: "release", ref: CLAIM, repeated: false, ...from("holder") } as const;
     events.answered(acquire(CLAIM), { kind: "held", claim: CLAIM });
@@ -202,7 +203,7 @@ describe("the caller", () => {
 
   test("of what an operator did is told without an audit, too", () => {
     const { lines, log } = recorded();
-    const { observe } = new EventLog(log, { audit: false });
+    const { observe } = new EventLog(log, { audit: false, outage: new OutageLog(log) });
     const events = observing({ observe });
     const force = {
       verb: "force_release",
@@ -231,12 +232,12 @@ describe("the caller", () => {
 
 describe("a loop that goes on failing", () => {
   afterEach(() => vi.useRealTimers());
-  const away = (reason: string) => new StoreError("unavailable", reason, "The database is away.");
+  const busy = (reason: string) => new StoreError("unavailable", reason, "The database is busy.");
 
   test("is told at once and then seldom, with the number of times in between", () => {
     vi.useFakeTimers();
     const { lines, log } = recorded();
-    const events = new EventLog(log, { audit: false });
+    const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });
     for (let tick = 0; tick < 201; tick++) {
       events.observe({ kind: "loop_failed", loop: "poll", error: away("unreachable") });
       vi.advanceTimersByTime(100);
@@ -246,7 +247,7 @@ describe("a loop that goes on failing", () => {
 
   test("does not hide another one, or another reason", () => {
     const { lines, log } = recorded();
-    const events = new EventLog(log, { audit: false });
+    const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });
     for (let round = 0; round < 3; round++) {
       events.observe({ kind: "loop_failed", loop: "poll", error: away("unreachable") });
       events.observe({ kind: "loop_failed", loop: "sweep", error: away("unreachable") });

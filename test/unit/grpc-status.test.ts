@@ -121,7 +121,7 @@ describe("the log", () => {
     const lines: { level: string; fields: object }[] = [];
     const log = (level: string) => (fields: object) => void lines.push({ level, fields });
     const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
-    return { lines, faultLog: new FaultLog(logger) };
+    return { lines, logger, faultLog: new FaultLog(logger) };
   }
   const away = () => new Fault("unavailable", "connection_lost", "It is away.", { retryAfterMs: 1 });
 
@@ -146,6 +146,17 @@ describe("the log", () => {
       level: "warn",
       fields: { method: "Renew", reason: "DATABASE_UNAVAILABLE" },
     });
+  });
+
+  test("leaves to the log of outages what belongs to one", () => {
+    const { lines, logger } = recording();
+    const seen: unknown[] = [];
+    const outage = { failed: (where: object, error: unknown) => seen.push({ ...where, error }) > 1 };
+    const faultLog = new FaultLog(logger, outage);
+    const faults = [away(), away()];
+    for (const fault of faults) faultLog.failed("Renew", failureOf(fault), fault);
+    expect(seen).toEqual(faults.map((error) => ({ method: "Renew", error })));
+    expect(lines).toHaveLength(1);
   });
 
   test("says nothing of what callers did wrong", () => {
