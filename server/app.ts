@@ -2,6 +2,7 @@
 // only place that sees all of them.
 
 import { randomBytes } from "node:crypto";
+import { createServer } from "node:net";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress } from "./config/listen-address.ts";
@@ -56,6 +57,9 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const { log, version, nodeVersion } = options;
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
   const outage = new OutageLog(log);
+  // Nothing is done to the database for a server that could not be reached afterwards.
+  await refuseTaken("ROWLOCK_METRICS_LISTEN", config.metricsListen);
+  await refuseTaken("ROWLOCK_LISTEN", config.listen);
   const store = await openReadyStore(config, metrics.store, log).catch(cannotStart);
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const parts = new Parts();
@@ -106,7 +110,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
  * A database that is away does not keep a server that was told to stop. What it is not told of lapses by itself: places,
  * transactions, the entry in the register.
  */
-async function stopInTime(parts: Parts, timeMs: number, log: Logger): Promise<void> {
+async function stopInTime(parts: Parts, timeMs: number, log: Log): Promise<void> {
   const timeOver = Promise.withResolvers<never>();
   const late = new StoreError("unavailable", "timeout", "The database did not answer in time.");
   const timer = setTimeout(() => timeOver.reject(late), timeMs);
@@ -201,6 +205,22 @@ async function startMetrics(
 /** What the database cannot do is for the operator to mend; anything else is a bug. */
 function cannotStart(error: unknown): never {
   throw error instanceof StoreError ? new StartupError(error.message, { cause: error }) : error;
+}
+
+/**
+ * Binds the address and lets it go again: an address that is held but not served would look to load balancers like a server
+ * that takes calls.
+ */
+async function refuseTaken(setting: string, address: ListenAddress | null): Promise<void> {
+  if (!address || address.port === 0) return;
+  const probe = createServer();
+  const bound = Promise.withResolvers<void>();
+  probe.once("error", bound.reject);
+  probe.listen(address.port, address.host, bound.resolve);
+  await bound.promise.catch(cannotListen(setting, address));
+  const closed = Promise.withResolvers<void>();
+  probe.close(() => closed.resolve());
+  await closed.promise;
 }
 
 function cannotListen(setting: string, address: ListenAddress): (error: unknown) => never {

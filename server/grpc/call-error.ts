@@ -109,3 +109,18 @@ export function versionMismatch(version: bigint): CallError {
     { metadata: { version: String(version) } },
   );
 }
+
+/** `waitsMax`: how many one connection may have. */
+export function tooManyWaits(waitsMax: number): CallError {
+  return new CallError(
+    "OVERLOADED",
+    `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
+    { metadata: { bound: "waits_on_connection" }, retryAfterMs: WAITS_RETRY_AFTER_MS },
+  );
+}
+
+export function shuttingDown(): CallError {
+  return new CallError("SHUTTING_DOWN", "This server is stopping: call again, through another one.", {
+    retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS,
+  });
+}

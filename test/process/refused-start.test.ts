@@ -1,6 +1,6 @@
 // Servers that must not start, and what they say: one sentence that says what to do, no stack, exit code 1.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -56,9 +56,40 @@ describe("a server does not start", () => {
     const path = join(folder, "letter.txt");
     writeFileSync(path, "Dear database, ".repeat(100));
     expect(await refusal(serveArgs(`sqlite:${path}`))).toContain("is not a SQLite database");
-    const nowhere = serveArgs(`sqlite:${folder}/no/such/folder/x.db`, "--startup-timeout", "0s");
-    expect(await refusal(nowhere)).toContain("cannot be opened");
   });
+
+  test("on a path that no file can be at, in one sentence and without trying again", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rowlock-refused-"));
+    afterwards(() => rmSync(folder, { recursive: true }));
+    const refused = async (path: string) => {
+      const { code, out, err } = await start(serveArgs(`sqlite:${path}`)).exited;
+      expect([code, out]).toEqual([1, ""]);
+      return err;
+    };
+    const nowhere = `${folder}/no/such/x.db`;
+    expect(await refused(nowhere)).toBe(
+      `rowlock cannot start: The database file ${nowhere} cannot be opened: its folder does not exist.\n`,
+    );
+    expect(await refused(folder)).toBe(
+      `rowlock cannot start: The database file ${folder} cannot be opened: it is a folder; name a file in it.\n`,
+    );
+  });
+
+  test.each(mysqlFamily())(
+    "on a database that is not there in $flavour, and no command takes that for something else",
+    async (found) => {
+      const url = new URL(found.url);
+      url.pathname = "/rowlock_nowhere";
+      const env = { ROWLOCK_DATABASE_URL: url.href };
+      const commands = [serveArgs(url.href), ["migrate", "up"], ["migrate", "status"], ["doctor"]];
+      for (const command of commands) {
+        const { code, err } = await start(command, env).exited;
+        expect(code).not.toBe(0);
+        expect(err).toMatch(/has no database of that name: create it \(CREATE DATABASE\)/);
+        expect(err).not.toMatch(/rowlock migrate up|Migrating|Trying again|^\s+at /m);
+      }
+    },
+  );
 
   test("on a schema that is not there when it may not make it", async () => {
     const said = await refusal(serveArgs(await sqliteUrl(), "--migrate", "false"));
@@ -85,8 +116,12 @@ describe("a server does not start", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     afterwards(() => new Promise<void>((resolve) => other.close(() => resolve())));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-    expect(await refusal([...serveArgs(await sqliteUrl()), "--listen", address])).toContain(address);
-    expect(await refusal([...serveArgs(await sqliteUrl()), "--metrics-listen", address])).toContain(address);
+    for (const listener of ["--listen", "--metrics-listen"]) {
+      const url = await sqliteUrl();
+      expect(await refusal([...serveArgs(url), listener, address])).toContain(address);
+      // Nothing has been made for a server that is not to be.
+      expect(existsSync(url.slice("sqlite:".length))).toBe(false);
+    }
   });
 
   test("on a MySQL that stays away, after it has tried for as long as it was told to", async () => {
@@ -96,9 +131,18 @@ describe("a server does not start", () => {
     expect([code, out]).toEqual([1, ""]);
     expect(err).toContain("Trying again");
     expect(err).toMatch(
-      /^rowlock cannot start: .* Tried for 1 s \(ROWLOCK_STARTUP_TIMEOUT\)\. Check that the database/m,
+      /^rowlock cannot start: .*\(ECONNREFUSED\)\. Tried for 1 s \(ROWLOCK_STARTUP_TIMEOUT\)\. Check that the database/m,
     );
+    expect(err).toContain("mysql://root@127.0.0.1:1/rowlock");
     expect(err).not.toContain("hush");
+    expect(err).not.toContain('"stack"');
+  });
+
+  test("on a MySQL whose host has no name that is known", async () => {
+    const url = "mysql://root:hush@nowhere.invalid/rowlock";
+    const { err } = await start(serveArgs(url, "--startup-timeout", "0s")).exited;
+    // Where no name can be looked up at all, it is the other.
+    expect(err).toMatch(/^rowlock cannot start: .* name of .* host .*\((ENOTFOUND|EAI_AGAIN)\)\. Tried/m);
   });
 });
 

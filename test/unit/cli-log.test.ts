@@ -239,7 +239,7 @@ describe("a loop that goes on failing", () => {
     const { lines, log } = recorded();
     const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });
     for (let tick = 0; tick < 201; tick++) {
-      events.observe({ kind: "loop_failed", loop: "poll", error: away("unreachable") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: busy("pool_exhausted") });
       vi.advanceTimersByTime(100);
     }
     expect(lines.map((line) => (JSON.parse(line) as { suppressed: number }).suppressed)).toEqual([0, 99, 99]);
@@ -249,9 +249,9 @@ describe("a loop that goes on failing", () => {
     const { lines, log } = recorded();
     const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });
     for (let round = 0; round < 3; round++) {
-      events.observe({ kind: "loop_failed", loop: "poll", error: away("unreachable") });
-      events.observe({ kind: "loop_failed", loop: "sweep", error: away("unreachable") });
-      events.observe({ kind: "loop_failed", loop: "poll", error: away("read_only") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: busy("pool_exhausted") });
+      events.observe({ kind: "loop_failed", loop: "sweep", error: busy("pool_exhausted") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: busy("deadlock") });
       events.observe({ kind: "loop_failed", loop: "poll", error: new Error("a bug") });
     }
     expect(lines).toHaveLength(4);
