@@ -52,6 +52,8 @@ function mysqlUrl(url: string): DatabaseUrl {
       `a ${raw} in its user or password has to be percent-encoded, as ${encodeURIComponent(raw)}`,
     );
   }
+  if (!url.includes("@"))
+    throw refused("it has no @ after user and password (in a file, a # begins a comment: write %23)");
   // URL's own errors quote their input, and with it the password.
   if (!URL.canParse(url)) throw refused("it cannot be read as a URL");
   const parsed = new URL(url);

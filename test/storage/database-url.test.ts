@@ -71,6 +71,12 @@ describe("a database URL", () => {
     },
   );
 
+  test("that a # has cut short in a file of settings says so", () => {
+    expect(() => parseDatabaseUrl("mysql://u:s3")).toThrow(
+      "cannot be used: it has no @ after user and password",
+    );
+  });
+
   test("may name a database that has an @ in its name", () => {
     expect(parseDatabaseUrl("mysql://u:p@db/lo@cks")).toMatchObject({ host: "db", database: "lo@cks" });
   });
