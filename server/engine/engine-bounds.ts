@@ -14,11 +14,12 @@ export const ATTEMPTS_MS_MAX = 6_000;
 export const RETRY_PAUSE_MS = 4;
 export const RETRY_PAUSE_MS_MAX = 250;
 /**
- * For how long a lock whose rows another transaction held is kept out of the lanes: it doubles as long as they are found
+ * For how long a lock whose rows another transaction held is kept out of the lanes: it grows as long as they are found
  * held again. The first is about as long as a transaction of another replica may last; the longest makes it rare that
  * the lanes look in vain whether two replicas still write a lock in turns.
  */
 export const HELD_UP_MS = 50;
+export const HELD_UP_GROWTH = 4;
 export const HELD_UP_MS_MAX = 10_000;
 /** The same for a lock that was waited for in vain, about which nothing is begun in the background meanwhile. */
 export const STUCK_MS = 1_000;

@@ -2,7 +2,7 @@
 // replica's, or stuck, when one was waited for in vain. Such locks are kept out of the lanes for a moment, which grows as
 // long as they are found so again.
 
-import { HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "./engine-bounds.ts";
+import { HELD_UP_GROWTH, HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "./engine-bounds.ts";
 import { RecentMap } from "./recent-map.ts";
 
 interface Found {
@@ -19,7 +19,7 @@ export class HeldUpLocks {
     const nowMs = performance.now();
     const before = this.#found.get(lockId);
     const isAgain = before !== undefined && nowMs < before.untilMs + HELD_UP_MS_MAX;
-    const forMs = isAgain ? Math.min(2 * before.forMs, HELD_UP_MS_MAX) : HELD_UP_MS;
+    const forMs = isAgain ? Math.min(HELD_UP_GROWTH * before.forMs, HELD_UP_MS_MAX) : HELD_UP_MS;
     this.#found.set(lockId, { forMs, untilMs: nowMs + forMs, isStuck: false });
   }
 

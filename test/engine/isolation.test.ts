@@ -194,26 +194,29 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
   });
 
-  test("a limit for many names is set at once, and reaches the lock as soon as it is free", async () => {
-    const [held, other] = [await lease("pattern/held"), await lease("pattern/other")];
-    const [last, first] = [follower(), follower()];
-    claimOf(await here.engine.acquire(ask("pattern/held"), last), "waiting");
-    claimOf(await here.engine.acquire(ask("pattern/other"), first), "waiting");
-    const free = await hold(held.lockId);
-    const startedMs = performance.now();
-    const [answer, isNew] = await Promise.all([
-      here.engine.setLimitRule("pattern/", 2, undefined, "test"),
-      there.engine.acquire(ask("new beside a pattern"), null),
-    ]);
-    expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n, heldPermits: 3, waiting: 1 });
-    claimOf(isNew, "held");
-    expect((await first.settledClaim).claim.state).toBe("held");
-    expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
-    await free();
-    // Nobody comes by this lock but who owes it the limit.
-    expect((await last.settledClaim).claim.state).toBe("held");
-    await here.engine.release(other);
-  });
+  test.each(Object.entries(HOLDS))(
+    "a limit for many names is set at once beside %s, and reaches the lock when it is free",
+    async (what, rows) => {
+      const [held, other] = [await lease(`${what}/held`), await lease(`${what}/other`)];
+      const [last, first] = [follower(), follower()];
+      claimOf(await here.engine.acquire(ask(`${what}/held`), last), "waiting");
+      claimOf(await here.engine.acquire(ask(`${what}/other`), first), "waiting");
+      const free = await hold(held.lockId, rows);
+      const startedMs = performance.now();
+      const [answer, isNew] = await Promise.all([
+        here.engine.setLimitRule(`${what}/`, 2, undefined, "test"),
+        there.engine.acquire(ask(`new beside ${what}`), null),
+      ]);
+      expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n, heldPermits: 3, waiting: 1 });
+      claimOf(isNew, "held");
+      expect((await first.settledClaim).claim.state).toBe("held");
+      expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+      await free();
+      // Nobody comes by this lock but who owes it the limit.
+      expect((await last.settledClaim).claim.state).toBe("held");
+      await here.engine.release(other);
+    },
+  );
 });
 
 describe.each(testDatabases())("on $label", (database) => {

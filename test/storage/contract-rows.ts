@@ -88,6 +88,10 @@ export function contractOfRows(fresh: () => FreshStore): void {
       const added = await addClaims(store, id, ...wanted);
       expect(added.length).toBe(13);
       expect((await store.claims(added)).claims).toEqual(added);
+      const requestIds = added.map(({ requestId }) => requestId);
+      expect((await store.claimsByRequest([...requestIds, "nobody's"])).claims).toHaveLength(added.length);
+      expect((await store.claimsByRequest(requestIds.slice(0, 1))).claims).toEqual(added.slice(0, 1));
+      expect((await store.claimsByRequest([])).claims).toEqual([]);
     });
 
     test("claims by key leave out what is not there, and tell the time", async () => {

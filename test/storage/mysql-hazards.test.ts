@@ -2,10 +2,11 @@
 // hold, clocks that were read too early, transactions that stay open behind a pool.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
 import { openMysqlStore } from "../../server/storage/mysql.ts";
 import { openStore } from "../../server/storage/open.ts";
-import type { Store, StoreObserver } from "../../server/storage/store.ts";
-import { StoreError } from "../../server/storage/store.ts";
+import type { DecideRows, Store, StoreObserver } from "../../server/storage/store.ts";
+import { ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../database.ts";
 import { startDroppingProxy } from "./dropping-proxy.ts";
 import { addClaims, load, lockId, NO_CHANGES, NO_PLAN, planned, raised, transact } from "./fixture.ts";
@@ -161,6 +162,83 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await free();
     await setLimit(store, id, 6);
     expect(await limitOf(id)).toBe(6);
+  });
+
+  test("an impatient transaction waits for no row that it has to lock, and patient ones still do", async () => {
+    const id = await lockId(store, name());
+    const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
+    const plan = { ...NO_PLAN, locks: planned(id), claims: [claim] };
+    let writes = 0;
+    const write: DecideRows = (loaded) => {
+      writes += 1;
+      for (const each of loaded.claims) each.endNote = `changed ${writes}`;
+      return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+    };
+    const holds = [
+      () => holdGuard(id),
+      () => hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id),
+    ];
+    for (const holding of holds) {
+      const free = await holding();
+      const startedMs = performance.now();
+      const error = await refusal(store.transact({ ...plan, impatient: true }, write));
+      expect(error).toMatchObject({ kind: "transient", reason: ROW_LOCKED });
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      const waiting = store.transact(plan, write);
+      await statementOf(plain, stage.address.database, "rowlock_");
+      await free();
+      await waiting;
+    }
+    await store.transact({ ...plan, impatient: true }, write);
+  });
+
+  test("a heartbeat waits for no row, and tells whose it could not write", async () => {
+    const id = await lockId(store, name());
+    const [held, free, lease] = (await addClaims(store, id, {}, {}, { state: "held" })) as [
+      Claim,
+      Claim,
+      Claim,
+    ];
+    const one = "SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ?";
+    const release = await hold(one, id, held.ticketNumber);
+    const key = { lockId: id, ticketNumber: held.ticketNumber };
+    expect(await store.heartbeat(7n, [held, free, lease], 600_000_000)).toEqual([key]);
+    const byTicket = async () =>
+      (await store.claims([held, free, lease])).claims.map(({ replica }) => replica);
+    expect(await byTicket()).toEqual([null, 7n, null]);
+    await release();
+    expect(await store.heartbeat(7n, [key], 600_000_000)).toEqual([]);
+    expect(await byTicket()).toEqual([7n, 7n, null]);
+  });
+
+  test("nothing is cleaned away that others hold, and nothing waits for them", async () => {
+    const other = await openStage(server);
+    try {
+      const small = await other.store();
+      const ids = await small.resolve(["claimed", "idle", "held"]);
+      const claimed = ids.get("claimed") as bigint;
+      const [held] = (await addClaims(
+        small,
+        claimed,
+        { state: "ended", dueInUs: -1 },
+        { state: "ended", dueInUs: -1 },
+      )) as [Claim];
+      const session = await other.session();
+      await session.run("START TRANSACTION");
+      const one = "FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ? LOCK IN SHARE MODE";
+      await session.run(`SELECT 1 FROM rowlock_claim ${one}`, [claimed, held.ticketNumber]);
+      await session.run("SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? LOCK IN SHARE MODE", [
+        ids.get("held"),
+      ]);
+      expect(await small.purgeClaims(10)).toBe(1);
+      await until(async () => (await small.purgeLocks(0, 10)) === 1);
+      expect((await small.find(["idle", "held"])).size).toBe(1);
+      await session.run("COMMIT");
+      expect(await small.purgeClaims(10)).toBe(1);
+      await until(async () => (await small.purgeLocks(0, 10)) > 0);
+    } finally {
+      await other.close();
+    }
   });
 
   test("only the guard rows of the plan are waited for, however few there are", async () => {
