@@ -907,8 +907,10 @@ export declare const LockService: GenService<{
   /**
    * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
    * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-   * lowering it below what is held revokes nothing, it drains. Safe to repeat; with expected_version a repeated call
-   * after a lost answer is VERSION_MISMATCH with the version that the first one made.
+   * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
+   * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
+   * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
+   * version that the first one made.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */
