@@ -74,7 +74,7 @@ test("a lock whose advance never gets through keeps no waiter of another from be
   const queue = async () => ({ nowUs: 0, places: [] });
   const places = new Places({ store: { queue }, waiters, onFailure() {} });
   const advance = (lockId: bigint) => advances.start(lockId);
-  await new Watch({ store, waiters, places, advance, deliver: async () => null }).look();
+  await new Watch({ store, waiters, places, advance }).look();
   expect(settled).toEqual([last]);
   expect(failures).toHaveLength(1);
 });

@@ -1,30 +1,27 @@
 // Engines over one database, as several servers would run them: each with an id, and on MySQL with a pool, of its own.
 // On SQLite they share the one store that the file allows, which is the same to everything above it.
 
-import { randomBytes } from "node:crypto";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
 import type { Rules } from "../../server/core/draft.ts";
-import { Engine } from "../../server/engine/engine.ts";
-import type { Ask, EngineObserver, Waiter } from "../../server/engine/lock-engine.ts";
+import type { Engine } from "../../server/engine/engine.ts";
+import type { Ask, Waiter } from "../../server/engine/lock-engine.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { migrateUp } from "../../server/storage/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import { openSqliteStore } from "../../server/storage/sqlite.ts";
 import type { Store } from "../../server/storage/store.ts";
-import { pollWakeup } from "../../server/wakeup/poll.ts";
 import type { TestDatabase } from "../database.ts";
-
-const POLL_MS = 20;
+import { startEngine } from "../support/test-engine.ts";
 
 export interface Replica {
   readonly id: bigint;
   readonly engine: Engine;
   readonly store: Store;
   /** What was seen, in order. */
-  readonly events: Event[];
+  readonly events: readonly Event[];
   /** Failures of background loops; a test that expects none looks here. */
-  readonly failures: unknown[];
+  readonly failures: readonly unknown[];
 }
 
 export interface Replicas {
@@ -67,35 +64,7 @@ export async function startReplica(
   overrides: Partial<Rules>,
   failOverPauseUs: number | null,
 ): Promise<Replica> {
-  const id = randomBytes(8).readBigUInt64BE() >> 1n;
-  const events: Event[] = [];
-  const failures: unknown[] = [];
-  const failed = (loop: string, error: unknown) => void failures.push({ loop, error });
-  const observer: EngineObserver = (seen) => {
-    if (seen.kind === "event") events.push(seen.event);
-    if (seen.kind === "failed_over") failed("fail_over", seen.pauseUs);
-    if (seen.kind === "clock_jumped") failed("clock", seen.byUs);
-    if (seen.kind === "loop_failed") failed(seen.loop, seen.error);
-  };
-  const engine = new Engine({
-    store,
-    wakeup: pollWakeup(POLL_MS, failed),
-    observer,
-    rules: {
-      graceUs: 10_000_000,
-      attachedForUs: 12_500_000,
-      retentionUs: 3_600_000_000,
-      queueMax: 10_000,
-      ...overrides,
-    },
-    replica: { id, address: "test", version: "test" },
-    lanes: store.lanes,
-    commandsQueuedMax: 10_000,
-    idleLockUs: 3_600_000_000,
-    failOverPauseUs,
-    newSecret: () => randomBytes(16).toString("base64url"),
-  });
-  await engine.start();
+  const { id, engine, events, failures } = await startEngine(store, overrides, failOverPauseUs);
   return { id, engine, store, events, failures };
 }
 

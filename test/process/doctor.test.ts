@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../database.ts";
-import { LockClient } from "./lock-client.ts";
+import { LockClient } from "../server/lock-client.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 

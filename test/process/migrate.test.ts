@@ -3,6 +3,7 @@
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { freshDatabase, mysqlFamily } from "../database.ts";
+import { until } from "../support/until.ts";
 import { processStage } from "./stage.ts";
 
 const { afterwards, rowlock, database } = processStage();
@@ -21,12 +22,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await connection.query("SELECT id FROM rowlock_meta FOR UPDATE");
 
     const killed = rowlock(["migrate", "up"], env);
-    for (let inTheMiddle = false; !inTheMiddle; ) {
+    await until(async () => {
       const [rows] = await connection.query(
         "SELECT info FROM information_schema.processlist WHERE db = DATABASE()",
       );
-      inTheMiddle = /INSERT IGNORE INTO rowlock_meta/.test(JSON.stringify(rows));
-    }
+      return /INSERT IGNORE INTO rowlock_meta/.test(JSON.stringify(rows));
+    });
     const next = rowlock(["migrate", "up"], env);
     await next.logged(/Waiting for another server to migrate the database/);
     killed.kill("SIGKILL");

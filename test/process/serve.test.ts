@@ -1,11 +1,10 @@
 // `rowlock serve` as a process: the first screen, a call, the pages for operators, the end by a signal.
 
-import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../database.ts";
+import { LockClient } from "../server/lock-client.ts";
 import { hang } from "./hanging-call.ts";
-import { LockClient } from "./lock-client.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
@@ -31,12 +30,8 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(server.screen).toContain("npx @bufbuild/buf curl");
 
     const client = connect(server.grpcAddress);
-    const { outcome } = await client.call("acquire", { name: "demo" });
-    expect(outcome.case).toBe("lease");
-    if (outcome.case !== "lease") return;
-    expect(await client.call("release", { leaseId: outcome.value.leaseId })).toMatchObject({
-      released: true,
-    });
+    const { leaseId } = await client.lease({ name: "demo" });
+    expect(await client.call("release", { leaseId })).toMatchObject({ released: true });
 
     const get = async (path: string) => {
       const response = await fetch(`${server.metricsUrl}${path}`);
@@ -56,24 +51,20 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     server.process.kill("SIGTERM");
     const { code, err } = await server.process.exited;
     expect(code).toBe(0);
-    expect(err).not.toContain(outcome.value.leaseId);
+    expect(err).not.toContain(leaseId);
   });
 
   test("SIGTERM ends streams as UNAVAILABLE, and the next server still knows the lease and the place", async () => {
     const url = await database(fresh);
     const first = await screenOf(start(serveArgs(url)));
     const client = connect(first.grpcAddress);
-    const { outcome } = await client.call("acquire", { name: "kept" });
+    const { leaseId } = await client.lease({ name: "kept" });
     const stream = client.wait({ target: { case: "acquire", value: { name: "kept" } } });
-    const [position] = await once(stream, "data");
-    expect(position.update.case).toBe("position");
+    const { ticketId } = await stream.position();
 
-    const ended = once(stream, "error");
-    stream.resume();
     const signalledAt = performance.now();
     first.process.kill("SIGTERM");
-    const [error] = await ended;
-    expect(error.code).toBe(14);
+    expect(await stream.failure()).toMatchObject({ code: "UNAVAILABLE" });
     const { code, err } = await first.process.exited;
     expect(code).toBe(0);
     expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
@@ -81,16 +72,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
 
     const second = await screenOf(start(serveArgs(url)));
     const again = connect(second.grpcAddress);
-    if (outcome.case !== "lease") throw new Error(`expected a lease, got ${outcome.case}`);
-    const came = again.wait({ target: { case: "ticketId", value: position.update.value.ticketId } });
-    expect((await once(came, "data"))[0].update.case).toBe("position");
-    // The grant comes together with the answer to the release, so it is awaited from before.
-    const grants = once(came, "data");
-    await again.call("release", { leaseId: outcome.value.leaseId });
-    const [granted] = await grants;
-    expect(granted.update.case).toBe("granted");
-    came.cancel();
-    came.on("error", () => {});
+    const came = again.wait({ target: { case: "ticketId", value: ticketId } });
+    await came.position();
+    await again.call("release", { leaseId });
+    await came.granted();
   });
 
   test("SIGINT stops it, too", async () => {

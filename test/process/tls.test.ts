@@ -1,13 +1,12 @@
 // A server with a certificate: clients that trust it get through, others do not.
 
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { credentials } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { LockClient } from "../server/lock-client.ts";
 import { selfSignedCertificate } from "./certificate.ts";
-import { LockClient } from "./lock-client.ts";
 import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "./server-process.ts";
 
 const server = selfSignedCertificate();
@@ -62,12 +61,11 @@ test("a client that gives up many calls keeps its connection there, too", async 
   await client.call("acquire", { name: "busy" });
   const request = { target: { case: "acquire" as const, value: { name: "busy" } } };
   const witness = client.wait(request);
-  const told = once(witness, "end");
-  await once(witness, "data");
+  await witness.position();
   // More than Node allows unless it is told otherwise.
   for (let round = 0; round < 3; round++) {
     const streams = Array.from({ length: 500 }, () => client.wait(request));
-    const failed = streams.map((stream) => new Promise((resolve) => stream.once("error", resolve)));
+    const failed = streams.map((stream) => stream.failure());
     // Not in the turn of the call itself: of that grpc-js tells no server.
     await new Promise(setImmediate);
     for (const stream of streams) stream.cancel();
@@ -75,14 +73,14 @@ test("a client that gives up many calls keeps its connection there, too", async 
   }
   const reason = "it is over";
   await client.call("forceRelease", { target: { case: "name", value: "busy" }, reason });
-  witness.resume();
-  await told;
+  await witness.granted();
   client.close();
 });
 
 test("a client without a certificate, with another one, or without TLS does not", async () => {
-  await expect(acquire(credentials.createSsl(bytes(server.cert)))).rejects.toThrow("UNAVAILABLE");
+  const unavailable = { code: "UNAVAILABLE" };
+  await expect(acquire(credentials.createSsl(bytes(server.cert)))).rejects.toMatchObject(unavailable);
   const other = credentials.createSsl(bytes(server.cert), bytes(stranger.key), bytes(stranger.cert));
-  await expect(acquire(other)).rejects.toThrow("UNAVAILABLE");
-  await expect(acquire(credentials.createInsecure())).rejects.toThrow("UNAVAILABLE");
+  await expect(acquire(other)).rejects.toMatchObject(unavailable);
+  await expect(acquire(credentials.createInsecure())).rejects.toMatchObject(unavailable);
 });

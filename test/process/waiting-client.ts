@@ -2,12 +2,11 @@
 //
 //   node waiting-client.ts ADDRESS NAME TTL_SECONDS
 
-import { LockClient } from "./lock-client.ts";
+import { LockClient } from "../server/lock-client.ts";
 
 const [address, name, ttl] = process.argv.slice(2) as [string, string, string];
 const client = new LockClient(address);
 const asked = { name, owner: "waiting-client", ttl: { seconds: BigInt(ttl) } };
-client
-  .wait({ target: { case: "acquire", value: asked } })
-  .on("data", ({ update }) => console.log(update.case))
-  .on("end", () => client.close());
+const stream = client.wait({ target: { case: "acquire", value: asked } });
+for (let update = await stream.next(); update; update = await stream.next()) console.log(update.case);
+client.close();

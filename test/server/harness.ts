@@ -1,20 +1,20 @@
 // Servers in this process: the engine, a store of one's choice and the gRPC server, put together as the app does it, but
 // with every part at hand. Several of them may share one database.
 
-import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
 import type { Rules } from "../../server/core/draft.ts";
-import { Engine } from "../../server/engine/engine.ts";
-import type { EngineObserver, LockEngine } from "../../server/engine/lock-engine.ts";
+import type { Engine } from "../../server/engine/engine.ts";
+import type { LockEngine } from "../../server/engine/lock-engine.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { migrateUp } from "../../server/storage/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
-import { pollWakeup } from "../../server/wakeup/poll.ts";
+import { startEngine } from "../support/test-engine.ts";
 import { LockClient } from "./lock-client.ts";
 
-const POLL_MS = 20;
+export { until } from "../support/until.ts";
+
 const DRAIN_MS = 5_000;
 
 export interface StartOptions {
@@ -68,15 +68,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const opened = await openStore(url);
   const store = options.wrapStore?.(opened) ?? opened;
   const seen = new Seen();
-  const rules: Rules = {
-    graceUs: 10_000_000,
-    attachedForUs: 12_500_000,
-    retentionUs: 3_600_000_000,
-    queueMax: 10_000,
-    ...options.rules,
-  };
-  const engine = startableEngine(store, rules, seen);
-  await engine.start();
+  const { engine, rules, events, failures, event } = await startEngine(store, options.rules);
   const grpc = createGrpcServer({
     engine: options.wrapEngine?.(engine) ?? engine,
     observer: seen,
@@ -98,12 +90,12 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     grpc,
     engine,
     store,
-    events: seen.events,
+    events,
     calls: seen.calls,
     openStreams: () => seen.openStreams,
     logLines: seen.logLines,
-    loopFailures: seen.loopFailures,
-    event: (fits) => seen.event(fits),
+    loopFailures: failures,
+    event,
     async stop() {
       client.close();
       await grpc.drain(DRAIN_MS);
@@ -113,46 +105,17 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   };
 }
 
-function startableEngine(store: Store, rules: Rules, seen: Seen): Engine {
-  return new Engine({
-    store,
-    wakeup: pollWakeup(POLL_MS, seen.loopFailed),
-    observer: seen.engineObserver,
-    rules,
-    replica: { id: randomBytes(8).readBigUInt64BE() >> 1n, address: "test", version: "test" },
-    lanes: store.lanes,
-    commandsQueuedMax: 10_000,
-    idleLockUs: 3_600_000_000,
-    failOverPauseUs: null,
-    newSecret: () => randomBytes(16).toString("base64url"),
-  });
-}
-
-/** Keeps all that a server tells about itself. */
+/** Keeps all that the gRPC server tells about itself. */
 class Seen {
-  readonly events: Event[] = [];
   readonly calls: SeenCall[] = [];
   readonly logLines: LogLine[] = [];
-  readonly loopFailures: unknown[] = [];
   openStreams = 0;
-  readonly #listeners = new Set<(event: Event) => void>();
 
   readonly logger = {
     debug() {},
     info: this.#log("info"),
     warn: this.#log("warn"),
     error: this.#log("error"),
-  };
-
-  readonly loopFailed = (loop: string, error: unknown) => void this.loopFailures.push({ loop, error });
-
-  readonly engineObserver: EngineObserver = (seen) => {
-    if (seen.kind === "failed_over") this.loopFailed("fail_over", seen.pauseUs);
-    if (seen.kind === "clock_jumped") this.loopFailed("clock", seen.byUs);
-    if (seen.kind === "loop_failed") this.loopFailed(seen.loop, seen.error);
-    if (seen.kind !== "event") return;
-    this.events.push(seen.event);
-    for (const listener of this.#listeners) listener(seen.event);
   };
 
   call(method: string, code: string, seconds: number): void {
@@ -165,19 +128,6 @@ class Seen {
 
   streamClosed(): void {
     this.openStreams -= 1;
-  }
-
-  event(fits: (event: Event) => boolean): Promise<Event> {
-    const before = this.events.find(fits);
-    if (before) return Promise.resolve(before);
-    return new Promise((resolve) => {
-      const listener = (event: Event) => {
-        if (!fits(event)) return;
-        this.#listeners.delete(listener);
-        resolve(event);
-      };
-      this.#listeners.add(listener);
-    });
   }
 
   #log(level: LogLine["level"]) {
@@ -197,11 +147,6 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockE
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-}
-
-/** For what no event tells. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** The number of the lock in a ticket or lease id. */

@@ -11,6 +11,9 @@ import type { Store, StoreObserver } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import type { FoundServer } from "../database.ts";
 import { freshDatabase } from "../database.ts";
+import { until } from "../support/until.ts";
+
+export { until } from "../support/until.ts";
 
 export type MysqlUrl = Extract<DatabaseUrl, { dialect: "mysql" }>;
 
@@ -73,11 +76,6 @@ export async function refusal(promise: Promise<unknown>): Promise<StoreError> {
   );
   if (error instanceof StoreError) return error;
   throw error;
-}
-
-/** Asks until the answer is yes; the tests' time-out ends it. */
-export async function until(ask: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await ask())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /** Waits until another connection to this database runs a statement that contains `part`; answers its id. */

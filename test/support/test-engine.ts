@@ -1,0 +1,83 @@
+// An engine over a store of one's choice, put together as the app does it, that remembers what it has told.
+
+import { randomBytes } from "node:crypto";
+import type { Event } from "../../server/core/command.ts";
+import type { Rules } from "../../server/core/draft.ts";
+import { Engine } from "../../server/engine/engine.ts";
+import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { pollWakeup } from "../../server/wakeup/poll.ts";
+
+const POLL_MS = 20;
+
+export interface TestEngine {
+  /** Of the replica. */
+  readonly id: bigint;
+  readonly engine: Engine;
+  readonly rules: Rules;
+  /** What happened to claims and limits, in order. */
+  readonly events: readonly Event[];
+  /** Failures of background loops, jumps of the clock and fail-overs; a test that expects none looks here. */
+  readonly failures: readonly unknown[];
+  /** Resolves with the next event that fits, or with one that has happened already. */
+  event(fits: (event: Event) => boolean): Promise<Event>;
+}
+
+export async function startEngine(
+  store: Store,
+  overrides: Partial<Rules> = {},
+  failOverPauseUs: number | null = null,
+): Promise<TestEngine> {
+  const events: Event[] = [];
+  const failures: unknown[] = [];
+  const listeners = new Set<(event: Event) => void>();
+  const failed = (loop: string, error: unknown) => void failures.push({ loop, error });
+  const observer: EngineObserver = (seen) => {
+    if (seen.kind === "failed_over") failed("fail_over", seen.pauseUs);
+    if (seen.kind === "clock_jumped") failed("clock", seen.byUs);
+    if (seen.kind === "loop_failed") failed(seen.loop, seen.error);
+    if (seen.kind !== "event") return;
+    events.push(seen.event);
+    for (const listener of listeners) listener(seen.event);
+  };
+  const id = randomBytes(8).readBigUInt64BE() >> 1n;
+  const rules: Rules = {
+    graceUs: 10_000_000,
+    attachedForUs: 12_500_000,
+    retentionUs: 3_600_000_000,
+    queueMax: 10_000,
+    ...overrides,
+  };
+  const engine = new Engine({
+    store,
+    wakeup: pollWakeup(POLL_MS, failed),
+    observer,
+    rules,
+    replica: { id, address: "test", version: "test" },
+    lanes: store.lanes,
+    commandsQueuedMax: 10_000,
+    idleLockUs: 3_600_000_000,
+    failOverPauseUs,
+    newSecret: () => randomBytes(16).toString("base64url"),
+  });
+  await engine.start();
+  return {
+    id,
+    engine,
+    rules,
+    events,
+    failures,
+    event(fits) {
+      const before = events.find(fits);
+      if (before) return Promise.resolve(before);
+      return new Promise((resolve) => {
+        const listener = (event: Event) => {
+          if (!fits(event)) return;
+          listeners.delete(listener);
+          resolve(event);
+        };
+        listeners.add(listener);
+      });
+    },
+  };
+}
