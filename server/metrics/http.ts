@@ -5,8 +5,11 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ListenAddress } from "../config/listen-address.ts";
-import { CONNECTIONS_MAX, REQUEST_MS_MAX } from "./metrics-bounds.ts";
 import type { Ready } from "./readiness.ts";
+
+/** Scrapers and probes are few; more at once is a mistake or an attack. */
+const CONNECTIONS_MAX = 100;
+const REQUEST_MS_MAX = 10_000;
 
 export interface MetricsHttpOptions {
   readonly metrics: { readonly contentType: string; render(): Promise<string> };

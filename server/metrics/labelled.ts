@@ -1,8 +1,8 @@
 // Children of a metric by the value of a label, kept so that the hot path neither builds label objects nor grows
 // without bound. Owns no metric.
 
-import { LABEL_VALUES_MAX } from "./metrics-bounds.ts";
-
+/** Distinct values of one label; what comes after them is counted as OVERFLOW. A leak of time series is worse. */
+const LABEL_VALUES_MAX = 100;
 /** The value that stands for those beyond the bound. */
 const OVERFLOW = "other";
 

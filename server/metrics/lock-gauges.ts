@@ -9,7 +9,13 @@ import { effectiveLimit } from "../core/limit.ts";
 import { totalHeld } from "../core/lock.ts";
 import type { BusyLock, Store } from "../storage/store.ts";
 import type { LockClasses } from "./lock-classes.ts";
-import { BUSY_LOCKS_MAX, GAUGES_FRESH_MS, GAUGES_READ_MS_MAX } from "./metrics-bounds.ts";
+
+/** Locks that one read looks at, those with most waiters first: some milliseconds on an embedded database. */
+const BUSY_LOCKS_MAX = 2_000;
+/** Several scrapers share a read. */
+const FRESH_MS = 3_000;
+/** Below the usual time-out of a scrape, 10 s. */
+const READ_MS_MAX = 2_000;
 
 /** The part of a store that the gauges read. */
 export type LockSource = Pick<Store, "busyLocks" | "limitRules">;
@@ -84,7 +90,7 @@ export class LockGauges {
 
   /** Reads again unless that was done a moment ago. Never fails. */
   refresh(): Promise<void> {
-    if (performance.now() - this.#readAtMs < GAUGES_FRESH_MS) return Promise.resolve();
+    if (performance.now() - this.#readAtMs < FRESH_MS) return Promise.resolve();
     this.#reading ??= this.#read().finally(() => {
       this.#readAtMs = performance.now();
       this.#reading = undefined;
@@ -94,7 +100,7 @@ export class LockGauges {
 
   async #read(): Promise<void> {
     const timeout = Promise.withResolvers<never>();
-    const timer = setTimeout(() => timeout.reject(new Error("timed out")), GAUGES_READ_MS_MAX);
+    const timer = setTimeout(() => timeout.reject(new Error("timed out")), READ_MS_MAX);
     try {
       this.#asked ??= this.#ask().finally(() => {
         this.#asked = undefined;

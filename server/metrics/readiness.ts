@@ -1,7 +1,9 @@
 // Whether this server should get calls: the database can be written, and nobody has told the server to stop. Asks the
 // database at most once a second and waits for it at most two, whoever asks how often.
 
-import { PROBE_FRESH_MS, PROBE_MS_MAX } from "./metrics-bounds.ts";
+/** How long an answer of a probe counts, and how long one is waited for. */
+const PROBE_FRESH_MS = 1_000;
+const PROBE_MS_MAX = 2_000;
 
 export type Ready = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 

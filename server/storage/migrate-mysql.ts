@@ -7,15 +7,17 @@ import type { Migration } from "../../migrations/index.ts";
 import { migrations } from "../../migrations/index.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "./database-url.ts";
 import { classify } from "./mysql-errors.ts";
-import {
-  MIGRATION_CONNECT_MS_MAX,
-  MIGRATION_IDLE_S_MAX,
-  MIGRATION_LOG_EVERY_MS,
-  MIGRATION_RETRY_MS,
-  MIGRATION_TURN_S,
-  MIGRATION_WAIT_MS,
-} from "./storage-bounds.ts";
 import { StoreError } from "./store.ts";
+
+/** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
+const WAIT_MS = 30_000;
+const RETRY_MS = 250;
+const LOG_EVERY_MS = 5_000;
+/** For each try to get the row lock; as short as the database can, so that the wait is told of early. */
+const TURN_S = 1;
+/** After which time the database ends the connection, and with it the lock, of a migrator whose machine has died. */
+const IDLE_S_MAX = 600;
+const CONNECT_MS_MAX = 10_000;
 
 const TABLE = "rowlock_migration";
 /** Its one row is the lock. Never changed. */
@@ -47,24 +49,24 @@ export interface MigratePatience {
 
 /** Runs what is pending; the names of those that it ran, none if another server was first. */
 export async function migrateMysql(address: MysqlAddress, patience: MigratePatience = {}): Promise<string[]> {
-  const { log = () => {}, lockWaitMs = MIGRATION_WAIT_MS } = patience;
+  const { log = () => {}, lockWaitMs = WAIT_MS } = patience;
   return withKnex(address, "be brought up to date", async (knex) => {
     const startedMs = performance.now();
-    let loggedMs = startedMs - MIGRATION_LOG_EVERY_MS;
+    let loggedMs = startedMs - LOG_EVERY_MS;
     for (;;) {
       try {
         return await migrateInTurn(knex);
       } catch (error) {
         if (!isTurnOfAnother(error)) throw error;
         const waitedMs = performance.now() - startedMs;
-        if (performance.now() - loggedMs >= MIGRATION_LOG_EVERY_MS) {
+        if (performance.now() - loggedMs >= LOG_EVERY_MS) {
           loggedMs = performance.now();
           log(
             `Waiting for another server to migrate the database (${Math.round(waitedMs / 1000)} s so far).`,
           );
         }
         if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
-        await sleep(MIGRATION_RETRY_MS);
+        await sleep(RETRY_MS);
       }
     }
   });
@@ -96,9 +98,7 @@ async function migrateInTurn(knex: Knex): Promise<string[]> {
   if (pendingAfter(await applied(knex)).length === 0) return [];
   await makeTurn(knex);
   return await knex.transaction(async (turn) => {
-    await turn.raw(
-      `SET SESSION innodb_lock_wait_timeout = ${MIGRATION_TURN_S}, wait_timeout = ${MIGRATION_IDLE_S_MAX}`,
-    );
+    await turn.raw(`SET SESSION innodb_lock_wait_timeout = ${TURN_S}, wait_timeout = ${IDLE_S_MAX}`);
     await turn(TURN_TABLE).select("id").forUpdate();
     if (pendingAfter(await applied(knex)).length === 0) return [];
     for (const statement of MAKE_TABLES) await knex.raw(statement);
@@ -141,9 +141,9 @@ async function withKnex<Answer>(
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
   const knex = knexOf({
     client: "mysql2",
-    connection: { host, port, user, password, database, connectTimeout: MIGRATION_CONNECT_MS_MAX },
+    connection: { host, port, user, password, database, connectTimeout: CONNECT_MS_MAX },
     pool: { min: 0, max: 2 },
-    acquireConnectionTimeout: MIGRATION_CONNECT_MS_MAX + 1_000,
+    acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,
     // What it would print, it also throws; and it would print SQL.
     log: silent,
     migrations: {

@@ -61,16 +61,6 @@ export const LIST_SCAN_MAX = 2_000;
 export const CHECK_MS_MAX = 10 * 60_000;
 export const CHECK_PAGE = 1_000;
 
-/** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
-export const MIGRATION_WAIT_MS = 30_000;
-export const MIGRATION_RETRY_MS = 250;
-/** For each try to get the row lock of migrations; as short as the database can, so that the wait is told of early. */
-export const MIGRATION_TURN_S = 1;
-/** After which time the database ends the connection, and with it the lock, of a migrator whose machine has died. */
-export const MIGRATION_IDLE_S_MAX = 600;
-export const MIGRATION_LOG_EVERY_MS = 5_000;
-export const MIGRATION_CONNECT_MS_MAX = 10_000;
-
 /** Between two tries to reach the database at start: the first pause, which doubles, and the longest. */
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
