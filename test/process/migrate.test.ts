@@ -2,11 +2,13 @@
 
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { freshDatabase, mysqlFamily } from "../database.ts";
+import { freshDatabase, freshSqlite, mysqlFamily, reportLeftOut } from "../database.ts";
 import { until } from "../support/until.ts";
 import { processStage } from "./stage.ts";
 
 const { afterwards, rowlock, database } = processStage();
+
+reportLeftOut(mysqlFamily());
 
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
   test("one of two migrates, the other waits, and goes on where the first one is killed", async () => {
@@ -43,4 +45,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(exits.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([0, 0, 1]);
   });
+});
+
+test("of two that begin at once on an SQLite file, one migrates, and the other comes after it or is refused", async () => {
+  const env = { ROWLOCK_DATABASE_URL: await database(freshSqlite) };
+  const exits = await Promise.all([1, 2].map(() => rowlock(["migrate", "up"], env).exited));
+  expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([0, 1]);
+  for (const { code, err } of exits) if (code !== 0) expect(err).toContain("is in use by another process");
+  expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0 });
 });
