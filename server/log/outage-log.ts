@@ -17,7 +17,6 @@ const NO_OUTAGE: ReadonlySet<string> = new Set([
   "lock_wait_timeout",
   "pool_exhausted",
   "row_changed",
-  "rules_changed",
   "unexpected",
 ]);
 

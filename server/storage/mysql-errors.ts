@@ -1,5 +1,6 @@
 // What the errors of MySQL, MariaDB, Galera and the network mean to a store's callers: one table, and the only place
-// that knows error codes. Never puts SQL, values or a password into a message; the cause is attached without its SQL.
+// that knows error codes. Goes by numbers alone, as messages come in the language of the server. Never puts SQL, values
+// or a password into a message; the cause is attached without its SQL.
 
 import { ROW_LOCKED, StoreError } from "./store.ts";
 
@@ -88,21 +89,21 @@ const STATEMENT_TIMEOUT: Meaning = {
   reconnect: true,
   openAtCommit: true,
 };
-/** Raised by STILL_KNOWN in mysql-save.ts. */
+/**
+ * Raised by statements of our own that put NULL where it does not belong, to make a transaction fail: STILL_KNOWN and
+ * RULES_UNCHANGED in mysql-save.ts, VALUE_WHILE_OPEN in mysql-open-transaction.ts. No other statement can.
+ */
 const CHANGED: Meaning = {
   reason: "changed",
   kind: "transient",
-  message: "Another server has changed what this one knew.",
+  message: "What this decision went by has changed, or its transaction was gone.",
 };
+/** mysql-save.ts makes sure that it is the request id, and not another key, that is there twice. */
 const DUPLICATE_REQUEST: Meaning = {
   reason: "duplicate_request",
   kind: "transient",
   message: "Another claim with the same request id was committed first.",
 };
-/** A second row with the same key; transient only where two callers may come with the same one. */
-const DUPLICATE_KEY = 1062;
-const NULL_VALUE = 1048;
-const REQUEST_KEY = "rowlock_claim_request";
 
 /** By the server's error number. */
 const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
@@ -113,12 +114,8 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   ],
   [1205, LOCK_WAIT],
   [3572, LOCK_WAIT],
-  // Raised by RULES_UNCHANGED in mysql-save.ts, and for other columns by VALUE_WHILE_OPEN in mysql-open-transaction.ts;
-  // no other statement can put NULL where it does not belong.
-  [
-    NULL_VALUE,
-    { reason: "rules_changed", kind: "transient", message: "The limit rules changed during the decision." },
-  ],
+  [1048, CHANGED],
+  [1062, DUPLICATE_REQUEST],
   [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
   [1927, LOST],
   [4031, LOST],
@@ -243,9 +240,6 @@ export function classify(
 function meaningOf(cause: unknown): Meaning {
   if (!(cause instanceof Error)) return UNEXPECTED;
   const number = numberOf(cause);
-  if (number === DUPLICATE_KEY && cause.message.endsWith(`${REQUEST_KEY}'`)) return DUPLICATE_REQUEST;
-  if (number === NULL_VALUE && /'(lock_id|prefix)'/.test(cause.message)) return DEADLOCK;
-  if (number === NULL_VALUE && cause.message.includes("'token_floor'")) return CHANGED;
   const known = (number !== null && BY_NUMBER.get(number)) || BY_CODE.get(textOf(cause, "code"));
   if (known) return known;
   if (textOf(cause, "sqlState") === "40001") return DEADLOCK;

@@ -13,8 +13,9 @@ import type { Read } from "./mysql-load.ts";
 import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./mysql-open-transaction.ts";
 import { SHARED_NOWAIT } from "./mysql-patience.ts";
 import { NOW_US } from "./mysql-rows.ts";
-import type { Row } from "./mysql-session.ts";
-import type { SqlValue, Trip } from "./mysql-trip.ts";
+import type { Row, Session } from "./mysql-session.ts";
+import { rowsOf } from "./mysql-transaction.ts";
+import { type SqlValue, Trip } from "./mysql-trip.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "./row-values.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
@@ -25,6 +26,7 @@ import {
 } from "./shared-sql.ts";
 import { CLOCK_BEHIND_US_MAX, DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "./storage-bounds.ts";
 import type { Changes } from "./store.ts";
+import { StoreError } from "./store.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
@@ -54,6 +56,27 @@ const STILL_KNOWN = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
     AND ${NOW_US} BETWEEN ? AND ?`;
 const NO_SUCH_REQUEST = `AND NOT EXISTS
   (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
+
+const REQUESTS =
+  "SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?) LIMIT 1";
+
+/** Sends the trip that writes the changes. */
+export async function runWrites(session: Session, trip: Trip, { added }: Changes): Promise<unknown[]> {
+  try {
+    return await session.run(trip);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== "duplicate_request") throw error;
+    // The transaction is still open, and who finds a key twice has locked the row that has it: it is there to be seen.
+    const look = new Trip("duplicate_request");
+    look.add(
+      REQUESTS,
+      added.map(({ requestId }) => bytesOf(requestId)),
+    );
+    const [requests] = await session.run(look);
+    if (rowsOf(requests).length > 0) throw error;
+    throw new Error("A claim was added with a ticket number that another one has.", { cause: error });
+  }
+}
 
 /** Adds the statements that write the changes, after the guard rows were locked. */
 export function addWrites(trip: Trip, changes: Changes, read: Read): void {

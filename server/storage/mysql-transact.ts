@@ -9,7 +9,7 @@ import { BEGIN, load, loadAgain } from "./mysql-load.ts";
 import { mustStillBeOpen } from "./mysql-open-transaction.ts";
 import { AT_ONCE, addRowLocks } from "./mysql-patience.ts";
 import { RuleCache } from "./mysql-rules.ts";
-import { addKnownWrites, addRulesCheck, addWrites, leavesWaiters } from "./mysql-save.ts";
+import { addKnownWrites, addRulesCheck, addWrites, leavesWaiters, runWrites } from "./mysql-save.ts";
 import type { Session } from "./mysql-session.ts";
 import { inTransaction } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
@@ -78,14 +78,14 @@ async function decideAll(
     if (byHeart) addKnownWrites(trip, changes, byHeart);
     else addWrites(trip, changes, read);
     if (!last) {
-      mustStillBeOpen((await session.run(trip)).slice(byHeart ? 1 : 0));
+      mustStillBeOpen((await runWrites(session, trip, changes)).slice(byHeart ? 1 : 0));
       read = await loadAgain(session, changes.again, rules, clock, loaded);
       continue;
     }
     // Who changes a rule holds the rules exclusively.
     if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision, plan.impatient ?? false);
     trip.addCommit();
-    mustStillBeOpen((await session.run(trip)).slice(0, -1));
+    mustStillBeOpen((await runWrites(session, trip, changes)).slice(0, -1));
     if (round === 1 && !plan.rule) knownLocks.learn(read, changes);
     else knownLocks.forget(loaded.locks.keys());
     return;

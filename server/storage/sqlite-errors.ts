@@ -5,7 +5,6 @@ import { dirname } from "node:path";
 import { StoreError } from "./store.ts";
 
 // Primary result codes, https://sqlite.org/rescode.html; the extended ones hold them in their low byte.
-const ERROR = 1;
 const BUSY = 5;
 const LOCKED = 6;
 export const READONLY = 8;
@@ -32,13 +31,6 @@ export function sqliteError(error: unknown, file: string, committing = false): u
   const unavailable = (reason: string, message: string) =>
     new StoreError("unavailable", reason, message, { cause: error });
   switch (code & 0xff) {
-    case ERROR:
-      // The code of every mistake in SQL, of which only this one is not a bug.
-      if (!/^no such table: rowlock_/.test((error as Error).message)) return error;
-      return unavailable(
-        "schema",
-        `The database file ${file} has no rowlock tables yet, or not all: run \`rowlock migrate up\`.`,
-      );
     case BUSY:
     case LOCKED:
       return unavailable(

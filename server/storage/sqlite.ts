@@ -6,13 +6,14 @@
 // consistent.
 
 import type { DatabaseSync } from "node:sqlite";
+import { migrations } from "../../migrations/index.ts";
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
 import type { Clock } from "../core/draft.ts";
 import type { LimitRule } from "../core/limit.ts";
 import { IN_MEMORY } from "./database-url.ts";
 import { checkRows } from "./invariants.ts";
-import { migrateSqlite } from "./migrate-sqlite.ts";
+import { appliedToSqlite, migrateSqlite } from "./migrate-sqlite.ts";
 import { monotonicUs } from "./monotonic.ts";
 import { bytesOf } from "./row-values.ts";
 import { sqliteError } from "./sqlite-errors.ts";
@@ -53,6 +54,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const database = openSqliteFile(options.path);
   try {
     if (options.path === IN_MEMORY) await migrateSqlite(database);
+    mustHaveSchema(database, options.path);
     return new SqliteStore(database, options);
   } catch (error) {
     database.close();
@@ -65,6 +67,14 @@ export function sqliteDurability(path: string): Finding[] {
   if (path !== IN_MEMORY) return [];
   const message = "The database is in memory: everything in it is lost when the server ends.";
   return [{ severity: "warning", check: "durability", message }];
+}
+
+/** Looked up, as the code of an error for a table that is not there is that of every mistake in SQL. */
+function mustHaveSchema(database: DatabaseSync, path: string): void {
+  const applied = appliedToSqlite(database);
+  if (migrations.every(({ name }) => applied.includes(name))) return;
+  const message = `The database file ${path} has no rowlock tables yet, or not all: run \`rowlock migrate up\`.`;
+  throw new StoreError("unavailable", "schema", message);
 }
 
 /** Takes over an open handle, whose schema is up to date. */
@@ -93,7 +103,6 @@ export class SqliteStore implements Store {
     this.#statements = new SqliteStatements(database, options.observer);
     this.#reads = new SqliteReads(this.#statements);
     this.product = `SQLite ${database.prepare("SELECT sqlite_version() AS version").get()?.version}`;
-    this.#meta();
     options.observer?.connection("opened");
   }
 

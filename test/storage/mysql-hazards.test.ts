@@ -325,7 +325,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       rule: { prefix: "haz", limit: 9, version: 1n, reason: "" },
     }));
     await free();
-    expect(await failed).toMatchObject({ kind: "transient", reason: "rules_changed" });
+    expect(await failed).toMatchObject({ kind: "transient", reason: "changed" });
     const { limitRules, locks } = await load(store, { locks: planned(id) });
     expect(limitRules).toMatchObject([{ prefix: "haz", limit: 9 }]);
     expect(locks.get(id)?.waiting).toBe(0);

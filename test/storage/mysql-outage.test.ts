@@ -4,9 +4,11 @@
 
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
 import { migrationStatus } from "../../server/storage/migrate.ts";
 import { openReadyStore } from "../../server/storage/open-ready.ts";
 import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
 import { freshDatabase } from "../database.ts";
 import { chosenDatabases } from "../mysql-family/chosen-databases.ts";
 import { namedBinaries, ownBinaries } from "../mysql-family/own-binaries.ts";
@@ -154,6 +156,21 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
+  test("a second request id is told from a second ticket number, whatever language the server speaks", async () => {
+    const id = await lockId(await stage.store(), "languages");
+    for (const language of LANGUAGES) {
+      await plain.run("SET GLOBAL lc_messages = ?", [language]);
+      const store = await stage.store({ poolSize: 1 });
+      const [first] = (await addClaims(store, id, { requestId: language })) as [Claim];
+      const secondRequest = refusal(addClaims(store, id, { requestId: language }));
+      expect(await secondRequest).toMatchObject({ kind: "transient", reason: "duplicate_request" });
+      const secondTicket = addClaims(store, id, { ticketNumber: first.ticketNumber });
+      await expect(secondTicket).rejects.not.toBeInstanceOf(StoreError);
+      await store.close();
+    }
+    await plain.run("SET GLOBAL lc_messages = ?", [LANGUAGES[0]]);
+  });
+
   test("settings that lose acknowledged commits are found", async () => {
     const store = await stage.store();
     expect(await store.checkDurability()).toEqual([]);
@@ -202,6 +219,8 @@ test("servers of their own are started wherever there is a binary", () => {
   expect(binaries.size).toBeGreaterThanOrEqual(namedBinaries().length > 0 && flavours.size > 0 ? 1 : 0);
 });
 
+/** The first is what servers speak by default; the others put the name of a key at another place of their messages. */
+const LANGUAGES = ["en_US", "ja_JP", "cs_CZ", "hu_HU", "sk_SK"];
 /** Far fewer than the tables hold. */
 const READS_MAX = 100;
 
