@@ -25,7 +25,7 @@ export interface Lock {
   waiting: number;
   /** Sum of the permits that waiters ask for, readers and writers counted as 1. */
   waitingPermits: number;
-  /** One more with every transaction that decides about the lock: what a poll compares. */
+  /** Raised by a random step with every transaction that decides about the lock: tells whether it was written since. */
   revision: bigint;
 }
 

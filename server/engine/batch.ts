@@ -31,6 +31,8 @@ export interface Decided {
 
 export interface BatchOptions {
   readonly rules: Rules;
+  /** By how much a transaction raises the revisions of its guard rows. */
+  readonly newRevisionStep: () => bigint;
 }
 
 export class Batch {
@@ -38,6 +40,7 @@ export class Batch {
   readonly #rules: Rules;
   /** Attempts of which one may have been committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
+  readonly #revisionStep: bigint;
   readonly #byRequestId = new Map<string, Claim>();
   #round = 0;
 
@@ -50,9 +53,10 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   readonly leftOver: bigint[] = [];
 
-  constructor(asked: AskedByLock, { rules }: BatchOptions, earlier: readonly Batch[]) {
+  constructor(asked: AskedByLock, { rules, newRevisionStep }: BatchOptions, earlier: readonly Batch[]) {
     this.#asked = asked;
     this.#rules = rules;
+    this.#revisionStep = newRevisionStep();
     this.#earlier = earlier;
   }
 
@@ -170,7 +174,7 @@ export class Batch {
     const again: bigint[] = [];
     for (const draft of drafts) {
       const revisionBefore = this.locks.get(draft.lock.id)?.revisionBefore ?? draft.lock.revision;
-      draft.lock.revision += 1n;
+      draft.lock.revision += this.#revisionStep;
       locks.push(draft.lock);
       this.locks.set(draft.lock.id, { lock: draft.lock, revisionBefore });
       added.push(...draft.added);

@@ -1,7 +1,7 @@
 // Waiters that have come back to their places while another transaction holds the lock's rows, so that nobody can decide
 // about them yet. This replica keeps their places meanwhile, as it does for streams, lest another one ends them first.
 
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import { comesBackTo, wasKept } from "../core/come-back.ts";
 import type { Rules } from "../core/draft.ts";
 import type { Store } from "../storage/store.ts";
@@ -19,7 +19,7 @@ export interface ComebacksOptions {
 export class Comebacks {
   readonly #options: ComebacksOptions;
   /** Commands that wait, and the places that they have turned out to be for. */
-  readonly #pending = new Map<Job, ClaimKey | null>();
+  readonly #pending = new Map<Job, ClaimRef | null>();
   #unread: Job[] = [];
   #isReading = false;
 
@@ -41,8 +41,8 @@ export class Comebacks {
   }
 
   /** Places to heartbeat. */
-  *keys(): Generator<ClaimKey> {
-    for (const key of this.#pending.values()) if (key) yield key;
+  *claims(): Generator<ClaimRef> {
+    for (const claim of this.#pending.values()) if (claim) yield claim;
   }
 
   async #read(): Promise<void> {

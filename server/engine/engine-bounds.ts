@@ -4,6 +4,9 @@
 export const BATCH_COMMANDS_MAX = 256;
 export const BATCH_LOCKS_MAX = 128;
 
+/** Two rows that went different ways meet at one revision once in a million; 63 bits last for 10^13 transactions. */
+export const REVISION_STEP_MAX = 2 ** 20;
+
 /** Rounds of reading on in one transaction: about 2,000 grants; the rest follows in the next transaction. */
 export const AGAIN_ROUNDS_MAX = 8;
 

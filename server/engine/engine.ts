@@ -50,6 +50,7 @@ import type {
 } from "./lock-engine.ts";
 import { LockIds } from "./lock-ids.ts";
 import { Places } from "./places.ts";
+import { newRevisionStep } from "./revision-step.ts";
 import { SharedRead } from "./shared-read.ts";
 import { Turns } from "./turns.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -113,6 +114,7 @@ export class Engine implements LockEngine {
     this.#lanes = new Lanes({
       transact: this.#transact,
       rules,
+      newRevisionStep,
       lanes: options.lanes,
       patientSlots: store.patientSlots,
       queuedMax: options.commandsQueuedMax,
@@ -220,6 +222,7 @@ export class Engine implements LockEngine {
         store,
         transact: this.#transact,
         rules,
+        newRevisionStep,
         onCommitted: (batch) => this.#afterCommit.wake(batch),
         oweAdvance: this.#oweAdvance,
         onRetry: (cause) => observer({ kind: "retried", cause }),

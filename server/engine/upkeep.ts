@@ -1,7 +1,7 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
 // the deletion of what has been remembered long enough, and the replica's own entry in the register.
 
-import type { ClaimKey } from "../core/claim.ts";
+import type { ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { Rules } from "../core/draft.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import { REPLICA_KEPT_US } from "../storage/store.ts";
@@ -20,7 +20,7 @@ export interface UpkeepOptions {
   readonly replica: ReplicaRow;
   /** Idle time after which the row of a lock is deleted. */
   readonly idleLockUs: number;
-  readonly comebacks: Pick<Comebacks, "keys">;
+  readonly comebacks: Pick<Comebacks, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -83,28 +83,28 @@ export class Upkeep {
 
   async #heartbeat(): Promise<void> {
     const startedMs = performance.now();
-    const keys = this.#keys();
-    await this.#heartbeatOf(keys);
+    const claims = this.#followed();
+    await this.#heartbeatOf(claims);
     // Who has no waiters has to notice, too, that the database was away.
-    if (keys.length === 0) await this.beat();
+    if (claims.length === 0) await this.beat();
     // Waiters of other replicas get the time to say that they are there.
     if (this.#isLate()) this.#options.store.clock.cameBack();
     this.#heartbeatMs = startedMs;
   }
 
   /** The places of those who follow claims here, and of those who are about to. */
-  #keys(): ClaimKey[] {
+  #followed(): ClaimRef[] {
     const { waiters, comebacks } = this.#options;
-    return [...waiters.keys(), ...comebacks.keys()];
+    return [...waiters.claims(), ...comebacks.claims()];
   }
 
   /** Those that could not be kept soon come again, by `#heartbeatSkipped`. */
-  async #heartbeatOf(keys: readonly ClaimKey[]): Promise<void> {
+  async #heartbeatOf(claims: readonly ClaimRef[]): Promise<void> {
     const { store, rules, replica, departures } = this.#options;
     this.#skipped.clear();
     await departures.during(async () => {
-      for (let at = 0; at < keys.length; at += bounds.HEARTBEAT_KEYS_MAX) {
-        const part = keys.slice(at, at + bounds.HEARTBEAT_KEYS_MAX);
+      for (let at = 0; at < claims.length; at += bounds.HEARTBEAT_KEYS_MAX) {
+        const part = claims.slice(at, at + bounds.HEARTBEAT_KEYS_MAX);
         const skipped = await store.heartbeat(replica.id, part, rules.attachedForUs);
         for (const key of skipped) this.#skipped.add(nameOf(key));
       }
@@ -114,7 +114,7 @@ export class Upkeep {
   async #heartbeatSkipped(): Promise<void> {
     if (this.#skipped.size === 0) return;
     // Only those that are still followed here.
-    await this.#heartbeatOf(this.#keys().filter((key) => this.#skipped.has(nameOf(key))));
+    await this.#heartbeatOf(this.#followed().filter((key) => this.#skipped.has(nameOf(key))));
   }
 
   /** Goes round the locks in order of their ids, so that none hides behind those that cannot be brought up to date. */

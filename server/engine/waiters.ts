@@ -1,7 +1,7 @@
 // Who follows which claim on this replica: open streams and blocked calls. Holds nothing that matters: what is lost
 // with the process, clients get back by their ticket or request ids.
 
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { Waiter } from "./lock-engine.ts";
 
 interface FollowedClaim {
@@ -32,6 +32,8 @@ export class Waiters {
 
   /** `revision`: of the guard row, when the claim was seen waiting. */
   add(claim: Claim, waiter: Waiter, revision: bigint): void {
+    const before = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
+    if (before && before.claim.secret !== claim.secret) this.settle(claim, claim.requestedAtUs);
     let lock = this.#locks.get(claim.lockId);
     if (!lock) {
       lock = { claims: new Map(), watchers: 0, seenRevision: revision, lastAddition: 0 };
@@ -64,7 +66,9 @@ export class Waiters {
   /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
   settle(claim: Claim, nowUs: number): void {
     const followed = this.#forget(claim);
-    for (const waiter of followed?.waiters ?? []) waiter.settled(claim, nowUs);
+    if (!followed) return;
+    const told = followed.claim.secret === claim.secret ? claim : gone(followed.claim, nowUs);
+    for (const waiter of followed.waiters) waiter.settled(told, nowUs);
   }
 
   /** Whether anybody here wants to be told places at the lock. */
@@ -89,7 +93,7 @@ export class Waiters {
     return [...this.#locks.keys()];
   }
 
-  *keys(): Generator<ClaimKey> {
+  *claims(): Generator<ClaimRef> {
     for (const lock of this.#locks.values()) for (const { claim } of lock.claims.values()) yield claim;
   }
 
@@ -127,4 +131,12 @@ export class Waiters {
     if (lock.claims.size === 0) this.#locks.delete(key.lockId);
     return followed;
   }
+}
+
+/**
+ * A claim whose row is not there any more, or is that of another claim. It had ended longer ago than the retention time,
+ * and this replica was cut off for that long; or the rows were set back to what they were before it came.
+ */
+export function gone(claim: Claim, nowUs: number): Claim {
+  return { ...claim, state: "ended", endReason: "lapsed", endedAtUs: nowUs };
 }

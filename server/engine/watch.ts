@@ -5,7 +5,7 @@ import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { Store } from "../storage/store.ts";
 import { POLL_LOCKS_MAX } from "./engine-bounds.ts";
 import type { Places } from "./places.ts";
-import type { Waiters } from "./waiters.ts";
+import { gone, type Waiters } from "./waiters.ts";
 
 export interface WatchOptions {
   readonly store: Pick<Store, "watch" | "claims">;
@@ -52,9 +52,10 @@ export class Watch {
       const part = followed.slice(at, at + POLL_LOCKS_MAX);
       const { nowUs, claims } = await store.claims(part);
       const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]));
-      for (const key of part) {
-        const claim = byKey.get(keyOf(key)) ?? gone(key, nowUs);
-        if (claim.state !== "waiting") waiters.settle(claim, nowUs);
+      for (const claim of part) {
+        const found = byKey.get(keyOf(claim));
+        const now = found?.secret === claim.secret ? found : gone(claim, nowUs);
+        if (now.state !== "waiting") waiters.settle(now, nowUs);
       }
     }
   }
@@ -62,9 +63,4 @@ export class Watch {
 
 function keyOf(key: ClaimKey): string {
   return `${key.lockId}.${key.ticketNumber}`;
-}
-
-/** A row that was deleted had ended, longer ago than the retention time: this replica was cut off for that long. */
-function gone(claim: Claim, nowUs: number): Claim {
-  return { ...claim, state: "ended", endReason: "lapsed", endedAtUs: nowUs };
 }

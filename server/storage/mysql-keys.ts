@@ -1,7 +1,8 @@
 // The condition that picks claims by their keys, in the form that the optimizers turn into look-ups by primary key.
 
-import type { ClaimKey } from "../core/claim.ts";
+import type { ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { SqlValue } from "./mysql-trip.ts";
+import { bytesOf } from "./row-values.ts";
 
 export interface KeyCondition {
   readonly sql: string;
@@ -19,4 +20,16 @@ export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
   }
   const pairs = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
   return { sql: "(lock_id, ticket_number) IN (?)", values: [pairs] };
+}
+
+/**
+ * Matches these very claims, and not others that have come to their numbers. Secrets are random, so it is enough that the
+ * row has one of them.
+ */
+export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
+  const { sql, values } = hasKey(claims);
+  return {
+    sql: `${sql} AND secret IN (?)`,
+    values: [...values, claims.map(({ secret }) => bytesOf(secret))],
+  };
 }

@@ -6,14 +6,16 @@
 // guard row, and they only make a place last longer; so a place that seems to have run out is a reason to ask.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../core/bounds.ts";
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { Clock } from "../core/draft.ts";
 import type { Lock } from "../core/lock.ts";
 import { monotonicUs } from "./monotonic.ts";
 import type { Read } from "./mysql-load.ts";
+import { bigintOf } from "./mysql-rows.ts";
 import type { Row } from "./mysql-session.ts";
 import { changingClaimValues, fixedClaimValues, lockValues } from "./row-values.ts";
+import { LOCK_COLUMNS } from "./shared-sql.ts";
 import {
   CLOCK_UNSURE_US_MAX,
   KNOWN_CLAIMS_MAX,
@@ -22,6 +24,8 @@ import {
   UPDATE_ROWS_MAX,
 } from "./storage-bounds.ts";
 import type { Changes, LoadPlan } from "./store.ts";
+
+const REVISION_AT = LOCK_COLUMNS.indexOf("revision");
 
 interface KnownLock {
   readonly lock: Lock;
@@ -102,7 +106,7 @@ export class KnownLocks {
   }
 
   /** To be told after the commit of what was read and written. */
-  learn({ loaded, rulesRevision }: Read, changes: Changes): void {
+  learn({ loaded, guardRows, rulesRevision }: Read, changes: Changes): void {
     const { limitRules, failOver } = loaded;
     this.#facts = { rulesRevision, limitRules, failOver };
     const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
@@ -111,7 +115,7 @@ export class KnownLocks {
     for (const lock of changes.locks) {
       const before = this.#locks.get(lock.id);
       this.forget([lock.id]);
-      const own = before?.lock.revision === lock.revision - 1n;
+      const own = before?.lock.revision === bigintOf(guardRows.get(lock.id)?.[REVISION_AT]);
       const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
       const claims = own ? liveClaims(lock, before.claims ?? new Map(), seen) : null;
       this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && before.asked });
@@ -131,11 +135,17 @@ export class KnownLocks {
     }
   }
 
+  /** To be told when the database may have become another one, or have been set back. */
+  forgetAll(): void {
+    this.#locks.clear();
+    this.#claims = 0;
+  }
+
   /** To be told of the signs of life that this server has written, and until when they count at the least. */
-  prolonged(replica: bigint, keys: readonly ClaimKey[], untilUs: number): void {
-    for (const { lockId, ticketNumber } of keys) {
+  prolonged(replica: bigint, claims: readonly ClaimRef[], untilUs: number): void {
+    for (const { lockId, ticketNumber, secret } of claims) {
       const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
-      if (claim?.state !== "waiting") continue;
+      if (claim?.state !== "waiting" || claim.secret !== secret) continue;
       claim.deadlineUs = Math.min(untilUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
       claim.replica = replica;
     }

@@ -34,6 +34,7 @@ export class MysqlPool {
   #serverChanges = 0;
   #generation = 0;
   #onDrained: (() => void) | null = null;
+  #onBroken = () => {};
   #closed = false;
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
@@ -52,6 +53,11 @@ export class MysqlPool {
   /** How often a new connection has led to another server than the one before. */
   get serverChanges(): number {
     return this.#serverChanges;
+  }
+
+  /** Called when a connection is lost or the server has become another one: the database may not be what it was. */
+  set onBroken(listener: () => void) {
+    this.#onBroken = listener;
   }
 
   get state(): PoolState {
@@ -83,6 +89,7 @@ export class MysqlPool {
   /** Lends no connection again that is open now. */
   renew(): void {
     this.#generation += 1;
+    this.#onBroken();
     for (const idle of this.#idle.splice(0)) void this.#end(idle);
   }
 
@@ -186,6 +193,7 @@ export class MysqlPool {
 
   #remove(session: Session): void {
     if (!this.#open.delete(session)) return;
+    this.#onBroken();
     session.destroy(new Error("The connection was lost."));
     const place = this.#idle.indexOf(session);
     if (place >= 0) this.#idle.splice(place, 1);

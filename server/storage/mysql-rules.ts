@@ -16,13 +16,19 @@ export interface RulesAt {
 const RULES = `SELECT r.prefix, r.limit_value, r.version, r.reason, m.rules_revision
   FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
 
+const NONE: RulesAt = { revision: "", limitRules: [] };
+
 export class RuleCache {
-  #kept: RulesAt = { revision: "", limitRules: [] };
+  #kept = NONE;
 
   /** The rules at this revision or a later one. Costs a trip if it is not the one that is kept. */
   async at(session: Session, revision: string): Promise<RulesAt> {
     if (this.#kept.revision !== revision) this.#kept = await readRules(session);
     return this.#kept;
+  }
+
+  forget(): void {
+    this.#kept = NONE;
   }
 }
 

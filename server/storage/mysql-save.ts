@@ -7,15 +7,16 @@ import type { Claim } from "../core/claim.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
-import { hasKey } from "./mysql-keys.ts";
+import { hasSecret } from "./mysql-keys.ts";
 import type { Known } from "./mysql-known.ts";
 import type { Read } from "./mysql-load.ts";
 import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./mysql-open-transaction.ts";
 import { SHARED_NOWAIT } from "./mysql-patience.ts";
-import { NOW_US } from "./mysql-rows.ts";
+import { bigintOf, NOW_US } from "./mysql-rows.ts";
 import type { Row, Session } from "./mysql-session.ts";
 import { rowsOf } from "./mysql-transaction.ts";
 import { type SqlValue, Trip } from "./mysql-trip.ts";
+import { WriteChain } from "./mysql-write-chain.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "./row-values.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
@@ -34,11 +35,15 @@ const DEADLINE_AT = CLAIM_COLUMNS.indexOf("deadline");
 
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
-const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${VALUE_WHILE_OPEN}, ?)`;
+const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
+
+const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?`;
-const RAISE_RULES_REVISION = `UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1 ${WHILE_OPEN}`;
+// By a random step, for the same reason as that of guard rows.
+const RAISE_RULES_REVISION = `UPDATE rowlock_meta
+  SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
 // A claim that is left waiting by an older rule, while the new one would let it in, would wait until somebody happens
 // to come by: who changes a rule has seen only claims that were committed. So a transaction that leaves waiters waits,
@@ -48,8 +53,8 @@ const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_flo
   SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ?`;
 
 // Where the rows were known without a load, the writing of the guard rows comes first, which locks them, and only at
-// the revision that they were known at. Then this fails, as RULES_UNCHANGED does, unless all of them were still that,
-// and everything else that the decision went by is true.
+// the revision that they were known at. In the end this fails, as RULES_UNCHANGED does, unless all of them were still
+// that, all rows were written, and everything else that the decision went by is true.
 const STILL_KNOWN = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
   SELECT 2, 0, NULL FROM rowlock_meta WHERE id = 1 AND NOT (ROW_COUNT() = ?
     AND rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
@@ -80,21 +85,25 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
 
 /** Adds the statements that write the changes, after the guard rows were locked. */
 export function addWrites(trip: Trip, changes: Changes, read: Read): void {
-  addClaimWrites(trip, changes, read);
-  for (const part of partsOf(changes.locks)) addGuardUpdate(trip, part, read);
+  const writes = new WriteChain(trip);
+  addClaimWrites(writes, changes, read);
+  for (const part of partsOf(changes.locks)) addGuardUpdate(writes, part, read);
+  writes.check();
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
-/** Adds the statements that lock the guard rows, make sure that all is as it was known, and write the changes. */
+/** Adds the statements that lock the guard rows, write the changes, and make sure that all is as it was known. */
 export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void {
   const { read, newRequestIds, serverIdentity } = known;
   const { nowUs, atLeastUs, failOver } = read.loaded;
-  addGuardUpdate(trip, changes.locks, read, true);
+  const writes = new WriteChain(trip);
+  addGuardUpdate(writes, changes.locks, read, true);
+  addClaimWrites(writes, changes, read);
   // Those that are added are checked by their unique key.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
   trip.add(
     `${STILL_KNOWN} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""})`,
-    changes.locks.length,
+    writes.rows,
     BigInt(read.rulesRevision),
     failOver.epoch,
     failOver.atUs,
@@ -104,7 +113,6 @@ export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void
     Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
     ...(unseen.length > 0 ? [unseen.map(bytesOf)] : []),
   );
-  addClaimWrites(trip, changes, read);
 }
 
 /** When the first of the changed leases ends that goes on: it must not have ended by then. One that was due is kept on purpose. */
@@ -119,16 +127,14 @@ function firstEnd({ changed }: Changes, { claimRows, loaded }: Read): number {
   return firstUs;
 }
 
-function addClaimWrites(trip: Trip, { added, changed }: Changes, read: Read): void {
+function addClaimWrites(writes: WriteChain, { added, changed }: Changes, read: Read): void {
   if (added.length > 0) {
     const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
-    const [[lockId, ...first] = [], ...others] = rows;
-    if (others.length === 0) trip.addWrite(ADD_CLAIMS, lockId as bigint, first);
-    else trip.addWrite(`${ADD_CLAIMS}, ?`, lockId as bigint, first, others);
+    writes.insert(ADD_CLAIMS, rows);
   }
   for (const state of Object.keys(STATE_CODES)) {
     const alike = changed.filter((claim) => claim.state === state);
-    for (const part of partsOf(alike)) addClaimUpdate(trip, part, read);
+    for (const part of partsOf(alike)) addClaimUpdate(writes, part, read);
   }
 }
 
@@ -149,7 +155,7 @@ export function addRulesCheck(trip: Trip, rulesRevision: string, impatient: bool
   trip.add(`${RULES_UNCHANGED} ${shared}`, BigInt(rulesRevision));
 }
 
-function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void {
+function addClaimUpdate(writes: WriteChain, claims: readonly Claim[], read: Read): void {
   const rows = claims.map((claim) => {
     const before = read.claimRows.get(`${claim.lockId}.${claim.ticketNumber}`);
     return { before: before?.slice(CLAIM_FIXED_COLUMNS.length) ?? [], after: changingClaimValues(claim) };
@@ -160,15 +166,16 @@ function addClaimUpdate(trip: Trip, claims: readonly Claim[], read: Read): void 
   };
   const { sets, values } = assignments(CLAIM_CHANGING_COLUMNS, rows, arm, "CASE");
   if (sets.length === 0) return;
-  const key = hasKey(claims);
-  trip.addWrite(
-    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql} ${WHILE_OPEN}`,
+  const key = hasSecret(claims);
+  writes.update(
+    claims.length,
+    `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,
     ...values,
     ...key.values,
   );
 }
 
-function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read, onlyAsKnown = false): void {
+function addGuardUpdate(writes: WriteChain, locks: readonly Lock[], read: Read, onlyAsKnown = false): void {
   const rows = locks.map((lock) => {
     const before = read.guardRows.get(lock.id);
     if (!before) throw new Error(`Lock ${lock.id} was decided about and never read.`);
@@ -183,12 +190,13 @@ function addGuardUpdate(trip: Trip, locks: readonly Lock[], read: Read, onlyAsKn
   const asKnown = onlyAsKnown
     ? `AND revision = CASE id ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
     : "";
-  trip.addWrite(
-    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${asKnown} ${WHILE_OPEN}`,
+  writes.update(
+    locks.length,
+    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${asKnown}`,
     ...values,
     ...decidedAt,
     locks.map(({ id }) => id),
-    ...(onlyAsKnown ? locks.flatMap(({ id, revision }) => [id, revision - 1n]) : []),
+    ...(onlyAsKnown ? locks.flatMap(({ id }, at) => [id, bigintOf(rows[at]?.before[REVISION_AT])]) : []),
   );
 }
 

@@ -1,10 +1,10 @@
 // The small writes outside decisions: signs of life of waiters and replicas, and the deletion of what nobody needs any
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
-import type { ClaimKey } from "../core/claim.ts";
+import type { ClaimKey, ClaimRef } from "../core/claim.ts";
 import { STATE_CODES } from "./codes.ts";
 import { mustBeWritable, WRITABLE } from "./mysql-connect.ts";
-import { hasKey } from "./mysql-keys.ts";
+import { hasKey, hasSecret } from "./mysql-keys.ts";
 import { lockUnlocked } from "./mysql-patience.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
@@ -33,23 +33,24 @@ const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHE
 
 /** Which of the claims were kept, and which still wait but are held by another transaction. */
 export interface Heartbeat {
-  readonly kept: readonly ClaimKey[];
+  readonly kept: readonly ClaimRef[];
   readonly skipped: readonly ClaimKey[];
 }
 
 export async function heartbeat(
   pool: MysqlPool,
   replica: bigint,
-  keys: readonly ClaimKey[],
+  claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
-  if (keys.length === 0) return { kept: [], skipped: [] };
+  if (claims.length === 0) return { kept: [], skipped: [] };
   return repeatedly(pool, async (session) => {
-    if (session.skipsLocked) return inTransaction(session, () => prolong(session, replica, keys, keepForUs));
+    if (session.skipsLocked)
+      return inTransaction(session, () => prolong(session, replica, claims, keepForUs));
     const trip = new Trip("heartbeat");
-    addHeartbeat(trip, replica, keys, keepForUs);
+    addHeartbeat(trip, replica, claims, keepForUs);
     await session.run(trip);
-    return { kept: keys, skipped: [] };
+    return { kept: claims, skipped: [] };
   });
 }
 
@@ -57,12 +58,13 @@ export async function heartbeat(
 async function prolong(
   session: Session,
   replica: bigint,
-  keys: readonly ClaimKey[],
+  claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
-  const kept = await lockUnlocked(session, "heartbeat_load", STATE_CODES.waiting, keys);
-  const found = new Set(kept.map(nameOf));
-  const missing = keys.filter((key) => !found.has(nameOf(key)));
+  const free = await lockUnlocked(session, "heartbeat_load", STATE_CODES.waiting, claims);
+  const found = new Set(free.map(nameOf));
+  const kept = claims.filter((claim) => found.has(nameOf(claim)));
+  const missing = claims.filter((claim) => !found.has(nameOf(claim)));
   const trip = new Trip("heartbeat");
   if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
   const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
@@ -71,13 +73,13 @@ async function prolong(
   return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(keyOf) };
 }
 
-function addHeartbeat(trip: Trip, replica: bigint, keys: readonly ClaimKey[], keepForUs: number): void {
-  const { sql, values } = hasKey(keys);
+function addHeartbeat(trip: Trip, replica: bigint, claims: readonly ClaimRef[], keepForUs: number): void {
+  const { sql, values } = hasSecret(claims);
   trip.add(`${HEARTBEAT} ${sql}`, keepForUs, keepForUs, replica, ...values);
 }
 
-function addStillWaiting(trip: Trip, keys: readonly ClaimKey[]): number {
-  const { sql, values } = hasKey(keys);
+function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
+  const { sql, values } = hasSecret(claims);
   return trip.add(`${STILL_WAITING} ${sql}`, ...values);
 }
 

@@ -2,7 +2,7 @@
 // in the file of its kind: deciding in mysql-transact.ts, names in mysql-names.ts, small writes in mysql-upkeep.ts,
 // reads in mysql-reads.ts, checks in mysql-checks.ts.
 
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { MysqlAddress } from "./database-url.ts";
@@ -105,6 +105,10 @@ class MysqlStore implements Store {
     observer: StoreObserver,
   ) {
     this.#pool = pool;
+    pool.onBroken = () => {
+      this.#known.forgetAll();
+      this.#rules.forget();
+    };
     this.#observer = observer;
     this.product = pool.server?.product ?? "MySQL";
     this.lanes = lanes;
@@ -131,11 +135,11 @@ class MysqlStore implements Store {
 
   async heartbeat(
     replica: bigint,
-    keys: readonly ClaimKey[],
+    claims: readonly ClaimRef[],
     keepForUs: number,
   ): Promise<readonly ClaimKey[]> {
     const before = this.clock.estimate(monotonicUs());
-    const { kept, skipped } = await heartbeat(this.#pool, replica, keys, keepForUs);
+    const { kept, skipped } = await heartbeat(this.#pool, replica, claims, keepForUs);
     if (before) this.#known.prolonged(replica, kept, before.atLeastUs + keepForUs);
     return skipped;
   }

@@ -61,10 +61,10 @@ const SQL = {
   add_claim: `INSERT INTO rowlock_claim (${CLAIM})
     VALUES (${CLAIM_COLUMNS.map(() => "?").join(", ")})`,
   write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
-    WHERE lock_id = ? AND ticket_number = ?`,
+    WHERE lock_id = ? AND ticket_number = ? AND secret = ?`,
 
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
-    WHERE lock_id = ?3 AND ticket_number = ?4 AND state = 1`,
+    WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
   beat: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE
     SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,

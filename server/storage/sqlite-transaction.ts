@@ -68,7 +68,8 @@ export function save(statements: SqliteStatements, changes: Changes, decidedAtUs
   }
   for (const claim of changes.changed) {
     const { lockId, ticketNumber } = claim;
-    const written = statements.run("write_claim", ...changingClaimValues(claim), lockId, ticketNumber);
+    const ref = [lockId, ticketNumber, bytesOf(claim.secret)];
+    const written = statements.run("write_claim", ...changingClaimValues(claim), ...ref);
     mustExist(written, `claim ${ticketNumber} of lock ${lockId}`);
   }
   const { rule } = changes;

@@ -7,7 +7,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { migrations } from "../../migrations/index.ts";
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
 import type { Clock } from "../core/draft.ts";
 import type { LimitRule } from "../core/limit.ts";
@@ -149,14 +149,15 @@ export class SqliteStore implements Store {
 
   async heartbeat(
     replica: bigint,
-    keys: readonly ClaimKey[],
+    claims: readonly ClaimRef[],
     keepForUs: number,
   ): Promise<readonly ClaimKey[]> {
     return this.#guarded(() =>
       this.#inTransaction(() => {
         const nowUs = this.#clock();
-        for (const { lockId, ticketNumber } of keys) {
-          this.#statements.run("heartbeat", replica, nowUs + keepForUs, lockId, ticketNumber);
+        for (const { lockId, ticketNumber, secret } of claims) {
+          const until = nowUs + keepForUs;
+          this.#statements.run("heartbeat", replica, until, lockId, ticketNumber, bytesOf(secret));
         }
         return [];
       }),

@@ -2,7 +2,7 @@
 // each of them. Owns no logic. Times are the database's clock in microseconds since 1970, as numbers (exact until the
 // year 2255); ids, ticket numbers, tokens and versions are bigint end to end.
 
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { Clock } from "../core/draft.ts";
 import type { FailOver } from "../core/fail-over.ts";
@@ -73,6 +73,7 @@ export interface Changes {
   /** Guard rows, each with a raised revision. Every lock that was decided about is here, changed or not. */
   readonly locks: readonly Lock[];
   readonly added: readonly Claim[];
+  /** By key and secret. One that is not there any more fails the whole transaction. */
   readonly changed: readonly Claim[];
   readonly rule?: LimitRule;
   /**
@@ -209,7 +210,7 @@ export interface Store {
    * that a decision has just ended stays ended. Waits for nobody: answers for which waiters it could not be given,
    * because another transaction holds their rows.
    */
-  heartbeat(replica: bigint, keys: readonly ClaimKey[], keepForUs: number): Promise<readonly ClaimKey[]>;
+  heartbeat(replica: bigint, claims: readonly ClaimRef[], keepForUs: number): Promise<readonly ClaimKey[]>;
   /** Registers the replica, or says that it is still there. Proves that the database can be written. */
   beat(replica: ReplicaRow, keepForUs: number): Promise<void>;
   /** The register of replicas, oldest first. Those that have died may be among them, past their deadline. */

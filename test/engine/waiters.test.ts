@@ -8,8 +8,8 @@ import { Waiters } from "../../server/engine/waiters.ts";
 import { Watch } from "../../server/engine/watch.ts";
 
 const LOCK = 7n;
-const claim = (ticketNumber: bigint, state: Claim["state"] = "waiting") =>
-  ({ lockId: LOCK, ticketNumber, state, provisional: false }) as Claim;
+const claim = (ticketNumber: bigint, state: Claim["state"] = "waiting", secret = "own") =>
+  ({ lockId: LOCK, ticketNumber, state, secret, provisional: false, requestedAtUs: 0 }) as Claim;
 const waiter = () => ({ settled() {} });
 
 describe("the waiters of a replica", () => {
@@ -68,5 +68,48 @@ describe("the waiters of a replica", () => {
     waiters.add(claim(2n), waiter(), 7n);
     waiters.sawOwn(LOCK, 6n, 7n);
     expect(waiters.isStale(LOCK, 7n)).toBe(true);
+  });
+
+  describe("whose claim is gone, as another one has its number", () => {
+    const GONE = { state: "ended", secret: "own" };
+    const follow = (secret: string, settled: Claim[]) => ({
+      claim: claim(1n, "waiting", secret),
+      waiter: { settled: (told: Claim) => void settled.push(told) },
+    });
+
+    test("are told that it has ended when the other one is granted here, or comes to wait here", () => {
+      const waiters = new Waiters();
+      const told: Claim[] = [];
+      const others: Claim[] = [];
+      const [own, other] = [follow("own", told), follow("other", others)];
+      waiters.add(own.claim, own.waiter, 5n);
+      waiters.settle(claim(1n, "held", "other"), 0);
+      expect(told).toMatchObject([GONE]);
+
+      waiters.add(own.claim, own.waiter, 5n);
+      waiters.add(other.claim, other.waiter, 6n);
+      expect(told).toMatchObject([GONE, GONE]);
+      expect([...waiters.claims()]).toEqual([other.claim]);
+      waiters.settle(claim(1n, "held", "other"), 0);
+      expect(others).toMatchObject([{ state: "held", secret: "other" }]);
+    });
+
+    test.each(["waiting", "held"] as const)(
+      "are told so by a poll that finds the other one %s",
+      async (state) => {
+        const waiters = new Waiters();
+        const told: Claim[] = [];
+        const own = follow("own", told);
+        waiters.add(own.claim, own.waiter, 5n);
+        const store = {
+          watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [] }),
+          claims: async () => ({ nowUs: 0, claims: [{ ...claim(1n, state, "other"), provisional: true }] }),
+        };
+        const queue = async () => ({ nowUs: 0, places: [] });
+        const places = new Places({ store: { queue }, waiters, onFailure() {} });
+        await new Watch({ store, waiters, places, advance: async () => {} }).look();
+        expect(told).toMatchObject([GONE]);
+      },
+    );
   });
 });

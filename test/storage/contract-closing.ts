@@ -9,7 +9,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   resolve: (store) => store.resolve(["a"]),
   find: (store) => store.find(["a"]),
   transact: (store) => store.transact(NO_PLAN, () => NO_CHANGES),
-  heartbeat: (store) => store.heartbeat(1n, [{ lockId: 1n, ticketNumber: 1n }], 1),
+  heartbeat: (store) => store.heartbeat(1n, [{ lockId: 1n, ticketNumber: 1n, secret: "" }], 1),
   beat: (store) => store.beat({ id: 1n, address: "", version: "" }, 1),
   replicas: (store) => store.replicas(1),
   retire: (store) => store.retire(1n),

@@ -11,6 +11,7 @@ import type { FreshStore } from "./fixture.ts";
 import {
   addClaims,
   addClaimsTo,
+  changeClaims,
   changeLock,
   load,
   lockId,
@@ -242,6 +243,32 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       // A bug, and not bad luck that would be tried again.
       await expect(second).rejects.not.toBeInstanceOf(StoreError);
       expect((await store.queue(id)).places.length).toBe(1);
+    });
+
+    test("a claim is written only where its secret is still there, and all others with it or none", async () => {
+      const { store } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      const [first] = (await addClaims(store, a, { state: "held" })) as [Claim];
+      const [second, third] = (await addClaims(store, b, { state: "held" }, {})) as [Claim, Claim];
+      const before = (await store.show("b", 0))?.lock;
+      const noted = [first, second, third].map((claim) => ({ ...claim, endNote: "noted" }));
+      for (const strange of noted) {
+        const written = noted.map((claim) =>
+          claim === strange ? { ...claim, secret: "s".repeat(22) } : claim,
+        );
+        const ids = a < b ? [a, b] : [b, a];
+        const transaction = store.transact({ ...planFor(a), locks: planned(...ids) }, (loaded) => ({
+          ...NO_CHANGES,
+          locks: raised(loaded),
+          changed: written,
+        }));
+        await expect(transaction).rejects.toThrow();
+      }
+      expect((await store.claims([first, second, third])).claims).toEqual([first, second, third]);
+      expect((await store.show("b", 0))?.lock).toEqual(before);
+      // Some of them as they are, and some changed.
+      await changeClaims(store, first, { ...second, endNote: "noted" }, third);
+      expect((await readClaim(store, second)).endNote).toBe("noted");
     });
 
     test("many claims of many locks are written at once", async () => {

@@ -83,7 +83,13 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
         { replica: null, state: "ended" },
         { replica: 1n },
       );
-      await store.heartbeat(1n, [...added.slice(0, -1), { lockId: id, ticketNumber: 99n }], HOUR_US);
+      const [left, ...named] = added.toReversed() as [Claim, ...Claim[]];
+      const another = "s".repeat(22);
+      const strangers = [
+        { lockId: id, ticketNumber: 99n, secret: another },
+        { ...left, secret: another },
+      ];
+      await store.heartbeat(1n, [...named, ...strangers], HOUR_US);
       expect((await store.claims(added)).claims).toEqual(added);
       await store.heartbeat(1n, [], HOUR_US);
     });

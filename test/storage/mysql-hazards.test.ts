@@ -207,7 +207,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       (await store.claims([held, free, lease])).claims.map(({ replica }) => replica);
     expect(await byTicket()).toEqual([null, 7n, null]);
     await release();
-    expect(await store.heartbeat(7n, [key], 600_000_000)).toEqual([]);
+    expect(await store.heartbeat(7n, [held], 600_000_000)).toEqual([]);
     expect(await byTicket()).toEqual([7n, 7n, null]);
   });
 
@@ -249,7 +249,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       const [a, b, c] = ["a", "b", "c"].map((each) => ids.get(each) as bigint);
       if (!a || !b || !c) throw new Error("The names were not resolved.");
       await addClaims(small, a, { state: "held" });
-      await addClaims(small, b, { state: "held" });
+      const held = await addClaims(small, b, { state: "held" });
       const session = await other.session();
       await session.run("START TRANSACTION");
       await session.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [a]);
@@ -261,7 +261,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         for (const claim of loaded.claims) claim.endNote = "changed";
         return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
       });
-      await small.heartbeat(1n, [{ lockId: b, ticketNumber: 1n }], 1_000_000);
+      await small.heartbeat(1n, held, 1_000_000);
       // The lock c has no claim, so it is cleaned away; a has one, and is not even waited for.
       await until(async () => (await small.purgeLocks(0, 10)) === 1);
       expect(performance.now() - startedMs).toBeLessThan(1_500);

@@ -10,7 +10,7 @@ import type { Changes, Loaded, LoadPlan, Store } from "../../server/storage/stor
 import { mysqlFamily, reportLeftOut } from "../database.ts";
 import { addClaims, changeLock, lockId, NO_CHANGES, NO_PLAN, planned, raised, SECOND_US } from "./fixture.ts";
 import type { PlainSession, Stage } from "./mysql-stage.ts";
-import { clockUs, openStage, refusal, until } from "./mysql-stage.ts";
+import { clockUs, connectionsOf, openStage, refusal, until } from "./mysql-stage.ts";
 
 const HOUR_US = 3_600 * SECOND_US;
 
@@ -299,6 +299,17 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await look(other, plan);
     }
     expect(new Set(trips)).toEqual(new Set(["load", "save_commit"]));
+  });
+
+  test("nothing is known any more when a connection is lost, as the database may have been set back", async () => {
+    const { plan } = await knownLock();
+    await Promise.all([store.find(["a"]), store.find(["a"])]);
+    const others = await connectionsOf(plain, stage.address.database);
+    for (const id of others) await plain.run(`KILL ${id}`);
+    await until(() => store.pool().open === 0);
+    await look(store, plan);
+    expect(trips).toContain("load");
+    expect(trips).not.toContain("decide_commit");
   });
 
   test("more claims of a lock than are remembered are asked for each time", async () => {

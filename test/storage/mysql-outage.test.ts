@@ -101,9 +101,9 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO 'small'@'%'`);
     const store = await stage.store({ user: "small", password: "small", poolSize: 1 });
     const id = await lockId(store, "small");
-    await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
+    const added = await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
     await store.beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
-    await store.heartbeat(1n, [{ lockId: id, ticketNumber: 1n }], 1_000_000);
+    await store.heartbeat(1n, added, 1_000_000);
     await store.watch([id]);
     expect(await store.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
     await lockId(store, "idle");
