@@ -17,7 +17,8 @@ const FINDINGS_MAX = 50;
 const REPLICAS_MAX = 100;
 
 const HELP = `
-Looks at three things:
+Looks at four things:
+  cluster     whether the database is still part of its replication group or Galera cluster
   schema      whether it is the one that this version of Rowlock needs
   durability  whether the database's settings could lose acknowledged commits
   invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
@@ -62,7 +63,10 @@ async function doctor(url: string, context: CliContext): Promise<ExitCode> {
     return report(context, await findings(url, context));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    context.err(`This could not be checked. ${error.message}\n`);
+    const { reason, message } = error;
+    if (reason === "cluster_not_ready")
+      return report(context, [{ severity: "error", check: "cluster", message }]);
+    context.err(`This could not be checked. ${message}\n`);
     return EXIT.unchecked;
   }
 }

@@ -6,6 +6,7 @@ import knexOf, { type Knex } from "knex";
 import type { Migration } from "../../migrations/index.ts";
 import { migrations } from "../../migrations/index.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "./database-url.ts";
+import { openSession, UNOBSERVED } from "./mysql-connect.ts";
 import { classify } from "./mysql-errors.ts";
 import { StoreError } from "./store.ts";
 
@@ -55,7 +56,7 @@ export async function migrateMysql(address: MysqlAddress, patience: MigratePatie
     let loggedMs = startedMs - LOG_EVERY_MS;
     for (;;) {
       try {
-        return await migrateInTurn(knex);
+        return await migrateInTurn(knex, address);
       } catch (error) {
         if (!isTurnOfAnother(error)) throw error;
         const waitedMs = performance.now() - startedMs;
@@ -94,8 +95,11 @@ async function makeTurn(knex: Knex): Promise<void> {
  * statement of one that was killed still runs in the database, and on two nodes of Galera, whose row locks are their own.
  * So the statements of a migration are such that they can be done twice, and a cluster does them all in one order.
  */
-async function migrateInTurn(knex: Knex): Promise<string[]> {
+async function migrateInTurn(knex: Knex, address: MysqlAddress): Promise<string[]> {
   if (pendingAfter(await applied(knex)).length === 0) return [];
+  // What is changed on a node that fell out of its cluster keeps it from coming back.
+  const { session } = await openSession(address, UNOBSERVED);
+  await session.end();
   await makeTurn(knex);
   return await knex.transaction(async (turn) => {
     await turn.raw(`SET SESSION innodb_lock_wait_timeout = ${TURN_S}, wait_timeout = ${IDLE_S_MAX}`);

@@ -1,4 +1,4 @@
-// Opens connections and sets them up. A connection that comes from here is to a server that can be written, counts
+// Opens connections and sets them up. A connection that comes from here is to a server that is to be decided on, counts
 // time in UTC, waits for row locks for a bounded time, and is ended by the server soon after this process stops.
 
 import type { Socket } from "node:net";
@@ -8,6 +8,7 @@ import type { MysqlAddress } from "./database-url.ts";
 import { classify, deadlineError } from "./mysql-errors.ts";
 import type { Row } from "./mysql-session.ts";
 import { Session } from "./mysql-session.ts";
+import { askStanding, mustStandWell } from "./mysql-standing.ts";
 import { Trip } from "./mysql-trip.ts";
 import { CONNECT_MS_MAX, TCP_KEEPALIVE_MS } from "./storage-bounds.ts";
 import type { StoreObserver } from "./store.ts";
@@ -22,26 +23,23 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
   /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
 
 // SHOW answers nothing for a variable that this server does not have, where @@name would fail.
-const FACTS = `SHOW VARIABLES WHERE Variable_name IN
-  ('version', 'server_uuid', 'server_id', 'group_replication_group_name')`;
-const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
-/** To be given to `mustBeWritable`. A user with many rights can go on writing where others cannot. */
-export const WRITABLE = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('${READ_ONLY.join("', '")}')`;
-const CLUSTER = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'";
+const FACTS = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id')";
+
+export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 export interface Server {
   /** `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * What tells this database from any other: the uuid of the server, or that of the Galera cluster or replication
-   * group, whose members do not lose what they have acknowledged. MariaDB has its `server_id`, by which it and its
+   * What tells this database from any other: the uuid of the server, or, while it is a member of one in good standing,
+   * that of the Galera cluster or replication group, whose members do not lose what they have acknowledged. MariaDB has its `server_id`, by which it and its
    * replicas are told apart (its `server_uid` is another one after each move to another address). null for TiDB, where
    * each connection may be to another of its servers.
    */
   readonly identity: string | null;
 }
 
-/** A connection that is ready for work. Throws a StoreError, `read_only` for a server that cannot be written. */
+/** A connection that is ready for work. Throws a StoreError: why there is none, or what `mustStandWell` throws. */
 export async function openSession(
   address: MysqlAddress,
   observer: StoreObserver,
@@ -107,25 +105,14 @@ async function setUp(session: Session): Promise<{ server: Server; version: strin
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
   const factsAt = trip.add(FACTS);
-  const writableAt = trip.add(WRITABLE);
-  const clusterAt = trip.add(CLUSTER);
+  const standingAt = askStanding(trip);
   const results = await session.run(trip);
-  const facts = new Map(pairs(results[factsAt]));
-  mustBeWritable(results[writableAt]);
+  const cluster = await mustStandWell(session, results, standingAt);
+  const facts = new Map((results[factsAt] as Row[]).map(([name, value]) => [name, String(value)]));
   const version = facts.get("version") ?? "";
-  const cluster = pairs(results[clusterAt])[0]?.[1] || facts.get("group_replication_group_name");
   const server = facts.get("server_uuid") || `server_id ${facts.get("server_id")}`;
-  const identity = version.includes("TiDB") ? null : cluster || server;
+  const identity = version.includes("TiDB") ? null : (cluster ?? server);
   return { server: { product: productOf(version), identity }, version };
-}
-
-/** Throws a StoreError, `read_only`, if the server is not to be written. */
-export function mustBeWritable(rows: unknown): void {
-  for (const [name, value] of pairs(rows)) if (!["OFF", "0"].includes(value)) throw readOnly(name);
-}
-
-function pairs(rows: unknown): [string, string][] {
-  return (rows as Row[]).map(([name, value]) => [String(name), String(value)]);
 }
 
 function productOf(version: string): string {
@@ -138,11 +125,6 @@ function skipsLocked(version: string): boolean {
   if (version.includes("TiDB")) return false;
   const [major = 0, minor = 0] = version.split(".").map(Number.parseFloat);
   return version.includes("MariaDB") ? major > 10 || minor >= 6 : major >= 8;
-}
-
-function readOnly(variable: string): StoreError {
-  const message = `The database server is read-only (${variable} is on): it is a replica, or is being switched over.`;
-  return new StoreError("unavailable", "read_only", message);
 }
 
 /** Nothing had begun, so a connection that is lost here is a server that is away. */

@@ -3,18 +3,17 @@
 
 import type { ClaimKey, ClaimRef } from "../core/claim.ts";
 import { STATE_CODES } from "./codes.ts";
-import { mustBeWritable, WRITABLE } from "./mysql-connect.ts";
 import { hasKey, hasSecret } from "./mysql-keys.ts";
 import { lockUnlocked } from "./mysql-patience.ts";
 import type { MysqlPool } from "./mysql-pool.ts";
 import { repeatedly } from "./mysql-repeat.ts";
 import { bigintOf, NOW_US } from "./mysql-rows.ts";
 import type { Row, Session } from "./mysql-session.ts";
+import { askStanding, lostStanding, mustStandWell } from "./mysql-standing.ts";
 import { inTransaction, rowsOf, writtenBy } from "./mysql-transaction.ts";
 import { Trip } from "./mysql-trip.ts";
 import { bytesOf } from "./row-values.ts";
 import type { ReplicaRow } from "./store.ts";
-import { StoreError } from "./store.ts";
 
 // Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
 const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
@@ -88,14 +87,16 @@ export async function beat(pool: MysqlPool, replica: ReplicaRow, keepForUs: numb
   const address = bytesOf(replica.address);
   const version = bytesOf(replica.version);
   const trip = new Trip("beat");
-  const writableAt = trip.add(WRITABLE);
+  const standingAt = askStanding(trip);
   trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
   trip.add(FORGET);
   try {
-    await repeatedly(pool, async (session) => mustBeWritable((await session.run(trip))[writableAt]));
+    await repeatedly(pool, async (session) => {
+      await mustStandWell(session, await session.run(trip), standingAt);
+    });
   } catch (error) {
-    // It was switched over under our connections, which this user's rights might let it go on writing through.
-    if (error instanceof StoreError && error.reason === "read_only") pool.renew();
+    // It was switched over, or fell out of its cluster, under our connections, through which it could still be written.
+    if (lostStanding(error)) pool.renew();
     throw error;
   }
 }

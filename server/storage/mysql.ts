@@ -8,6 +8,7 @@ import type { LimitRule } from "../core/limit.ts";
 import type { MysqlAddress } from "./database-url.ts";
 import { monotonicUs } from "./monotonic.ts";
 import { checkDurability, checkInvariants } from "./mysql-checks.ts";
+import { UNOBSERVED } from "./mysql-connect.ts";
 import { adopt, failOver } from "./mysql-fail-over.ts";
 import { KnownLocks } from "./mysql-known.ts";
 import { findNames, purgeLocks, resolveNames } from "./mysql-names.ts";
@@ -58,8 +59,6 @@ export interface MysqlOptions extends MysqlAddress {
   readonly lanes?: number;
   readonly observer?: StoreObserver;
 }
-
-const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 /** Connects, and makes sure that the schema is there; it must be up to date. Throws a StoreError that says what is missing. */
 export async function openMysqlStore(options: MysqlOptions): Promise<Store> {

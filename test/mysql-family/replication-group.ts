@@ -1,0 +1,198 @@
+// Starts three MySQL servers on loopback as one replication group with one primary, and takes them away and brings them
+// back one by one. No data has to travel: they begin with copies of one empty data directory.
+
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
+import type { FoundServer } from "./found-server.ts";
+import { type Guardian, postGuardian } from "./guardian.ts";
+import { identify } from "./identify.ts";
+import { asRoot, createDataDirectory, freePort, hasEnded } from "./private-server.ts";
+
+const NODES = 3;
+/** For a server to answer, or for a member to be counted in; both take some seconds on an idle machine. */
+const PATIENCE_MS = 60_000;
+const POLL_EVERY_MS = 50;
+const LOG_TAIL_LINES = 20;
+
+export interface ReplicationGroup {
+  /** The first one is the primary at the start. */
+  readonly nodes: readonly GroupNode[];
+  /** Can be called twice. */
+  stop(): Promise<void>;
+}
+
+export interface GroupNode extends FoundServer {
+  /** Runs statements as the user that may do everything. */
+  run(...statements: string[]): Promise<RowDataPacket[]>;
+  /** At once, without a word to the others. */
+  kill(): Promise<void>;
+  /** Starts it again, outside of the group and writable, as a server does that is not told to join at its start. */
+  startAlone(): Promise<void>;
+}
+
+/** Throws with the end of a log when the group does not come up. */
+export async function startReplicationGroup(binary: string): Promise<ReplicationGroup> {
+  const directory = await mkdtemp(join(tmpdir(), "rowlock-group-"));
+  const password = randomBytes(12).toString("hex");
+  const nodes: Node[] = [];
+  const stop = async () => {
+    // There is nothing to be kept, and members that say goodbye to each other take their time.
+    await Promise.all(nodes.map((node) => node.kill()));
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const data = join(directory, "data");
+    await createDataDirectory(binary, "mysql", data);
+    // By which a server tells itself from the others.
+    await rm(join(data, "auto.cnf"), { force: true });
+    await writeFile(
+      join(directory, "init.sql"),
+      "SET SESSION sql_log_bin = OFF;\n" +
+        `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\n` +
+        "GRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n",
+    );
+    const group = randomUUID();
+    const ports = await Promise.all(Array.from({ length: NODES }, freePort));
+    const seeds = ports.map((port) => `127.0.0.1:${port}`).join(",");
+    for (const groupPort of ports) {
+      const port = await freePort();
+      const own = join(directory, `node-${nodes.length}`);
+      await cp(data, own, { recursive: true });
+      const flags = nodeFlags({ directory, data: own, port, groupPort, group, seeds });
+      nodes.push(new Node(binary, directory, own, flags, `mysql://rowlock:${password}@127.0.0.1:${port}`));
+    }
+    await Promise.all(nodes.map((node) => node.startAlone()));
+    const [first, ...others] = nodes as [Node, ...Node[]];
+    const joinGroup = `START GROUP_REPLICATION USER = 'rowlock', PASSWORD = '${password}'`;
+    await first.run(
+      "SET GLOBAL group_replication_bootstrap_group = ON",
+      joinGroup,
+      "SET GLOBAL group_replication_bootstrap_group = OFF",
+    );
+    await Promise.all(others.map((node) => node.run(joinGroup)));
+    await untilOnline(first);
+    return { nodes, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+class Node implements GroupNode {
+  readonly flavour = "mysql";
+  readonly url: string;
+  version = "";
+  readonly #binary: string;
+  readonly #directory: string;
+  readonly #log: string;
+  readonly #flags: readonly string[];
+  #child: ChildProcess | undefined;
+  #guardian: Guardian | undefined;
+
+  constructor(binary: string, directory: string, data: string, flags: readonly string[], url: string) {
+    this.#binary = binary;
+    this.#directory = directory;
+    this.#log = `${data}.err`;
+    this.#flags = [...flags, `--log-error=${this.#log}`];
+    this.url = url;
+  }
+
+  async run(...statements: string[]): Promise<RowDataPacket[]> {
+    const connection = await createConnection({ uri: this.url });
+    try {
+      let rows: RowDataPacket[] = [];
+      for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement);
+      return rows;
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  async startAlone(): Promise<void> {
+    const child = spawn(this.#binary, this.#flags, { detached: true, stdio: "ignore" });
+    child.on("error", () => {});
+    this.#child = child;
+    this.#guardian = postGuardian(this.#directory);
+    if (child.pid !== undefined) this.#guardian.watch(child.pid);
+    try {
+      const { version } = await identify(this.url, PATIENCE_MS, () => {
+        if (child.pid === undefined || hasEnded(child))
+          throw new Error(`It ended with ${child.exitCode ?? child.signalCode}.`);
+      });
+      this.version = version;
+    } catch (error) {
+      const tail = existsSync(this.#log)
+        ? readFileSync(this.#log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
+        : [];
+      const what = `A server of the replication group did not start: ${(error as Error).message}`;
+      throw new Error([what, ...tail].join("\n  "), { cause: error });
+    }
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child && !hasEnded(child)) {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    }
+    this.#guardian?.dismiss();
+  }
+}
+
+interface NodeSetting {
+  readonly directory: string;
+  readonly data: string;
+  readonly port: number;
+  readonly groupPort: number;
+  readonly group: string;
+  readonly seeds: string;
+}
+
+function nodeFlags({ directory, data, port, groupPort, group, seeds }: NodeSetting): string[] {
+  return [
+    "--no-defaults",
+    `--datadir=${data}`,
+    `--port=${port}`,
+    `--server-id=${port}`,
+    "--bind-address=127.0.0.1",
+    "--report-host=127.0.0.1",
+    `--socket=${data}.sock`,
+    `--pid-file=${data}.pid`,
+    `--init-file=${join(directory, "init.sql")}`,
+    "--skip-name-resolve",
+    "--mysqlx=OFF",
+    "--innodb-buffer-pool-size=64M",
+    "--performance-schema=OFF",
+    "--gtid-mode=ON",
+    "--enforce-gtid-consistency=ON",
+    "--plugin-load-add=group_replication.so",
+    `--loose-group-replication-group-name=${group}`,
+    "--loose-group-replication-start-on-boot=OFF",
+    `--loose-group-replication-local-address=127.0.0.1:${groupPort}`,
+    `--loose-group-replication-group-seeds=${seeds}`,
+    "--loose-group-replication-recovery-get-public-key=ON",
+    // Those that are left are a group again some seconds after one was lost.
+    "--loose-group-replication-member-expel-timeout=0",
+    ...asRoot(),
+  ];
+}
+
+async function untilOnline(node: GroupNode): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const rows = await node.run("SELECT member_state FROM performance_schema.replication_group_members");
+    const states = rows.map((row) => String(row.member_state ?? row.MEMBER_STATE));
+    if (states.length === NODES && states.every((state) => state === "ONLINE")) return;
+    if (performance.now() > deadlineMs) throw new Error(`The replication group did not form: ${states}`);
+    await sleep(POLL_EVERY_MS);
+  }
+}
