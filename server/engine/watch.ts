@@ -1,7 +1,7 @@
 // Looks into the database on behalf of the waiters of this replica: what other replicas granted or ended, which queues
 // moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
 
-import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { ClaimKey } from "../core/claim.ts";
 import type { Store } from "../storage/store.ts";
 import { POLL_LOCKS_MAX } from "./engine-bounds.ts";
 import type { Places } from "./places.ts";

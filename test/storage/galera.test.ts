@@ -16,7 +16,7 @@ import { startReplicas } from "../engine/replicas.ts";
 import { type GaleraCluster, startGaleraCluster } from "../mysql-family/galera-cluster.ts";
 import { seed } from "../seed.ts";
 import { NO_CHANGES, NO_PLAN, planned } from "./fixture.ts";
-import { until } from "./mysql-stage.ts";
+import { openPlainSession, refusal, until } from "./mysql-stage.ts";
 
 /**
  * Locks for which both nodes decide at once. Many, as one of the two may be too late to find it free, and as one in a
@@ -158,6 +158,27 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     },
     LOAD_MS + 30_000,
   );
+
+  // The last one, as the node stays away.
+  test("a node that replicates nothing, or has left, is not taken for the cluster, however writable it is", async () => {
+    const session = await openPlainSession(urlAt(1));
+    const beat = () => stores[1].beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+    const notReady = { kind: "unavailable", reason: "cluster_not_ready" };
+    try {
+      await beat();
+      await session.run("SET GLOBAL wsrep_on = OFF");
+      expect(await refusal(beat())).toMatchObject(notReady);
+      expect((await refusal(openStore(urlAt(1)))).message).toContain("wsrep_on is OFF");
+      await session.run("SET GLOBAL wsrep_on = ON");
+      await beat();
+      await session.run("SET GLOBAL wsrep_cluster_address = ''");
+      expect((await refusal(openStore(urlAt(1)))).message).toContain("wsrep_cluster_status is Disconnected");
+      expect(await refusal(beat())).toMatchObject(notReady);
+      await stores[0].beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+    } finally {
+      session.close();
+    }
+  });
 });
 
 /** What one node has committed comes to the other one a little later. */
