@@ -75,13 +75,19 @@ describe("the README's tour", () => {
     const [granted] = await third.shows(/"granted": \{[\s\S]*?\}\n\}/);
     await waiting.done;
     expect(idIn(granted, "leaseId")).toBe(ticketId);
+    expect(granted).toContain('"provisional": true');
     expect(await third.run(withId(renew, ticketId))).toMatch(/"ttl": "(600|599\.\d+)s"/);
 
     const [set, more] = (limit as string).split("\n") as [string, string];
     expect(await second.run(set)).toContain('"limit": 3');
     expect(await second.run(more)).toMatch(/"lease": \{[\s\S]*"permits": 2/);
 
-    const [getLock, listLocks, scrape] = (look as string).split("\n") as [string, string, string];
+    const [getLock, listLocks, listLimits, scrape] = (look as string).split("\n") as [
+      string,
+      string,
+      string,
+      string,
+    ];
     for (const command of [getLock, listLocks]) {
       const shown = await second.run(command);
       expect(shown).toContain('"holderCount": 2');
@@ -89,6 +95,7 @@ describe("the README's tour", () => {
       expect(shown).toContain('"grantedAt"');
       expect(shown).not.toContain(ticketId);
     }
+    expect(await second.run(listLimits)).toMatch(/"pattern": "etl\/\*"[\s\S]*"reason": "night shift"/);
     expect(await second.run(at(metrics, "127.0.0.1:9464", scrape))).toMatch(/outcome="granted"\} 2\n/);
   });
 
