@@ -78,7 +78,7 @@ describe.each(servers)("rows of $label that are set back", (database) => {
     await take(there);
 
     const refused = await here.engine.acquire(ask("a", { mayWait: false }), null);
-    expect(refused.outcome).toMatchObject({ kind: "refused", reason: "busy", limit: 1 });
+    expect(refused.outcome).toMatchObject({ kind: "refused", reason: "busy", limit: { limit: 1 } });
   });
 
   test("tell a waiter that its place is gone, and nothing of the claim that has its number now", async () => {

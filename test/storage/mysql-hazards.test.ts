@@ -445,7 +445,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const denied = await refusal(open({ password: "s3cret-and-wrong" }));
     expect(denied).toMatchObject({ kind: "unavailable", reason: "access_denied" });
     expect(`${denied.stack}${JSON.stringify(denied.cause)}`).not.toContain("s3cret");
-    expect(await refusal(open({ database: "rowlock_no_such" }))).toMatchObject({ reason: "schema" });
+    expect(await refusal(open({ database: "rowlock_no_such" }))).toMatchObject({ reason: "no_database" });
     expect(await refusal(open({ host: "127.0.0.1", port: 1 }))).toMatchObject({ reason: "unreachable" });
     const bare = await freshDatabase(server);
     try {
