@@ -10,7 +10,7 @@ import type { Row } from "./mysql-session.ts";
 import { Session } from "./mysql-session.ts";
 import { askStanding, mustStandWell } from "./mysql-standing.ts";
 import { Trip } from "./mysql-trip.ts";
-import { CONNECT_MS_MAX, TCP_KEEPALIVE_MS } from "./storage-bounds.ts";
+import { CONNECT_MS_MAX, LOCK_WAIT_S, TCP_KEEPALIVE_MS } from "./storage-bounds.ts";
 import type { StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
 
@@ -18,7 +18,7 @@ import { StoreError } from "./store.ts";
 // says nothing for 8 s, so a replica that was stopped in the middle of a transaction blocks others no longer than that.
 // MariaDB would turn long lists of keys into joins, which lock what they look at in an order of their own.
 const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
-  autocommit = 1, wait_timeout = 8, innodb_lock_wait_timeout = 2
+  autocommit = 1, wait_timeout = 8, innodb_lock_wait_timeout = ${LOCK_WAIT_S}
   /*!80000 , max_execution_time = 5000 */
   /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
 
@@ -58,7 +58,7 @@ export async function openSession(
     try {
       const { server, version } = await setUp(session);
       session.serverIdentity = server.identity;
-      session.waitsByStatement = version.includes("MariaDB");
+      session.setsPatience = version.includes("MariaDB");
       session.skipsLocked = skipsLocked(version);
       return { session, server };
     } catch (error) {

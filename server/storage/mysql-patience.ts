@@ -1,6 +1,6 @@
 // Who waits for row locks, and who does not. An impatient transaction fails at once where another one holds a row that it
-// has to lock, so that it can go on without that row. MariaDB takes a time to wait with each statement. MySQL knows
-// NOWAIT for reads only, so there an impatient transaction reads what it is about to write, right before it does.
+// has to lock, so that it can go on without that row. MariaDB can be told not to wait at all (see Session.isPatient). MySQL
+// knows NOWAIT for reads only, so there an impatient transaction reads what it is about to write, right before it does.
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import { SERVER_MADE_PREFIX } from "../core/claim.ts";
@@ -8,44 +8,32 @@ import { hasKey } from "./mysql-keys.ts";
 import { bigintOf } from "./mysql-rows.ts";
 import type { Session } from "./mysql-session.ts";
 import { rowsOf } from "./mysql-transaction.ts";
-import { type SqlValue, Trip } from "./mysql-trip.ts";
+import { Trip } from "./mysql-trip.ts";
 import { bytesOf } from "./row-values.ts";
 import type { Changes } from "./store.ts";
 
-/** Begins a statement that writes. Nothing but a comment on MySQL. */
-export const AT_ONCE = "/*M!100304 SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ ";
 /** End a reading statement that locks rows. */
 export const NOWAIT = "NOWAIT";
 export const SHARED_NOWAIT = "/*!80000 FOR SHARE NOWAIT */ /*M!100304 LOCK IN SHARE MODE NOWAIT */";
 
-const GUARDS = "(SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) FOR UPDATE NOWAIT)";
+const GUARDS = "SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) FOR UPDATE NOWAIT";
 const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 // Of a claim that another transaction is adding with the same request id.
-const REQUESTS = `(SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (rowlock_claim_request)
-  WHERE request_id IN (?) FOR UPDATE NOWAIT)`;
+const REQUESTS = `SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (rowlock_claim_request)
+  WHERE request_id IN (?) FOR UPDATE NOWAIT`;
 
 const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 
-/** On MySQL, adds the statement that locks all that the changes will write. The guard rows, if they are not locked yet. */
+/** On MySQL, adds the statements that lock all that the changes will write. The guard rows, if they are not locked yet. */
 export function addRowLocks(trip: Trip, session: Session, changes: Changes, guards: readonly bigint[]): void {
-  if (session.waitsByStatement) return;
-  const branches: string[] = [];
-  const values: SqlValue[] = [];
-  if (guards.length > 0) {
-    branches.push(GUARDS);
-    values.push(guards);
-  }
+  if (session.setsPatience) return;
+  if (guards.length > 0) trip.add(GUARDS, guards);
   if (changes.changed.length > 0) {
     const key = hasKey(changes.changed);
-    branches.push(`(${CLAIMS} ${key.sql} FOR UPDATE NOWAIT)`);
-    values.push(...key.values);
+    trip.add(`${CLAIMS} ${key.sql} FOR UPDATE NOWAIT`, ...key.values);
   }
   const requests = changes.added.filter(isCallersOwn).map(({ requestId }) => bytesOf(requestId));
-  if (requests.length > 0) {
-    branches.push(REQUESTS);
-    values.push(requests);
-  }
-  if (branches.length > 0) trip.add(branches.join(" UNION ALL "), ...values);
+  if (requests.length > 0) trip.add(REQUESTS, requests);
 }
 
 /** Locks those of the claims in a state that nobody else has locked. Begins the transaction. */

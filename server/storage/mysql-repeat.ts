@@ -14,7 +14,10 @@ export async function repeatedly<Answer>(
 ): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     try {
-      return await pool.use(work);
+      return await pool.use((session) => {
+        session.isPatient = true;
+        return work(session);
+      });
     } catch (error) {
       const worthIt = error instanceof StoreError && error.kind !== "unavailable" && tries < REPEATS_MAX;
       if (!worthIt) throw error;

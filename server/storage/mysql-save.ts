@@ -7,7 +7,7 @@ import type { Claim } from "../core/claim.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import { STATE_CODES } from "./codes.ts";
-import { hasSecret } from "./mysql-keys.ts";
+import { hasKey, hasSecret } from "./mysql-keys.ts";
 import type { Known } from "./mysql-known.ts";
 import type { Read } from "./mysql-load.ts";
 import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./mysql-open-transaction.ts";
@@ -98,7 +98,8 @@ export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void
   const { nowUs, atLeastUs, failOver } = read.loaded;
   const writes = new WriteChain(trip);
   addGuardUpdate(writes, changes.locks, read, true);
-  addClaimWrites(writes, changes, read);
+  // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
+  addClaimWrites(writes, changes, read, hasKey);
   // Those that are added are checked by their unique key.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
   trip.add(
@@ -127,21 +128,26 @@ function firstEnd({ changed }: Changes, { claimRows, loaded }: Read): number {
   return firstUs;
 }
 
-function addClaimWrites(writes: WriteChain, { added, changed }: Changes, read: Read): void {
+function addClaimWrites(
+  writes: WriteChain,
+  { added, changed }: Changes,
+  read: Read,
+  matching: typeof hasSecret = hasSecret,
+): void {
   if (added.length > 0) {
     const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
     writes.insert(ADD_CLAIMS, rows);
   }
   for (const state of Object.keys(STATE_CODES)) {
     const alike = changed.filter((claim) => claim.state === state);
-    for (const part of partsOf(alike)) addClaimUpdate(writes, part, read);
+    for (const part of partsOf(alike)) addClaimUpdate(writes, part, read, matching);
   }
 }
 
 function addRuleWrites(trip: Trip, { prefix, limit, version, reason }: LimitRule): void {
   const bytes = bytesOf(reason);
-  trip.addWrite(ADD_RULE, bytesOf(prefix), limit, version, bytes, limit, version, bytes);
-  trip.addWrite(RAISE_RULES_REVISION);
+  trip.add(ADD_RULE, bytesOf(prefix), limit, version, bytes, limit, version, bytes);
+  trip.add(RAISE_RULES_REVISION);
 }
 
 /** Whether claims are left waiting under a limit that a pattern or the default gives. */
@@ -155,7 +161,12 @@ export function addRulesCheck(trip: Trip, rulesRevision: string, impatient: bool
   trip.add(`${RULES_UNCHANGED} ${shared}`, BigInt(rulesRevision));
 }
 
-function addClaimUpdate(writes: WriteChain, claims: readonly Claim[], read: Read): void {
+function addClaimUpdate(
+  writes: WriteChain,
+  claims: readonly Claim[],
+  read: Read,
+  matching: typeof hasSecret,
+): void {
   const rows = claims.map((claim) => {
     const before = read.claimRows.get(`${claim.lockId}.${claim.ticketNumber}`);
     return { before: before?.slice(CLAIM_FIXED_COLUMNS.length) ?? [], after: changingClaimValues(claim) };
@@ -166,7 +177,7 @@ function addClaimUpdate(writes: WriteChain, claims: readonly Claim[], read: Read
   };
   const { sets, values } = assignments(CLAIM_CHANGING_COLUMNS, rows, arm, "CASE");
   if (sets.length === 0) return;
-  const key = hasSecret(claims);
+  const key = matching(claims);
   writes.update(
     claims.length,
     `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Connection } from "mysql2";
 import { bugOf, classify, deadlineError } from "./mysql-errors.ts";
 import type { Trip } from "./mysql-trip.ts";
-import { GOODBYE_MS_MAX } from "./storage-bounds.ts";
+import { GOODBYE_MS_MAX, LOCK_WAIT_S } from "./storage-bounds.ts";
 import type { StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
 
@@ -26,10 +26,14 @@ export class Session {
   generation = 0;
   /** What tells that server from any other; null: not known. */
   serverIdentity: string | null = null;
-  /** Whether a statement can be told how long to wait for row locks; otherwise only whether a read waits at all. */
-  waitsByStatement = false;
+  /** Whether the server can be told for the session not to wait for row locks: MariaDB. */
+  setsPatience = false;
+  /** Whether this lease waits for row locks that others hold, where the server can be told; null: it takes none. */
+  isPatient: boolean | null = null;
   /** Whether a read can leave out rows that others have locked. */
   skipsLocked = false;
+  /** As the server was told last; as the connection was set up to begin with. */
+  #waits = true;
   readonly #connection: Connection;
   readonly #socket: Socket;
   readonly #observer: StoreObserver;
@@ -66,6 +70,7 @@ export class Session {
 
   /** Begins a lease: all its trips together have until the deadline; past it the connection is destroyed. */
   begin(deadlineMs: number): void {
+    this.isPatient = null;
     this.sent = 0;
     this.answered = 0;
     this.#commitSent = false;
@@ -81,7 +86,9 @@ export class Session {
     if (trip.commits) this.#commitSent = true;
     const startedMs = performance.now();
     try {
-      const results = await this.#send(trip, true);
+      const patience = this.#patience();
+      const results = await this.#send(trip, true, patience);
+      if (patience !== "") return (results as unknown[]).slice(1);
       return trip.length === 1 ? [results] : (results as unknown[]);
     } finally {
       this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
@@ -119,7 +126,14 @@ export class Session {
     this.#close("closed");
   }
 
-  #send(trip: Trip, rowsAsArray: boolean): Promise<unknown> {
+  /** The statement that must go before a trip, so that it waits for row locks or not, as this lease does. */
+  #patience(): string {
+    if (!this.setsPatience || this.isPatient === null || this.isPatient === this.#waits) return "";
+    this.#waits = this.isPatient;
+    return `SET SESSION innodb_lock_wait_timeout = ${this.isPatient ? LOCK_WAIT_S : 0};\n`;
+  }
+
+  #send(trip: Trip, rowsAsArray: boolean, before = ""): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
         this.#fail = null;
@@ -132,14 +146,17 @@ export class Session {
       if (this.#lost !== null) return fail(this.#lost);
       this.#fail = fail;
       this.sent += 1;
-      this.#connection.query({ sql: trip.sql, values: [...trip.values], rowsAsArray }, (error, results) => {
-        // Destroyed meanwhile: the trip has failed already.
-        if (this.#fail !== fail) return;
-        if (error) return fail(error);
-        this.#fail = null;
-        this.answered += 1;
-        resolve(results);
-      });
+      this.#connection.query(
+        { sql: before + trip.sql, values: [...trip.values], rowsAsArray },
+        (error, results) => {
+          // Destroyed meanwhile: the trip has failed already.
+          if (this.#fail !== fail) return;
+          if (error) return fail(error);
+          this.#fail = null;
+          this.answered += 1;
+          resolve(results);
+        },
+      );
     });
   }
 

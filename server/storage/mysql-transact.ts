@@ -7,7 +7,7 @@ import { monotonicUs } from "./monotonic.ts";
 import type { Known, KnownLocks } from "./mysql-known.ts";
 import { BEGIN, load, loadAgain } from "./mysql-load.ts";
 import { mustStillBeOpen } from "./mysql-open-transaction.ts";
-import { AT_ONCE, addRowLocks } from "./mysql-patience.ts";
+import { addRowLocks } from "./mysql-patience.ts";
 import { RuleCache } from "./mysql-rules.ts";
 import { addKnownWrites, addRulesCheck, addWrites, leavesWaiters, runWrites } from "./mysql-save.ts";
 import type { Session } from "./mysql-session.ts";
@@ -34,6 +34,7 @@ export async function transactOn(
   const { clock, observer } = context;
   const startedMs = performance.now();
   const known = context.known.read(plan, session.serverIdentity);
+  session.isPatient = !plan.impatient;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
     await inTransaction(session, () => decideAll(session, plan, decide, known, context));
@@ -69,7 +70,7 @@ async function decideAll(
     const last = changes.again.length === 0;
     const byHeart = round === 1 ? known : null;
     const name = byHeart ? "decide_commit" : last ? "save_commit" : "save";
-    const trip = new Trip(name, plan.impatient ? AT_ONCE : "");
+    const trip = new Trip(name);
     if (byHeart) trip.add(BEGIN);
     if (plan.impatient) {
       const guards = byHeart ? changes.locks.map(({ id }) => id) : [];

@@ -11,13 +11,10 @@ export class Trip {
   readonly name: string;
   readonly #statements: string[] = [];
   readonly #values: SqlValue[] = [];
-  readonly #writePrefix: string;
   #commits = false;
 
-  /** `writePrefix`: what each statement that writes begins with. */
-  constructor(name: string, writePrefix = "") {
+  constructor(name: string) {
     this.name = name;
-    this.#writePrefix = writePrefix;
   }
 
   /** Adds a statement; answers its place among the results. */
@@ -25,11 +22,6 @@ export class Trip {
     this.#statements.push(statement);
     for (const value of values) this.#values.push(value);
     return this.#statements.length - 1;
-  }
-
-  /** Adds a statement that writes. */
-  addWrite(statement: string, ...values: readonly SqlValue[]): number {
-    return this.add(this.#writePrefix + statement, ...values);
   }
 
   /** Adds COMMIT as the last statement. Until it is answered, nobody knows whether the transaction is there. */

@@ -25,7 +25,7 @@ export class WriteChain {
   /** Adds an UPDATE, which ends in its WHERE, of so many rows. */
   update(rows: number, sql: string, ...values: readonly SqlValue[]): void {
     const link = this.#rows === null ? [] : [this.#rows];
-    this.#trip.addWrite(
+    this.#trip.add(
       `${sql} ${link.length > 0 ? "AND ROW_COUNT() = ?" : ""} ${WHILE_OPEN}`,
       ...values,
       ...link,
@@ -38,8 +38,8 @@ export class WriteChain {
     const [[key = null, ...first] = [], ...others] = rows;
     const link = this.#rows === null ? [] : [this.#rows];
     const value = link.length > 0 ? `IF(ROW_COUNT() = ?, ${VALUE_WHILE_OPEN}, NULL)` : VALUE_WHILE_OPEN;
-    if (others.length === 0) this.#trip.addWrite(`${sql} VALUES (${value}, ?)`, ...link, key, first);
-    else this.#trip.addWrite(`${sql} VALUES (${value}, ?), ?`, ...link, key, first, others);
+    if (others.length === 0) this.#trip.add(`${sql} VALUES (${value}, ?)`, ...link, key, first);
+    else this.#trip.add(`${sql} VALUES (${value}, ?), ?`, ...link, key, first, others);
     this.#rows = rows.length;
   }
 

@@ -18,6 +18,8 @@ export const POOL_WAIT_MS_MAX = 2_000;
 export const POOL_WAITING_MAX = 1_000;
 /** From the first statement of a lease of a connection to its last. */
 export const LEASE_MS_MAX = 5_000;
+/** How long a statement waits for a row lock, where it waits: what holds one for longer is stuck. */
+export const LOCK_WAIT_S = 2;
 /** Idle connections are dropped well before the server ends them, which it does after 8 s. */
 export const IDLE_MS_MAX = 4_000;
 export const IDLE_SWEEP_MS = 1_000;
