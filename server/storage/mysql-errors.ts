@@ -114,6 +114,8 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   ],
   [1205, LOCK_WAIT],
   [3572, LOCK_WAIT],
+  // Raised by addRowLocks in mysql-patience.ts, and by no other statement of ours.
+  [1690, LOCK_WAIT],
   [1048, CHANGED],
   [1062, DUPLICATE_REQUEST],
   [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
