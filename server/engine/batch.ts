@@ -93,7 +93,7 @@ export class Batch {
     this.#round += 1;
     const drafts = this.#openDrafts(loaded);
     for (const draft of drafts) {
-      if (this.#round === 1) this.#keepInTime(draft);
+      if (this.#round === 1 && draft.lock.waiting > 0) this.#keepInTime(draft);
       settle(draft);
       if (this.#round === 1) this.#decideCommands(draft);
     }
