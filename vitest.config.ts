@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/mysql-family/global-setup.ts"],
-    reporters: ["default", "./test/closing-line-reporter.ts"],
+    globalSetup: ["test/support/mysql-family/global-setup.ts"],
+    reporters: ["default", "./test/support/closing-line-reporter.ts"],
     // More than there may be cores: most tests wait for a server most of their time.
     maxWorkers: 3,
     // A test left focused would hide the others, and one that passes only when repeated has found something.

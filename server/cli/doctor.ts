@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
-import { migrationStatus } from "../storage/migrate.ts";
+import { migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import type { Finding, Store } from "../storage/store.ts";
 import { REPLICA_KEPT_US, StoreError } from "../storage/store.ts";

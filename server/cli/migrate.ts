@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
-import { migrateUp, migrationStatus } from "../storage/migrate.ts";
+import { migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { StoreError } from "../storage/store.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";

@@ -1,5 +1,5 @@
 // The engine: one verb is load, decide, save, wake. Puts the parts together and owns their start and stop; the way of a
-// command is in lanes.ts and batch.ts, the way of a wake-up in after-commit.ts, watch.ts and waiters.ts.
+// command is in lanes.ts and batch.ts, the way of a wake-up in after-commit.ts, watch.ts and engine/following/followers.ts.
 
 import { SHOWN_BY_REFUSAL_MAX } from "../core/bounds.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
@@ -19,13 +19,8 @@ import type { Rules } from "../core/draft.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
-import { Advances } from "./advances.ts";
-import { AfterCommit } from "./after-commit.ts";
-import { withAttempts, withoutRepeating } from "./attempts.ts";
-import { Comebacks } from "./comebacks.ts";
-import { Continuity } from "./continuity.ts";
-import { Departures } from "./departures.ts";
-import { Descriptions, limitFor } from "./descriptions.ts";
+import { Advances } from "./background/advances.ts";
+import { Upkeep } from "./background/background.ts";
 import {
   ANSWERS_QUEUED_MAX,
   LISTINGS_AT_ONCE_MAX,
@@ -33,8 +28,11 @@ import {
   UNAVAILABLE_RETRY_AFTER_MS,
 } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
-import { Lanes } from "./lanes.ts";
-import { changeLimitRule } from "./limit-rules.ts";
+import { Comebacks } from "./following/comebacks.ts";
+import { Departures } from "./following/departures.ts";
+import { Waiters } from "./following/followers.ts";
+import { Places } from "./following/places.ts";
+import { Watch } from "./following/watch.ts";
 import type {
   Answer,
   AnswerTo,
@@ -48,14 +46,16 @@ import type {
   LocksQuery,
   Waiter,
 } from "./lock-engine.ts";
-import { LockIds } from "./lock-ids.ts";
-import { Places } from "./places.ts";
-import { newRevisionStep } from "./revision-step.ts";
 import { SharedRead } from "./shared-read.ts";
+import { AfterCommit } from "./transaction/after-commit.ts";
+import { Continuity } from "./transaction/continuity.ts";
+import { Lanes } from "./transaction/lanes.ts";
+import { changeLimitRule } from "./transaction/limit-rules.ts";
+import { LockIds } from "./transaction/lock-ids.ts";
+import { withAttempts, withoutRepeating } from "./transaction/retry.ts";
+import { newRevisionStep } from "./transaction/revision-step.ts";
 import { Turns } from "./turns.ts";
-import { Upkeep } from "./upkeep.ts";
-import { Waiters } from "./waiters.ts";
-import { Watch } from "./watch.ts";
+import { Descriptions, limitFor } from "./views/views.ts";
 
 export interface EngineOptions {
   readonly store: Store;

@@ -5,7 +5,7 @@ import type { Logger } from "../log/log.ts";
 import { Seldom } from "../log/seldom.ts";
 import type { OutageObserver } from "./call-observer.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
-import type { Failure } from "./status.ts";
+import type { Failure } from "./messages/status.ts";
 
 export class FaultLog {
   readonly #logger: Logger;

@@ -10,12 +10,12 @@ import type {
   ServerWritableStream,
 } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { badRequest, CallError, ClientGone } from "./call-error.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { FaultLog } from "./fault-log.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
-import { type Failure, failureOf } from "./status.ts";
-import type { Checked } from "./violations.ts";
+import { badRequest, CallError, ClientGone } from "./messages/call-error.ts";
+import { type Failure, failureOf } from "./messages/status.ts";
+import type { Checked } from "./validate/violations.ts";
 
 /** What a handler may know of the call that it serves. */
 export type AnyCall = Pick<

@@ -4,7 +4,7 @@
 
 import type { ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { statusOf } from "./status.ts";
+import { statusOf } from "./messages/status.ts";
 
 /** To be the first interceptor, as those after it may see a call that is wrapped already. */
 export function explainReceiveLimit(receiveBytesMax: number): ServerInterceptor {

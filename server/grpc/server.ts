@@ -11,11 +11,11 @@ import type { CallObserver, OutageObserver } from "./call-observer.ts";
 import { limitConnections } from "./connection-limits.ts";
 import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
-import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
-import { OpenWaits } from "./open-waits.ts";
+import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
+import { OpenWaits } from "./methods/open-waits.ts";
+import { Turns } from "./methods/turns.ts";
 import { explainReceiveLimit } from "./receive-limit.ts";
 import { StandardServices } from "./standard-services.ts";
-import { Turns } from "./turns.ts";
 
 export interface GrpcServerOptions {
   readonly engine: LockEngine;

@@ -18,8 +18,8 @@ import { file_grpc_health_v1_health } from "#proto/grpc/health/v1/health_pb.js";
 import { file_grpc_reflection_v1_reflection } from "#proto/grpc/reflection/v1/reflection_pb.js";
 import { file_grpc_reflection_v1alpha_reflection } from "#proto/grpc/reflection/v1alpha/reflection_pb.js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
-import { shuttingDown } from "./call-error.ts";
-import { failureOf } from "./status.ts";
+import { shuttingDown } from "./messages/call-error.ts";
+import { failureOf } from "./messages/status.ts";
 
 /** Empty: the server as a whole. */
 const HEALTH_NAMES = ["", LockService.typeName];

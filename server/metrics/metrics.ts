@@ -8,7 +8,6 @@ import { EngineMetrics } from "./engine-metrics.ts";
 import { lockClasses } from "./lock-classes.ts";
 import type { LockSource } from "./lock-gauges.ts";
 import { LockGauges } from "./lock-gauges.ts";
-import type { Ready } from "./readiness.ts";
 import { StoreMetrics } from "./store-metrics.ts";
 
 export interface MetricsOptions {
@@ -78,7 +77,7 @@ export class Metrics {
   }
 
   /** Adds the gauge of what /readyz says, asked when somebody scrapes. To be called once. */
-  observeReadiness(readiness: { check(): Promise<Ready> }): void {
+  observeReadiness(readiness: { check(): Promise<{ readonly ready: boolean }> }): void {
     new Gauge({
       name: "rowlock_ready",
       help: "1 if this server should get calls: the database can be written, and nobody has told it to stop.",

@@ -3,7 +3,7 @@
 
 import type { Logger } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
-import { migrateUp, migrationStatus } from "./migrate.ts";
+import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
 import type { Finding, Store, StoreObserver } from "./store.ts";

@@ -1,7 +1,7 @@
 // Opens the store that a database URL names. The only place that knows both kinds.
 
 import { parseDatabaseUrl } from "./database-url.ts";
-import { openSqliteStore, sqliteDurability } from "./sqlite.ts";
+import { openSqliteStore, sqliteDurability } from "./sqlite/sqlite-store.ts";
 import type { Finding, Store, StoreObserver } from "./store.ts";
 
 export interface OpenOptions {
@@ -23,7 +23,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
     return await openSqliteStore({ path: target.path, ...(observer ? { observer } : {}) });
   }
   // The driver takes a while to load, which a server on SQLite need not wait for.
-  const { openMysqlStore } = await import("./mysql.ts");
+  const { openMysqlStore } = await import("./mysql/mysql-store.ts");
   return await openMysqlStore({ ...target, ...options });
 }
 
@@ -34,6 +34,6 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
 export async function durabilityOf(url: string): Promise<Finding[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") return sqliteDurability(target.path);
-  const { mysqlDurability } = await import("./mysql.ts");
+  const { mysqlDurability } = await import("./mysql/mysql-store.ts");
   return await mysqlDurability(target);
 }

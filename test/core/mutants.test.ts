@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seed } from "../seed.ts";
+import { seed } from "../support/seed.ts";
 import { simulate } from "./simulation.ts";
 import { history } from "./steps.ts";
 import type { Core } from "./tiny-engine.ts";

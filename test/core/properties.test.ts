@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { seed } from "../seed.ts";
+import { seed } from "../support/seed.ts";
 import { simulate } from "./simulation.ts";
 import { history } from "./steps.ts";
 

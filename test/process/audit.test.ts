@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { LockClient } from "../server/lock-client.ts";
+import { LockClient } from "../support/lock-client.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();

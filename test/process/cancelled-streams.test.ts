@@ -1,12 +1,12 @@
 // Clients of a whole server that give up their streams in each phase: before the first answer, while they wait, at the
 // grant, after it. Nobody behind them waits for longer than the grace period, and the server is as sound as before. A
-// client that dies at its very grant is in test/server/died-at-the-grant.test.ts.
+// client that dies at its very grant is in test/stories/died-at-the-grant.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import { testDatabases } from "../database.ts";
-import type { LockClient } from "../server/lock-client.ts";
-import { leaseIn } from "../server/lock-client.ts";
+import { testDatabases } from "../support/database.ts";
+import type { LockClient } from "../support/lock-client.ts";
+import { leaseIn } from "../support/lock-client.ts";
 import { metric, processStage, type ServingServer } from "./stage.ts";
 
 const MANY = 20;

@@ -12,8 +12,8 @@ import {
   AcquireResponseSchema,
   LockService,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import { reportLeftOut, testServers } from "../database.ts";
-import { leaseIn } from "../server/lock-client.ts";
+import { reportLeftOut, testServers } from "../support/database.ts";
+import { leaseIn } from "../support/lock-client.ts";
 import type { ServingServer } from "./stage.ts";
 import { metric, processStage } from "./stage.ts";
 

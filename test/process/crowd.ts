@@ -2,7 +2,7 @@
 // the server to serve them. Each who is granted lets go and comes again, so that all move up all the time. Says when all
 // have their places, and at its end how many it was told after that, and in how many seconds.
 
-import { LockClient } from "../server/lock-client.ts";
+import { LockClient } from "../support/lock-client.ts";
 
 const [address = "", name = "", size = ""] = process.argv.slice(2);
 /** As many as a server takes on one connection. */

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { freshSqlite, testDatabases } from "../database.ts";
-import { LockClient } from "../server/lock-client.ts";
+import { freshSqlite, testDatabases } from "../support/database.ts";
+import { LockClient } from "../support/lock-client.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
-import { startServer } from "../server/harness.ts";
+import { startServer } from "../support/harness.ts";
 
 const GRACE_US = 1_000_000;
 

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Mode } from "#proto/rowlock/v1/lock_pb.js";
-import { testDatabases } from "../database.ts";
+import { testDatabases } from "../support/database.ts";
 import type { ServingServer } from "./stage.ts";
 import { processStage } from "./stage.ts";
 

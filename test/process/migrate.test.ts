@@ -2,7 +2,7 @@
 
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { freshDatabase, freshSqlite, mysqlFamily, reportLeftOut } from "../database.ts";
+import { freshDatabase, freshSqlite, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { processStage } from "./stage.ts";
 

@@ -6,9 +6,9 @@ import { DatabaseSync } from "node:sqlite";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
-import { leaseIn } from "../server/lock-client.ts";
-import { startDroppingProxy } from "../storage/dropping-proxy.ts";
+import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
+import { startDroppingProxy } from "../support/dropping-proxy.ts";
+import { leaseIn } from "../support/lock-client.ts";
 import { serveArgs } from "./server-process.ts";
 import { AWAY, answered, processStage, readyPage } from "./stage.ts";
 

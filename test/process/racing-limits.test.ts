@@ -3,8 +3,8 @@
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
-import { testDatabases } from "../database.ts";
-import type { LockClient } from "../server/lock-client.ts";
+import { testDatabases } from "../support/database.ts";
+import type { LockClient } from "../support/lock-client.ts";
 import { processStage } from "./stage.ts";
 
 const RIVALS = 8;

@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { freshSqlite, testServers } from "../database.ts";
+import { freshSqlite, testServers } from "../support/database.ts";
 import { processStage } from "./stage.ts";
 import { Terminal } from "./terminal.ts";
 

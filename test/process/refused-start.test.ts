@@ -6,8 +6,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { freshDatabase, freshSqlite, mysqlFamily } from "../database.ts";
-import { startDroppingProxy } from "../storage/dropping-proxy.ts";
+import { freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
+import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 

@@ -2,15 +2,15 @@
 // taken for the group: not when it comes back alone at an address that servers know, nor when it drops out under them.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { migrateUp } from "../../server/storage/migrate.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
-import { freshDatabase, reportLeftOut } from "../database.ts";
-import { ownBinaries } from "../mysql-family/own-binaries.ts";
-import type { GroupNode, ReplicationGroup } from "../mysql-family/replication-group.ts";
-import { startReplicationGroup } from "../mysql-family/replication-group.ts";
-import { lockId } from "../storage/fixture.ts";
-import { refusal, until } from "../storage/mysql-stage.ts";
+import { freshDatabase, reportLeftOut } from "../support/database.ts";
+import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
+import type { GroupNode, ReplicationGroup } from "../support/mysql-family/replication-group.ts";
+import { startReplicationGroup } from "../support/mysql-family/replication-group.ts";
+import { refusal, until } from "../support/mysql-stage.ts";
+import { lockId } from "../support/store-fixture.ts";
 import { serveArgs } from "./server-process.ts";
 import { processStage, readyPage, refused } from "./stage.ts";
 

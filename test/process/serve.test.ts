@@ -2,8 +2,8 @@
 
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { freshSqlite, testDatabases } from "../database.ts";
-import { LockClient } from "../server/lock-client.ts";
+import { freshSqlite, testDatabases } from "../support/database.ts";
+import { LockClient } from "../support/lock-client.ts";
 import { hang } from "./hanging-call.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { postGuardian } from "../mysql-family/guardian.ts";
+import { postGuardian } from "../support/mysql-family/guardian.ts";
 
 const MIB = 1_048_576;
 /** Large ones first, because they are quick; then whatever is left. */

@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, expect } from "vitest";
-import type { FreshDatabase } from "../database.ts";
-import { LockClient } from "../server/lock-client.ts";
+import type { FreshDatabase } from "../support/database.ts";
+import { LockClient } from "../support/lock-client.ts";
 import type { RunningServer } from "./server-process.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 

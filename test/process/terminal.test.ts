@@ -7,8 +7,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { freshSqlite } from "../database.ts";
-import { LockClient } from "../server/lock-client.ts";
+import { freshSqlite } from "../support/database.ts";
+import { LockClient } from "../support/lock-client.ts";
 import { hang } from "./hanging-call.ts";
 import { processStage } from "./stage.ts";
 

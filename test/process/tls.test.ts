@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { credentials } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LockClient } from "../server/lock-client.ts";
+import { LockClient } from "../support/lock-client.ts";
 import { selfSignedCertificate } from "./certificate.ts";
 import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "./server-process.ts";
 

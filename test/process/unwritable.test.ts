@@ -4,11 +4,11 @@
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { migrateUp } from "../../server/storage/migrate.ts";
-import { freshDatabase, reportLeftOut } from "../database.ts";
-import { ownBinaries } from "../mysql-family/own-binaries.ts";
-import type { RunningServer } from "../mysql-family/private-server.ts";
-import { startPrivateServer } from "../mysql-family/private-server.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { freshDatabase, reportLeftOut } from "../support/database.ts";
+import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
+import type { RunningServer } from "../support/mysql-family/private-server.ts";
+import { startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { serveArgs } from "./server-process.ts";
 import type { SmallDisk } from "./small-disk.ts";
 import { hasSmallDisks, mountSmallDisk, NEEDS_SMALL_DISK } from "./small-disk.ts";

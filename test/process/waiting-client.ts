@@ -2,7 +2,7 @@
 //
 //   node waiting-client.ts ADDRESS NAME TTL_SECONDS
 
-import { LockClient } from "../server/lock-client.ts";
+import { LockClient } from "../support/lock-client.ts";
 
 const [address, name, ttl] = process.argv.slice(2) as [string, string, string];
 const client = new LockClient(address);

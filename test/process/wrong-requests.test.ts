@@ -1,12 +1,12 @@
 // Requests that are wrong, one after the other, at a whole server on each database: each is told its status, its reason
 // and all that is wrong with it, and the locks are afterwards what they were before. What each field may be is tested
-// in test/unit/grpc-validate.test.ts.
+// in test/grpc/validate/validate.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
-import { testDatabases } from "../database.ts";
-import type { CallFailure, LockClient } from "../server/lock-client.ts";
+import { testDatabases } from "../support/database.ts";
+import type { CallFailure, LockClient } from "../support/lock-client.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
 const stage = processStage("after all");

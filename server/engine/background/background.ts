@@ -1,0 +1,156 @@
+// The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
+// the deletion of what has been remembered long enough, and the replica's own entry in the register.
+
+import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import type { Rules } from "../../core/draft.ts";
+import type { ReplicaRow, Store } from "../../storage/store.ts";
+import { REPLICA_KEPT_US } from "../../storage/store.ts";
+import { Loop } from "../../wakeup/loop.ts";
+import * as bounds from "../engine-bounds.ts";
+import type { Comebacks } from "../following/comebacks.ts";
+import type { Departures } from "../following/departures.ts";
+import type { Waiters } from "../following/followers.ts";
+import type { Advances } from "./advances.ts";
+
+export interface UpkeepOptions {
+  readonly store: Store;
+  readonly waiters: Waiters;
+  readonly departures: Departures;
+  readonly rules: Rules;
+  readonly replica: ReplicaRow;
+  /** Idle time after which the row of a lock is deleted. */
+  readonly idleLockUs: number;
+  readonly comebacks: Pick<Comebacks, "claims">;
+  readonly advances: Pick<Advances, "start" | "again">;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  readonly #loops: readonly Loop[];
+  /** performance.now() at the start of the last heartbeats that all got through. */
+  #heartbeatMs = performance.now();
+  #lateHeartbeat: Promise<void> | undefined;
+  /** Places whose rows another transaction held at their last heartbeat. */
+  readonly #skipped = new Set<string>();
+  /** Up to which lock the sweep has come. */
+  #sweptTo = 0n;
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+    const heartbeatMs = options.rules.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
+    this.#loops = [
+      this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
+      this.#loop("heartbeat", bounds.HEARTBEAT_AGAIN_MS, 0.1, () => this.#heartbeatSkipped()),
+      this.#loop("departures", bounds.DEPARTURES_INTERVAL_MS, 0.1, () => options.departures.repeat()),
+      this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
+      this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
+      this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
+      this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.beat()),
+    ];
+  }
+
+  async start(): Promise<void> {
+    await this.beat();
+    for (const loop of this.#loops) loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+
+  /** Says that this replica is there; proves that the database can be written. */
+  beat(): Promise<void> {
+    return this.#options.store.beat(this.#options.replica, REPLICA_KEPT_US);
+  }
+
+  /**
+   * To be awaited before a decision; null when nothing has to be. Where heartbeats have failed for so long that places
+   * may have run out, they come first: it was the database, or this process, that was away, and not the waiters.
+   */
+  lateHeartbeat(): Promise<void> | null {
+    if (!this.#isLate()) return null;
+    this.#lateHeartbeat ??= this.#heartbeat().finally(() => {
+      this.#lateHeartbeat = undefined;
+    });
+    return this.#lateHeartbeat;
+  }
+
+  /** Whether no heartbeats have got through for so long that places may have run out. */
+  #isLate(): boolean {
+    return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.rules.attachedForUs / 2;
+  }
+
+  async #heartbeat(): Promise<void> {
+    const startedMs = performance.now();
+    const claims = this.#followed();
+    await this.#heartbeatOf(claims);
+    // Who has no waiters has to notice, too, that the database was away.
+    if (claims.length === 0) await this.beat();
+    // Waiters of other replicas get the time to say that they are there.
+    if (this.#isLate()) this.#options.store.clock.cameBack();
+    this.#heartbeatMs = startedMs;
+  }
+
+  /** The places of those who follow claims here, and of those who are about to. */
+  #followed(): ClaimRef[] {
+    const { waiters, comebacks } = this.#options;
+    return [...waiters.claims(), ...comebacks.claims()];
+  }
+
+  /** Those that could not be kept soon come again, by `#heartbeatSkipped`. */
+  async #heartbeatOf(claims: readonly ClaimRef[]): Promise<void> {
+    const { store, rules, replica, departures } = this.#options;
+    this.#skipped.clear();
+    await departures.during(async () => {
+      for (let at = 0; at < claims.length; at += bounds.HEARTBEAT_KEYS_MAX) {
+        const part = claims.slice(at, at + bounds.HEARTBEAT_KEYS_MAX);
+        const skipped = await store.heartbeat(replica.id, part, rules.attachedForUs);
+        for (const key of skipped) this.#skipped.add(nameOf(key));
+      }
+    });
+  }
+
+  async #heartbeatSkipped(): Promise<void> {
+    if (this.#skipped.size === 0) return;
+    // Only those that are still followed here.
+    await this.#heartbeatOf(this.#followed().filter((key) => this.#skipped.has(nameOf(key))));
+  }
+
+  /** Goes round the locks in order of their ids, so that none hides behind those that cannot be brought up to date. */
+  async #sweep(): Promise<void> {
+    const { store, advances } = this.#options;
+    for (let round = 0; round < bounds.SWEEP_ROUNDS_MAX; round++) {
+      // Also makes a replica that decides nothing look at the clock.
+      const { lockIds } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
+      // An advance does not wait for row locks, so this takes no longer than the lanes need.
+      await Promise.all(lockIds.map((lockId) => advances.start(lockId)));
+      const isRound = lockIds.length < bounds.SWEEP_LOCKS_MAX;
+      this.#sweptTo = isRound ? 0n : (lockIds.at(-1) ?? 0n);
+      if (isRound) return;
+    }
+  }
+
+  async #purge(): Promise<void> {
+    const { store, rules, idleLockUs } = this.#options;
+    // A clock that was set ahead must not make the server forget which request ids it has seen.
+    const untilUs = store.clock.forgettableUs(rules.retentionUs, performance.now() * 1_000);
+    if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
+    // Of an idle lock nothing is remembered but its last token, which the floor keeps: it does no harm to do this early.
+    await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
+  }
+
+  #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
+    return new Loop({ name, intervalMs, jitter, run, onFailure: this.#options.onFailure });
+  }
+}
+
+function nameOf({ lockId, ticketNumber }: ClaimKey): string {
+  return `${lockId}.${ticketNumber}`;
+}
+
+async function inRounds(purge: () => Promise<number>): Promise<void> {
+  for (let round = 0; round < bounds.PURGE_ROUNDS_MAX; round++) {
+    if ((await purge()) < bounds.PURGE_ROWS_MAX) return;
+  }
+}

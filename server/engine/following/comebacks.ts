@@ -1,0 +1,82 @@
+// Waiters that have come back to their places while another transaction holds the lock's rows, so that nobody can decide
+// about them yet. This replica keeps their places meanwhile, as it does for streams, lest another one ends them first.
+
+import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { comesBackTo, wasKept } from "../../core/come-back.ts";
+import type { Rules } from "../../core/draft.ts";
+import type { Store } from "../../storage/store.ts";
+import { COMEBACKS_READ_MAX } from "../engine-bounds.ts";
+import type { Job } from "../transaction/lanes.ts";
+
+export interface ComebacksOptions {
+  readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;
+  readonly rules: Rules;
+  /** This one. */
+  readonly replica: bigint;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class Comebacks {
+  readonly #options: ComebacksOptions;
+  /** Commands that wait, and the places that they have turned out to be for. */
+  readonly #pending = new Map<Job, ClaimRef | null>();
+  #unread: Job[] = [];
+  #isReading = false;
+
+  constructor(options: ComebacksOptions) {
+    this.#options = options;
+  }
+
+  /** The command has to wait: from now on, until it is answered, its place is kept if it comes back to one. */
+  heldUp(job: Job): void {
+    const { verb } = job.command;
+    if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(job)) return;
+    this.#pending.set(job, null);
+    const over = () => void this.#pending.delete(job);
+    job.answer.then(over, over);
+    this.#unread.push(job);
+    if (this.#isReading) return;
+    this.#isReading = true;
+    void this.#read();
+  }
+
+  /** Places to heartbeat. */
+  *claims(): Generator<ClaimRef> {
+    for (const claim of this.#pending.values()) if (claim) yield claim;
+  }
+
+  async #read(): Promise<void> {
+    while (this.#unread.length > 0) {
+      try {
+        await this.#keep(this.#unread.splice(0, COMEBACKS_READ_MAX));
+      } catch (error) {
+        this.#options.onFailure("comebacks", error);
+      }
+    }
+    this.#isReading = false;
+  }
+
+  async #keep(jobs: readonly Job[]): Promise<void> {
+    const { store, rules, replica } = this.#options;
+    const refs: ClaimKey[] = [];
+    const requestIds: string[] = [];
+    for (const { command } of jobs) {
+      if (command.verb === "attach") refs.push(command.ref);
+      else if (command.verb === "acquire") requestIds.push(command.requestId);
+    }
+    const reads = await Promise.all([store.claims(refs), store.claimsByRequest(requestIds)]);
+    const readMs = performance.now();
+    const kept: Claim[] = [];
+    for (const { nowUs, claims } of reads) {
+      for (const claim of claims) {
+        for (const job of jobs) {
+          const isReturn = job.lockId === claim.lockId && comesBackTo(job.command, claim);
+          if (!isReturn || !wasKept(claim, nowUs, (readMs - job.submittedMs) * 1_000)) continue;
+          if (this.#pending.has(job)) this.#pending.set(job, claim);
+          kept.push(claim);
+        }
+      }
+    }
+    if (kept.length > 0) await store.heartbeat(replica, kept, rules.attachedForUs);
+  }
+}

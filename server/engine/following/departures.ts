@@ -1,0 +1,93 @@
+// Calls that are gone, and what they leave behind: a place whose grace period begins, or a claim that nobody can ever act
+// on. The database is told of each until it knows. Telling it fails while it is away, or while this server is overloaded;
+// and a heartbeat that was under way may have written a place to be alive again that was left
+// meanwhile. What is never told ends by itself with the grace period.
+
+import type { ClaimKey } from "../../core/claim.ts";
+import type { Detach, Withdraw } from "../../core/command.ts";
+import { DEPARTURES_AT_ONCE, DEPARTURES_MAX } from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+
+export interface DeparturesOptions {
+  /** Throws a Fault. */
+  readonly tell: (lockId: bigint, command: Detach | Withdraw) => Promise<unknown>;
+  /** Whether somebody here follows the claim (again). */
+  readonly isFollowed: (key: ClaimKey) => boolean;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+interface Departure {
+  readonly lockId: bigint;
+  readonly command: Detach | Withdraw;
+  isUnderWay: boolean;
+}
+
+export class Departures {
+  readonly #options: DeparturesOptions;
+  /** Those of which the database does not know yet, the oldest first. */
+  readonly #untold = new Set<Departure>();
+  /** Those since the heartbeats began that are under way. */
+  #sinceHeartbeat: Departure[] = [];
+  #heartbeats = 0;
+
+  constructor(options: DeparturesOptions) {
+    this.#options = options;
+  }
+
+  add(lockId: bigint, command: Detach | Withdraw): void {
+    const departure = { lockId, command, isUnderWay: false };
+    if (this.#heartbeats > 0) this.#sinceHeartbeat.push(departure);
+    this.#keep(departure);
+    void this.#tell(departure);
+  }
+
+  /** Tells again what could not be told. Stops at the first failure: the others would fail likewise. */
+  async repeat(): Promise<void> {
+    const waiting = [...this.#untold].filter(({ isUnderWay }) => !isUnderWay);
+    for (let at = 0; at < waiting.length; at += DEPARTURES_AT_ONCE) {
+      const told = await Promise.all(
+        waiting.slice(at, at + DEPARTURES_AT_ONCE).map((departure) => this.#tell(departure)),
+      );
+      if (told.includes(false)) return;
+    }
+  }
+
+  /** Runs a heartbeat; who leaves meanwhile is told of once more after it. */
+  async during(heartbeat: () => Promise<void>): Promise<void> {
+    this.#heartbeats += 1;
+    try {
+      await heartbeat();
+    } finally {
+      this.#heartbeats -= 1;
+      if (this.#heartbeats === 0) {
+        for (const { lockId, command } of this.#sinceHeartbeat.splice(0)) this.add(lockId, command);
+      }
+    }
+  }
+
+  #keep(departure: Departure): void {
+    this.#untold.add(departure);
+    if (this.#untold.size <= DEPARTURES_MAX) return;
+    for (const oldest of this.#untold) {
+      this.#untold.delete(oldest);
+      return;
+    }
+  }
+
+  /** Whether it is settled: told, or of no interest any more. */
+  async #tell(departure: Departure): Promise<boolean> {
+    const { tell, isFollowed, onFailure } = this.#options;
+    const { lockId, command } = departure;
+    try {
+      departure.isUnderWay = true;
+      const isBack = command.verb === "detach" && isFollowed(command.ref);
+      if (!isBack) await tell(lockId, command);
+    } catch (error) {
+      departure.isUnderWay = false;
+      if (error instanceof Fault) return false;
+      onFailure("departures", error);
+    }
+    this.#untold.delete(departure);
+    return true;
+  }
+}

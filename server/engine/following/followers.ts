@@ -1,0 +1,142 @@
+// Who follows which claim on this replica: open streams and blocked calls. Holds nothing that matters: what is lost
+// with the process, clients get back by their ticket or request ids.
+
+import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import type { Waiter } from "../lock-engine.ts";
+
+interface FollowedClaim {
+  /** As it was when it was first followed. */
+  readonly claim: Claim;
+  readonly waiters: Set<Waiter>;
+}
+
+interface FollowedLock {
+  readonly claims: Map<bigint, FollowedClaim>;
+  /** Waiters that want to be told their places. */
+  watchers: number;
+  /** The guard row's revision up to which this replica has seen everything. */
+  seenRevision: bigint;
+  /** Which addition of a claim, of all that there were on this replica, was the last one here. */
+  lastAddition: number;
+}
+
+export class Waiters {
+  readonly #locks = new Map<bigint, FollowedLock>();
+  #count = 0;
+  #additions = 0;
+
+  /** Claims that are followed. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `revision`: of the guard row, when the claim was seen waiting. */
+  add(claim: Claim, waiter: Waiter, revision: bigint): void {
+    const before = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
+    if (before && before.claim.secret !== claim.secret) this.settle(claim, claim.requestedAtUs);
+    let lock = this.#locks.get(claim.lockId);
+    if (!lock) {
+      lock = { claims: new Map(), watchers: 0, seenRevision: revision, lastAddition: 0 };
+      this.#locks.set(claim.lockId, lock);
+    }
+    // A poll may have been ahead of this answer: what it saw then did not include this claim.
+    if (revision < lock.seenRevision) lock.seenRevision = revision;
+    let followed = lock.claims.get(claim.ticketNumber);
+    if (!followed) {
+      followed = { claim, waiters: new Set() };
+      lock.claims.set(claim.ticketNumber, followed);
+      lock.lastAddition = ++this.#additions;
+      this.#count += 1;
+    }
+    if (followed.waiters.has(waiter)) return;
+    followed.waiters.add(waiter);
+    if (waiter.placed) lock.watchers += 1;
+  }
+
+  /** Whether others here still follow the claim once this one is gone. */
+  remove(key: ClaimKey, waiter: Waiter): boolean {
+    const lock = this.#locks.get(key.lockId);
+    const followed = lock?.claims.get(key.ticketNumber);
+    if (lock && followed?.waiters.delete(waiter) && waiter.placed) lock.watchers -= 1;
+    if (followed && followed.waiters.size > 0) return true;
+    this.#forget(key);
+    return false;
+  }
+
+  /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
+  settle(claim: Claim, nowUs: number): void {
+    const followed = this.#forget(claim);
+    if (!followed) return;
+    const told = followed.claim.secret === claim.secret ? claim : gone(followed.claim, nowUs);
+    for (const waiter of followed.waiters) waiter.settled(told, nowUs);
+  }
+
+  /** Whether anybody here wants to be told places at the lock. */
+  watches(lockId: bigint): boolean {
+    return (this.#locks.get(lockId)?.watchers ?? 0) > 0;
+  }
+
+  follows(lockId: bigint): boolean {
+    return this.#locks.has(lockId);
+  }
+
+  followsClaim(key: ClaimKey): boolean {
+    return this.#locks.get(key.lockId)?.claims.has(key.ticketNumber) ?? false;
+  }
+
+  /** Those who follow claims of a lock. */
+  *of(lockId: bigint): Generator<{ readonly claim: Claim; readonly waiters: ReadonlySet<Waiter> }> {
+    yield* this.#locks.get(lockId)?.claims.values() ?? [];
+  }
+
+  lockIds(): bigint[] {
+    return [...this.#locks.keys()];
+  }
+
+  *claims(): Generator<ClaimRef> {
+    for (const lock of this.#locks.values()) for (const { claim } of lock.claims.values()) yield claim;
+  }
+
+  /** Whether somebody changed the lock since this replica last saw it. */
+  isStale(lockId: bigint, revision: bigint): boolean {
+    const lock = this.#locks.get(lockId);
+    return lock !== undefined && lock.seenRevision !== revision;
+  }
+
+  /** This replica itself made the revision: with it it has seen everything, unless others were in between. */
+  sawOwn(lockId: bigint, before: bigint, after: bigint): void {
+    const lock = this.#locks.get(lockId);
+    if (lock?.seenRevision === before) lock.seenRevision = after;
+  }
+
+  /** To be asked for before claims are read, and given to `saw` after it. */
+  lastAddition(lockId: bigint): number {
+    return this.#locks.get(lockId)?.lastAddition ?? 0;
+  }
+
+  /** All claims that were followed at the time of `lastAddition` were read at the revision or later. */
+  saw(lockId: bigint, revision: bigint, lastAddition: number): void {
+    const lock = this.#locks.get(lockId);
+    // A claim that was added meanwhile was not among those read: the next poll has to look again.
+    if (lock?.lastAddition === lastAddition) lock.seenRevision = revision;
+  }
+
+  #forget(key: ClaimKey): FollowedClaim | undefined {
+    const lock = this.#locks.get(key.lockId);
+    const followed = lock?.claims.get(key.ticketNumber);
+    if (!lock || !followed) return undefined;
+    lock.claims.delete(key.ticketNumber);
+    for (const waiter of followed.waiters) if (waiter.placed) lock.watchers -= 1;
+    this.#count -= 1;
+    if (lock.claims.size === 0) this.#locks.delete(key.lockId);
+    return followed;
+  }
+}
+
+/**
+ * A claim whose row is not there any more, or is that of another claim. It had ended longer ago than the retention time,
+ * and this replica was cut off for that long; or the rows were set back to what they were before it came.
+ */
+export function gone(claim: Claim, nowUs: number): Claim {
+  return { ...claim, state: "ended", endReason: "lapsed", endedAtUs: nowUs };
+}

@@ -1,0 +1,66 @@
+// Looks into the database on behalf of the waiters of this replica: what other replicas granted or ended, which queues
+// moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
+
+import type { ClaimKey } from "../../core/claim.ts";
+import type { Store } from "../../storage/store.ts";
+import { POLL_LOCKS_MAX } from "../engine-bounds.ts";
+import { gone, type Waiters } from "./followers.ts";
+import type { Places } from "./places.ts";
+
+export interface WatchOptions {
+  readonly store: Pick<Store, "watch" | "claims">;
+  readonly waiters: Waiters;
+  readonly places: Places;
+  /** Begins to end what is due at a lock and to grant what fits. Not waited for: one lock must not stop the others. */
+  readonly advance: (lockId: bigint) => unknown;
+}
+
+export class Watch {
+  readonly #options: WatchOptions;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the given locks, or at all that have waiters here. */
+  async look(lockIds?: readonly bigint[]): Promise<void> {
+    const { waiters } = this.#options;
+    const followed = lockIds ? lockIds.filter((id) => waiters.follows(id)) : waiters.lockIds();
+    for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
+      await this.#lookAt(followed.slice(at, at + POLL_LOCKS_MAX));
+    }
+  }
+
+  async #lookAt(lockIds: readonly bigint[]): Promise<void> {
+    const { store, waiters, places, advance } = this.#options;
+    const { revisions, due } = await store.watch(lockIds);
+    for (const lockId of due) advance(lockId);
+    // A guard row that is gone took its claims along; reading them settles their waiters.
+    const stale = lockIds.filter((id) => waiters.isStale(id, revisions.get(id) ?? -1n));
+    const additions = stale.map((id) => waiters.lastAddition(id));
+    await this.#readClaims(stale);
+    stale.forEach((lockId, index) => {
+      waiters.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
+      places.changed(lockId);
+    });
+  }
+
+  async #readClaims(lockIds: readonly bigint[]): Promise<void> {
+    const { store, waiters } = this.#options;
+    const followed = lockIds.flatMap((id) => [...waiters.of(id)].map(({ claim }) => claim));
+    for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
+      const part = followed.slice(at, at + POLL_LOCKS_MAX);
+      const { nowUs, claims } = await store.claims(part);
+      const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]));
+      for (const claim of part) {
+        const found = byKey.get(keyOf(claim));
+        const now = found?.secret === claim.secret ? found : gone(claim, nowUs);
+        if (now.state !== "waiting") waiters.settle(now, nowUs);
+      }
+    }
+  }
+}
+
+function keyOf(key: ClaimKey): string {
+  return `${key.lockId}.${key.ticketNumber}`;
+}

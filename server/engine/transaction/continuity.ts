@@ -1,0 +1,94 @@
+// Every deciding transaction goes through here, to make sure that the database still knows what it has acknowledged. It
+// does not when a copy that lagged was promoted, or a backup restored: then the rows come from another server, or the
+// tokens of a lock are lower than this replica has seen them. What was lost cannot be known; so before anything is
+// decided, the fail-over is written down, and from then on nothing is granted until leases that no row knows of have
+// ended. What it means for decisions is in core/fail-over.ts.
+
+import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
+import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../storage/store.ts";
+import { StoreError } from "../../storage/store.ts";
+import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
+import { RecentMap } from "../recent-map.ts";
+
+export interface ContinuityOptions {
+  readonly store: Pick<Store, "transact" | "failOver">;
+  /** How long nothing is granted after a fail-over; null: as long as a lease that was lost may last. */
+  readonly pauseUs: number | null;
+  /** Told when a fail-over has been written down, by this replica or by another one just before. */
+  readonly onFailOver: (pauseUs: number) => void;
+}
+
+export class Continuity {
+  readonly #options: ContinuityOptions;
+  #highestEpoch = 0n;
+  /** The last token of each lock in that epoch. */
+  readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
+  /** The latest end of a lease that this replica has given or renewed. */
+  #latestEndUs = 0;
+
+  constructor(options: ContinuityOptions) {
+    this.#options = options;
+  }
+
+  /** Store.transact; transient if the database turned out to have failed over, which is noted then. */
+  async transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+    const written: [Loaded, Changes][] = [];
+    try {
+      await this.#options.store.transact(plan, (loaded) => {
+        if (this.#isBroken(loaded)) throw new Broken(loaded);
+        const changes = decide(loaded);
+        written.push([loaded, changes]);
+        return changes;
+      });
+    } catch (error) {
+      if (!(error instanceof Broken)) throw error;
+      await this.#note(error.loaded);
+      throw new StoreError("transient", "failed_over", "The database has failed over.", { cause: error });
+    }
+    for (const [loaded, changes] of written) this.#remember(loaded.failOver.epoch, changes);
+  }
+
+  #isBroken({ failOver: { epoch }, isSuccessor, locks }: Loaded): boolean {
+    if (isSuccessor || epoch < this.#highestEpoch) return true;
+    if (epoch > this.#highestEpoch) return false;
+    return [...locks.values()].some(({ id, lastToken }) => lastToken < (this.#lastTokens.get(id) ?? 0n));
+  }
+
+  async #note({ failOver, nowUs }: Loaded): Promise<void> {
+    const { store, pauseUs, onFailOver } = this.#options;
+    const knownUs = Math.min(Math.max(TTL_US_DEFAULT, this.#latestEndUs - nowUs), DURATION_US_MAX);
+    const leftUs = await store.failOver({
+      seenEpoch: failOver.epoch,
+      epochMin: this.#highestEpoch + 1n,
+      pauseUsMin: pauseUs ?? knownUs,
+      pauseUsMax: pauseUs ?? DURATION_US_MAX,
+    });
+    onFailOver(leftUs);
+  }
+
+  #remember(epoch: bigint, { locks, added, changed }: Changes): void {
+    if (epoch > this.#highestEpoch) {
+      this.#highestEpoch = epoch;
+      this.#lastTokens.clear();
+    }
+    // A lower one was committed before another transaction saw the next.
+    if (epoch === this.#highestEpoch)
+      for (const { id, lastToken } of locks) this.#lastTokens.set(id, lastToken);
+    for (const claims of [added, changed]) {
+      for (const { state, deadlineUs } of claims) {
+        if (state === "held" && deadlineUs !== null && deadlineUs > this.#latestEndUs)
+          this.#latestEndUs = deadlineUs;
+      }
+    }
+  }
+}
+
+/** Thrown inside the transaction, so that it is rolled back. */
+class Broken extends Error {
+  readonly loaded: Loaded;
+
+  constructor(loaded: Loaded) {
+    super("The database does not know what it has acknowledged.");
+    this.loaded = loaded;
+  }
+}

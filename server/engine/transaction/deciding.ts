@@ -1,0 +1,57 @@
+// One transaction's worth of commands, decided: repeated until it is through, or handed back where another transaction
+// holds a row of it.
+
+import type { Store } from "../../storage/store.ts";
+import { isRowLocked } from "../../storage/store.ts";
+import { Batch, type BatchOptions } from "./batch.ts";
+import type { Job } from "./lanes.ts";
+import { withAttempts } from "./retry.ts";
+
+export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
+
+/** Jobs of one transaction. */
+export interface Work {
+  readonly jobs: JobsByLock;
+  /** Attempts, of these jobs among others, of which one may have been committed. */
+  earlier: readonly Batch[];
+}
+
+export interface DecidingOptions extends BatchOptions {
+  readonly transact: Store["transact"];
+  readonly likelyQueue: (lockId: bigint) => boolean;
+  /** What has to be done before a decision, if anything; a decision is repeated with it. */
+  readonly beforehand: () => Promise<void> | null;
+  readonly onRetry: (cause: string) => void;
+}
+
+/**
+ * Decides and commits. Throws a Fault for what the database cannot do, what `isRowLocked` tells where another transaction
+ * holds a row (an impatient one at once, a patient one after it has waited for some seconds), and bugs as they are.
+ */
+export function decideWork(work: Work, impatient: boolean, options: DecidingOptions): Promise<Batch> {
+  const { transact, likelyQueue, onRetry, beforehand } = options;
+  const attempts = [...work.earlier];
+  return withAttempts(
+    async (repeated) => {
+      const first = beforehand();
+      if (first) await first;
+      if (repeated) work.earlier = [...attempts];
+      const attempt = new Batch(work.jobs, options, work.earlier);
+      attempts.push(attempt);
+      await transact(attempt.plan(likelyQueue, impatient), (loaded) => attempt.decide(loaded));
+      return attempt;
+    },
+    onRetry,
+    isRowLocked,
+  );
+}
+
+/** The work in so many parts of about the same number of locks. */
+export function parts({ jobs, earlier }: Work, count: number): Work[] {
+  const locks = [...jobs];
+  const size = Math.ceil(locks.length / count);
+  const works: Work[] = [];
+  for (let at = 0; at < locks.length; at += size)
+    works.push({ jobs: new Map(locks.slice(at, at + size)), earlier });
+  return works;
+}

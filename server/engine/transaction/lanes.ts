@@ -1,0 +1,255 @@
+// Lanes: takes all commands that are queued, of many locks, into one transaction, with no artificial delay: while one
+// transaction runs, the commands for the next ones gather. A lock is in at most one transaction of this replica at a
+// time, so that they do not wait for each other's row locks.
+//
+// Nor do they wait for those of others. Where another transaction holds a row of one lock, the locks are divided until
+// that one is alone. It goes to the patient slots, for a while at once, and the others are through.
+
+import type { Command } from "../../core/command.ts";
+import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
+import {
+  BATCH_COMMANDS_MAX,
+  BATCH_LOCKS_MAX,
+  COMEBACKS_AFTER_MS,
+  OVERLOADED_RETRY_AFTER_MS,
+} from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+import type { Answer, Waiter } from "../lock-engine.ts";
+import type { Batch } from "./batch.ts";
+import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } from "./deciding.ts";
+import { HeldUpLocks } from "./held-up-locks.ts";
+import { PatientSlots } from "./patient-slots.ts";
+import { unavailable } from "./retry.ts";
+
+/** A queued command. */
+export interface Job {
+  readonly lockId: bigint;
+  readonly command: Command;
+  readonly waiter: Waiter | null;
+  /** performance.now() when it was submitted. */
+  readonly submittedMs: number;
+  /** null: the guard row is gone, or is that of another name. */
+  readonly answer: Promise<Answer | null>;
+  readonly resolve: (answer: Answer | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface LanesOptions extends DecidingOptions {
+  readonly lanes: number;
+  readonly patientSlots: number;
+  /** Commands queued at the most. */
+  readonly queuedMax: number;
+  /** Told of each command that has to wait for long because another transaction holds its lock; it may be told twice. */
+  readonly onHeldUp: (job: Job) => void;
+  /** After the commit, in the same turn as the answers. Must not throw. */
+  readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
+}
+
+export class Lanes {
+  readonly #options: LanesOptions;
+  /** Queued jobs by lock; a Map keeps the order in which locks came. */
+  readonly #queued = new Map<bigint, Job[]>();
+  readonly #inFlight = new Set<bigint>();
+  /** Those of them that are in the patient slots, and when they are to be told of as held up; null: they were. */
+  readonly #patient = new Map<bigint, NodeJS.Timeout | null>();
+  readonly #heldUp = new HeldUpLocks();
+  readonly #slots: PatientSlots;
+  /** Commands that no transaction has been begun for. */
+  #queuedCount = 0;
+  #busy = 0;
+  #scheduled = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: LanesOptions) {
+    this.#options = options;
+    this.#slots = new PatientSlots({
+      slots: options.patientSlots,
+      decide: (work) => decideWork(work, false, options),
+      onStuck: (lockId) => this.#heldUp.stuck(lockId),
+      onDone: (work, batch) => this.#done(work, batch),
+      onFailure: (work, error) => this.#failed(work, error),
+    });
+  }
+
+  /**
+   * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an `advance`
+   * of a lock that another transaction holds: time passes on, and whoever sent it comes by again.
+   */
+  submit(lockId: bigint, command: Command, waiter: Waiter | null = null): Promise<Answer | null> {
+    if (this.#queuedCount >= this.#options.queuedMax) {
+      throw new Fault("overloaded", "commands_queued", "Too many calls are waiting for the database.", {
+        retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
+      });
+    }
+    const waitedFor = this.#patient.get(lockId);
+    if (command.verb === "advance" && (waitedFor !== undefined || this.#heldUp.state(lockId) === "stuck"))
+      throw heldUp();
+    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
+    const job: Job = { lockId, command, waiter, submittedMs: performance.now(), answer, resolve, reject };
+    const jobs = this.#queued.get(lockId);
+    if (jobs) jobs.push(job);
+    else this.#queued.set(lockId, [job]);
+    this.#queuedCount += 1;
+    if (waitedFor === null) this.#options.onHeldUp(job);
+    this.#schedule();
+    return answer;
+  }
+
+  /** Resolves when nothing is queued and nothing runs. */
+  drained(): Promise<void> {
+    if (this.#isDrained()) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #isDrained(): boolean {
+    return this.#busy === 0 && this.#queuedCount === 0 && this.#slots.isIdle;
+  }
+
+  // What arrives in one turn of the event loop goes together: a turn is not a delay, it is the reading of sockets.
+  #schedule(): void {
+    if (this.#scheduled || this.#busy >= this.#options.lanes) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#fill();
+    });
+  }
+
+  #fill(): void {
+    while (this.#busy < this.#options.lanes) {
+      const jobs = this.#take();
+      if (jobs.size === 0) break;
+      this.#busy += 1;
+      void this.#run({ jobs, earlier: [] }).finally(() => {
+        this.#busy -= 1;
+        this.#goOn();
+      });
+    }
+  }
+
+  #goOn(): void {
+    if (this.#queuedCount > 0) this.#schedule();
+    else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** What a lane takes. On the way, what is held up goes to the patient slots. */
+  #take(): Map<bigint, Job[]> {
+    const taken = new Map<bigint, Job[]>();
+    const passing = new Map<bigint, Job[]>();
+    const canPass = this.#slots.hasRoom;
+    let room = BATCH_COMMANDS_MAX;
+    for (const [lockId, jobs] of this.#queued) {
+      if (room === 0 || taken.size >= BATCH_LOCKS_MAX) break;
+      if (this.#inFlight.has(lockId)) continue;
+      const state = this.#heldUp.state(lockId);
+      if (state === "free") {
+        const part = this.#takeOf(lockId, jobs, room);
+        room -= part.length;
+        taken.set(lockId, part);
+      } else if (state === "stuck") {
+        this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, true);
+      } else if (jobs.every(({ command }) => command.verb === "advance")) {
+        // Not worth waiting for. It tries by itself, as soon as it is first.
+        if (taken.size > 0) continue;
+        taken.set(lockId, this.#takeOf(lockId, jobs));
+        break;
+      } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lockId, this.#takeOf(lockId, jobs));
+    }
+    if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, false);
+    return taken;
+  }
+
+  #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {
+    const part = jobs.splice(0, max);
+    if (jobs.length === 0) this.#queued.delete(lockId);
+    this.#queuedCount -= part.length;
+    this.#inFlight.add(lockId);
+    return part;
+  }
+
+  async #run(work: Work): Promise<void> {
+    const { jobs } = work;
+    let batch: Batch;
+    try {
+      batch = await decideWork(work, true, this.#options);
+    } catch (error) {
+      if (isRowLocked(error)) await this.#meet(work);
+      else if (error instanceof Fault || jobs.size === 1) this.#failed(work, error);
+      // Something unexpected, and one lock must not spoil it for the others: each gets a transaction of its own.
+      else for (const part of parts(work, jobs.size)) await this.#run(part);
+      return;
+    }
+    this.#done(work, batch);
+  }
+
+  /** Another transaction holds a row of one of the locks. */
+  async #meet(work: Work): Promise<void> {
+    if (work.jobs.size > 1) {
+      for (const half of parts(work, 2)) await this.#run(half);
+      return;
+    }
+    for (const lockId of work.jobs.keys()) this.#heldUp.met(lockId);
+    const isWorthIt = [...work.jobs.values()].flat().some(({ command }) => command.verb !== "advance");
+    if (isWorthIt) this.#wait(work, false);
+    else this.#failed(work, heldUp());
+  }
+
+  /** Gives the work to the patient slots. Its commands count as queued until it is over. */
+  #wait(work: Work, isStuck: boolean): void {
+    for (const [lockId, jobs] of work.jobs) {
+      this.#queuedCount += jobs.length;
+      this.#patient.set(
+        lockId,
+        setTimeout(() => this.#waitForLong(lockId, jobs), COMEBACKS_AFTER_MS),
+      );
+      for (const { command, reject } of [...jobs, ...(this.#queued.get(lockId) ?? [])])
+        if (command.verb === "advance") reject(heldUp());
+    }
+    this.#slots.add(work, isStuck);
+  }
+
+  #waitForLong(lockId: bigint, jobs: readonly Job[]): void {
+    this.#patient.set(lockId, null);
+    for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) this.#options.onHeldUp(job);
+  }
+
+  #done(work: Work, batch: Batch): void {
+    // Answers are taken up after this turn, so waiters are registered before anybody acts on the answer `waiting`.
+    answer(work.jobs, batch);
+    this.#options.onCommitted(work.jobs, batch);
+    this.#release(work);
+  }
+
+  #failed(work: Work, error: unknown): void {
+    for (const list of work.jobs.values()) for (const job of list) job.reject(error);
+    this.#release(work);
+  }
+
+  #release({ jobs }: Work): void {
+    for (const [lockId, list] of jobs) {
+      this.#inFlight.delete(lockId);
+      const waitedFor = this.#patient.get(lockId);
+      if (waitedFor === undefined) continue;
+      this.#patient.delete(lockId);
+      this.#queuedCount -= list.length;
+      if (waitedFor) clearTimeout(waitedFor);
+    }
+    this.#goOn();
+  }
+}
+
+function heldUp(): Fault {
+  return unavailable(new StoreError("transient", ROW_LOCKED, "Another transaction holds the lock's rows."));
+}
+
+function answer(jobs: JobsByLock, batch: Batch): void {
+  for (const [lockId, list] of jobs) {
+    const decided = batch.decided.get(lockId);
+    list.forEach((job, index) => {
+      const outcome = batch.outcome(lockId, index);
+      job.resolve(
+        decided && outcome ? { outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName } : null,
+      );
+    });
+  }
+}

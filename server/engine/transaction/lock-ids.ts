@@ -1,0 +1,95 @@
+// From a lock's name to the id of its guard row. Ids are remembered, because they hardly ever change; whoever uses one
+// checks the name under the guard's lock and, if it was stale, forgets it here and asks again.
+
+import {
+  LOCK_IDS_MAX,
+  OVERLOADED_RETRY_AFTER_MS,
+  RESOLVE_NAMES_MAX,
+  RESOLVE_QUEUED_MAX,
+} from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+import { RecentMap } from "../recent-map.ts";
+
+export interface LockIdsOptions {
+  /** Store.resolve, with retries. */
+  readonly resolve: (names: readonly string[]) => Promise<ReadonlyMap<string, bigint>>;
+}
+
+interface Asked {
+  readonly promise: Promise<bigint>;
+  readonly resolve: (id: bigint) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class LockIds {
+  readonly #options: LockIdsOptions;
+  /** Set again with each use, so that those used last are kept. */
+  readonly #known = new RecentMap<string, bigint>(LOCK_IDS_MAX);
+  readonly #asked = new Map<string, Asked>();
+  #busy = false;
+
+  constructor(options: LockIdsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The id, at once where it is known; otherwise looked up together with all others that are asked for meanwhile.
+   * Throws a Fault when too many are.
+   */
+  get(name: string): bigint | Promise<bigint> {
+    const known = this.#known.get(name);
+    if (known !== undefined) {
+      this.#known.set(name, known);
+      return known;
+    }
+    const asked = this.#asked.get(name) ?? this.#ask(name);
+    return asked.promise;
+  }
+
+  /** To be called when the guard row with this id turned out to be gone or to have another name. */
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
+
+  #ask(name: string): Asked {
+    if (this.#asked.size >= RESOLVE_QUEUED_MAX) {
+      throw new Fault("overloaded", "names_queued", "Too many new names are waiting for the database.", {
+        retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
+      });
+    }
+    const asked = Promise.withResolvers<bigint>();
+    this.#asked.set(name, asked);
+    if (!this.#busy) {
+      this.#busy = true;
+      setImmediate(() => void this.#lookUp());
+    }
+    return asked;
+  }
+
+  async #lookUp(): Promise<void> {
+    while (this.#asked.size > 0) {
+      const part = [...this.#asked].slice(0, RESOLVE_NAMES_MAX);
+      for (const [name] of part) this.#asked.delete(name);
+      try {
+        const ids = await this.#options.resolve(part.map(([name]) => name));
+        for (const [name, asked] of part) {
+          const id = ids.get(name);
+          if (id === undefined) throw new Error("The store resolved a batch of names without one of them.");
+          this.#known.set(name, id);
+          asked.resolve(id);
+        }
+      } catch (error) {
+        for (const [, asked] of part) asked.reject(error);
+        // A database that is away would keep the others waiting for as long as it takes to find that out, one part
+        // after the other.
+        if (error instanceof Fault) this.#refuseAll(error);
+      }
+    }
+    this.#busy = false;
+  }
+
+  #refuseAll(fault: Fault): void {
+    for (const asked of this.#asked.values()) asked.reject(fault);
+    this.#asked.clear();
+  }
+}

@@ -1,0 +1,100 @@
+// Where commands wait whose locks other transactions hold: a few transactions beside the lanes that wait for rows. Locks that
+// are held in passing wait together, as two replicas may write them in turns for long. What was waited for in vain goes on
+// alone, and never takes all slots.
+
+import { isRowLocked } from "../../storage/store.ts";
+import { ATTEMPTS_MS_MAX } from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+import type { Batch } from "./batch.ts";
+import { parts, type Work } from "./deciding.ts";
+import { unavailable } from "./retry.ts";
+
+export interface PatientSlotsOptions {
+  readonly slots: number;
+  /** Decides, waiting for row locks. */
+  readonly decide: (work: Work) => Promise<Batch>;
+  /** The lock was waited for in vain. */
+  readonly onStuck: (lockId: bigint) => void;
+  readonly onDone: (work: Work, batch: Batch) => void;
+  readonly onFailure: (work: Work, error: unknown) => void;
+}
+
+interface Waiting {
+  readonly work: Work;
+  readonly sinceMs: number;
+  readonly isStuck: boolean;
+}
+
+export class PatientSlots {
+  readonly #options: PatientSlotsOptions;
+  readonly #passing: Waiting[] = [];
+  readonly #stuck: Waiting[] = [];
+  #busy = 0;
+  #busyWithStuck = 0;
+
+  constructor(options: PatientSlotsOptions) {
+    this.#options = options;
+  }
+
+  get isIdle(): boolean {
+    return this.#busy + this.#passing.length + this.#stuck.length === 0;
+  }
+
+  /** Whether work about locks that are held in passing would be begun at once. */
+  get hasRoom(): boolean {
+    return this.#busy < this.#options.slots && this.#passing.length === 0;
+  }
+
+  /** `isStuck`: it is about one lock, which was waited for in vain before. */
+  add(work: Work, isStuck: boolean): void {
+    this.#queue({ work, sinceMs: performance.now(), isStuck });
+    this.#fill();
+  }
+
+  #queue(waiting: Waiting): void {
+    (waiting.isStuck ? this.#stuck : this.#passing).push(waiting);
+  }
+
+  #fill(): void {
+    const { slots } = this.#options;
+    while (this.#busy < slots) {
+      const mayStick = this.#busyWithStuck < Math.max(1, slots - 1);
+      const next = this.#passing.shift() ?? (mayStick ? this.#stuck.shift() : undefined);
+      if (!next) return;
+      void this.#turn(next);
+    }
+  }
+
+  async #turn(waiting: Waiting): Promise<void> {
+    const { decide, onDone, onFailure } = this.#options;
+    const { work, isStuck } = waiting;
+    this.#busy += 1;
+    if (isStuck) this.#busyWithStuck += 1;
+    let batch: Batch | undefined;
+    let failure: unknown;
+    try {
+      batch = await decide(work);
+    } catch (error) {
+      failure = error;
+    }
+    this.#busy -= 1;
+    if (isStuck) this.#busyWithStuck -= 1;
+    if (batch) onDone(work, batch);
+    else if (work.jobs.size > 1 && !(failure instanceof Fault)) this.#divide(waiting);
+    else if (isRowLocked(failure)) this.#waitedInVain(waiting, unavailable(failure));
+    else onFailure(work, failure);
+    this.#fill();
+  }
+
+  /** One lock must not spoil it for the others. */
+  #divide({ work, sinceMs, isStuck }: Waiting): void {
+    for (const part of parts(work, work.jobs.size)) this.#queue({ work: part, sinceMs, isStuck });
+  }
+
+  #waitedInVain({ work, sinceMs }: Waiting, fault: Fault): void {
+    const { onStuck, onFailure } = this.#options;
+    for (const lockId of work.jobs.keys()) onStuck(lockId);
+    if (performance.now() - sinceMs > ATTEMPTS_MS_MAX) onFailure(work, fault);
+    else this.#queue({ work, sinceMs, isStuck: true });
+  }
+}

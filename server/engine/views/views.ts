@@ -1,0 +1,103 @@
+// Locks and limits as people and tools are shown them; nothing is decided by it. Owns the bound on how many are read at
+// once, so that they leave the database to those who decide, and reads no more than is taken: who has enough stops, and so
+// does the reading. Throws Faults.
+
+import { SHOWN_BY_GET_MAX } from "../../core/bounds.ts";
+import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
+import { effectiveLimit } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
+import type { LockView, Store } from "../../storage/store.ts";
+import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
+import type { LimitSetting, LimitsQuery, LockDescription, LocksQuery } from "../lock-engine.ts";
+import { asFault } from "../transaction/retry.ts";
+import { Turns } from "../turns.ts";
+import { limitSettings } from "./limit-settings.ts";
+import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
+
+type Source = Pick<Store, "show" | "list" | "views" | "waitedLocks" | "limitRules">;
+
+export class Descriptions {
+  readonly #store: Source;
+  readonly #turns: Turns;
+
+  constructor(store: Source, readers: number) {
+    this.#store = store;
+    const atOnce = Math.min(LISTINGS_AT_ONCE_MAX, readers);
+    this.#turns = new Turns({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
+  }
+
+  /** A name that nobody has used is described as it would be; no row is made for it. */
+  async show(name: string): Promise<LockDescription> {
+    const shown = this.#inTurn(async function* (store, rules) {
+      const view = await inOwnTurn(() => store.show(name, SHOWN_BY_GET_MAX));
+      yield described(view ?? { lock: unused(name), holders: [], waiters: [] }, rules);
+    });
+    for await (const description of shown) return description;
+    throw new Error(`Nothing was read of the lock ${name}.`);
+  }
+
+  list(query: LocksQuery): AsyncIterable<LockDescription> {
+    return this.#inTurn(async function* (store, rules) {
+      for await (const locks of listed(store, query)) {
+        for await (const view of viewSteps(store, locks)) yield described(view, rules);
+      }
+    });
+  }
+
+  limits(query: LimitsQuery): AsyncIterable<LimitSetting> {
+    return this.#inTurn((store, rules) => limitSettings(store, rules, query));
+  }
+
+  /** Holds a turn from the first item that is taken until no more are. */
+  async *#inTurn<Item>(
+    read: (store: Source, rules: readonly LimitRule[]) => AsyncIterable<Item>,
+  ): AsyncGenerator<Item, void, void> {
+    await this.#turns.begin();
+    try {
+      yield* read(this.#store, await inOwnTurn(() => this.#store.limitRules()));
+    } catch (error) {
+      throw asFault(error);
+    } finally {
+      this.#turns.end();
+    }
+  }
+}
+
+/** The limit that is in force for a name. Throws StoreErrors. */
+export async function limitFor(
+  store: Pick<Store, "show" | "limitRules">,
+  name: string,
+): Promise<EffectiveLimit> {
+  const rules = await store.limitRules();
+  const view = await store.show(name, 0);
+  return effectiveLimit(view?.lock ?? unused(name), rules);
+}
+
+async function* listed(store: Source, { prefix, afterName, max, busyOnly, order }: LocksQuery) {
+  if (order === "name") yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" });
+  else yield await inOwnTurn(() => store.waitedLocks(prefix, order, max));
+}
+
+function described(view: LockView, rules: readonly LimitRule[]): LockDescription {
+  return { ...view, limit: effectiveLimit(view.lock, rules) };
+}
+
+/** The guard row that the first to use the name would find. */
+function unused(name: string): Lock {
+  return {
+    id: 0n,
+    name,
+    limit: null,
+    limitVersion: 0n,
+    limitReason: "",
+    nextTicket: 1n,
+    lastToken: 0n,
+    heldPermits: 0,
+    sharedHolders: 0,
+    exclusiveHolders: 0,
+    holders: 0,
+    waiting: 0,
+    waitingPermits: 0,
+    revision: 0n,
+  };
+}

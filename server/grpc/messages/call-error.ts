@@ -1,0 +1,126 @@
+// A call that fails by the contract, with a reason that programs act on. Which status code each reason has, and what a
+// client sees of it, is decided in status.ts alone. An expected "no" is not an error: see refusal.ts.
+
+import { status } from "@grpc/grpc-js";
+import type { Claim } from "../../core/claim.ts";
+import { SHUTTING_DOWN_RETRY_AFTER_MS, WAITS_RETRY_AFTER_MS } from "../grpc-bounds.ts";
+
+/** Every reason that an ErrorInfo of domain `rowlock` can have, with its status code. */
+export const CODE_OF_REASON = {
+  BAD_REQUEST: status.INVALID_ARGUMENT,
+  MALFORMED_MESSAGE: status.INVALID_ARGUMENT,
+  UNKNOWN_CLAIM: status.NOT_FOUND,
+  UNKNOWN_LOCK: status.NOT_FOUND,
+  LEASE_LOST: status.FAILED_PRECONDITION,
+  NOT_GRANTED_YET: status.FAILED_PRECONDITION,
+  REQUEST_ID_REUSED: status.ALREADY_EXISTS,
+  VERSION_MISMATCH: status.ABORTED,
+  OVERLOADED: status.RESOURCE_EXHAUSTED,
+  MESSAGE_TOO_LARGE: status.RESOURCE_EXHAUSTED,
+  DATABASE_UNAVAILABLE: status.UNAVAILABLE,
+  SHUTTING_DOWN: status.UNAVAILABLE,
+  INTERNAL: status.INTERNAL,
+} as const;
+
+export type Reason = keyof typeof CODE_OF_REASON;
+
+/** What is wrong with one field: its path (`acquire.ttl`), and what to do. */
+export interface Violation {
+  readonly field: string;
+  readonly description: string;
+}
+
+export interface CallErrorDetails {
+  /** For programs, beside the reason. Keys are snake_case, and listed in the table of errors in lock_service.proto. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly violations?: readonly Violation[];
+  readonly retryAfterMs?: number;
+}
+
+export class CallError extends Error {
+  readonly reason: Reason;
+  readonly details: CallErrorDetails;
+
+  constructor(reason: Reason, message: string, details: CallErrorDetails = {}) {
+    super(message);
+    this.name = "CallError";
+    this.reason = reason;
+    this.details = details;
+  }
+}
+
+/** Thrown where a call waits whose client hung up or let its deadline pass: nobody hears an answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super("The client does not wait any more.");
+    this.name = "ClientGone";
+  }
+}
+
+/** All violations at once; there must be one at least. */
+export function badRequest(violations: readonly Violation[]): CallError {
+  const [first] = violations;
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more in the details)` : "";
+  return new CallError("BAD_REQUEST", `${first?.field}: ${first?.description}${more}`, { violations });
+}
+
+export function unknownClaim(): CallError {
+  return new CallError(
+    "UNKNOWN_CLAIM",
+    "There is no ticket or lease with this id, or it ended longer ago than such ids are remembered.",
+  );
+}
+
+export function unknownLock(name: string): CallError {
+  return new CallError(
+    "UNKNOWN_LOCK",
+    `Nobody has named a lock "${name}" yet, or it was idle for so long that it was forgotten.`,
+  );
+}
+
+/** For a claim that has ended; metadata says how. */
+export function leaseLost(claim: Claim): CallError {
+  const how = (claim.endReason ?? "").toUpperCase();
+  return new CallError(
+    "LEASE_LOST",
+    `The claim has ended (${how.toLowerCase()}) and is never revived: stop what the lock protects, and acquire it anew.`,
+    { metadata: { end_reason: how } },
+  );
+}
+
+export function notGrantedYet(): CallError {
+  return new CallError(
+    "NOT_GRANTED_YET",
+    "The ticket still waits: follow it with WaitInQueue until it is granted.",
+  );
+}
+
+export function requestIdReused(): CallError {
+  return new CallError(
+    "REQUEST_ID_REUSED",
+    "The request id belongs to a claim for another lock, mode or number of permits: use a new id for each new request.",
+  );
+}
+
+export function versionMismatch(version: bigint): CallError {
+  return new CallError(
+    "VERSION_MISMATCH",
+    `The setting has version ${version}: look at it again, and repeat the change with that as expected_version.`,
+    { metadata: { version: String(version) } },
+  );
+}
+
+/** `waitsMax`: how many one connection may have. */
+export function tooManyWaits(waitsMax: number): CallError {
+  return new CallError(
+    "OVERLOADED",
+    `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
+    { metadata: { bound: "waits_on_connection" }, retryAfterMs: WAITS_RETRY_AFTER_MS },
+  );
+}
+
+export function shuttingDown(): CallError {
+  return new CallError("SHUTTING_DOWN", "This server is stopping: call again, through another one.", {
+    retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS,
+  });
+}

@@ -1,0 +1,135 @@
+// Claims, places and locks as messages. Pure. Shows a secret id only in a Lease and a Ticket, which go to whoever asked.
+
+import { create } from "@bufbuild/protobuf";
+import type {
+  Claim as ClaimMessage,
+  Lease,
+  Limit,
+  Lock as LockMessage,
+  Ticket,
+} from "#proto/rowlock/v1/lock_pb.js";
+import {
+  ClaimSchema,
+  LeaseSchema,
+  LimitSchema,
+  LimitSource,
+  LockSchema,
+  TicketSchema,
+  ClaimState as WireClaimState,
+  Mode as WireMode,
+} from "#proto/rowlock/v1/lock_pb.js";
+import type { LimitSetting as LimitSettingMessage } from "#proto/rowlock/v1/lock_service_pb.js";
+import { LimitSettingSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Claim, ClaimState, Mode } from "../../core/claim.ts";
+import { callersRequestId } from "../../core/claim.ts";
+import { formatClaimId } from "../../core/claim-id.ts";
+import type { Place } from "../../core/command.ts";
+import type { EffectiveLimit } from "../../core/limit.ts";
+import { isDraining, totalHeld } from "../../core/lock.ts";
+import type { LimitSetting, LockDescription } from "../../engine/lock-engine.ts";
+import { durationOf, timestampOf } from "./times.ts";
+
+const MODES: Record<Mode, WireMode> = {
+  permit: WireMode.PERMIT,
+  shared: WireMode.SHARED,
+  exclusive: WireMode.EXCLUSIVE,
+};
+
+const STATES: Record<ClaimState, WireClaimState> = {
+  waiting: WireClaimState.WAITING,
+  held: WireClaimState.HELD,
+  ended: WireClaimState.UNSPECIFIED,
+};
+
+const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
+  default: LimitSource.DEFAULT,
+  pattern: LimitSource.PATTERN,
+  name: LimitSource.NAME,
+};
+
+/** A held claim. `nowUs`: when the remaining time counts from, by the database's clock. */
+export function leaseOf(claim: Claim, lockName: string, nowUs: number): Lease {
+  const { deadlineUs, grantedAtUs, ttlUs } = claim;
+  // Where the database's clock was set back it is longer until the deadline than the lease was ever given for, and
+  // shorter again as soon as the clock is set right.
+  const remainingUs =
+    deadlineUs === null ? null : Math.min(deadlineUs - nowUs, ttlUs ?? Number.POSITIVE_INFINITY);
+  return create(LeaseSchema, {
+    leaseId: formatClaimId(claim),
+    lockName,
+    mode: MODES[claim.mode],
+    permits: claim.permits,
+    fencingToken: claim.fencingToken,
+    ...(remainingUs !== null && { ttl: durationOf(remainingUs) }),
+    ...(deadlineUs !== null && { expiresAt: timestampOf(deadlineUs) }),
+    ...(grantedAtUs !== null && { grantedAt: timestampOf(grantedAtUs) }),
+    requestId: callersRequestId(claim),
+    provisional: claim.provisional,
+  });
+}
+
+/** A waiting claim and its place. */
+export function ticketOf(
+  claim: Claim,
+  lockName: string,
+  place: Place,
+  nowUs: number,
+  graceUs: number,
+): Ticket {
+  const { waitUntilUs } = claim;
+  return create(TicketSchema, {
+    ticketId: formatClaimId(claim),
+    lockName,
+    ahead: place.ahead,
+    permitsAhead: BigInt(place.permitsAhead),
+    queueLength: place.queueLength,
+    waited: durationOf(nowUs - claim.requestedAtUs),
+    keptFor: durationOf(waitUntilUs === null ? graceUs : Math.min(graceUs, waitUntilUs - nowUs)),
+  });
+}
+
+/** A waiting or held claim as everybody may see it. */
+export function claimOf(claim: Claim, lockName: string): ClaimMessage {
+  const { grantedAtUs, deadlineUs } = claim;
+  return create(ClaimSchema, {
+    lockName,
+    ticketNumber: claim.ticketNumber,
+    state: STATES[claim.state],
+    mode: MODES[claim.mode],
+    permits: claim.permits,
+    owner: claim.owner,
+    labels: claim.labels,
+    fencingToken: claim.fencingToken,
+    requestedAt: timestampOf(claim.requestedAtUs),
+    ...(grantedAtUs !== null && { grantedAt: timestampOf(grantedAtUs) }),
+    ...(deadlineUs !== null && { expiresAt: timestampOf(deadlineUs) }),
+  });
+}
+
+export function settingOf({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {
+  return create(LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
+}
+
+export function lockOf({ lock, limit, holders, waiters }: LockDescription): LockMessage {
+  return create(LockSchema, {
+    name: lock.name,
+    limit: limitOf(limit),
+    heldPermits: BigInt(totalHeld(lock)),
+    holderCount: lock.holders,
+    waiting: lock.waiting,
+    draining: isDraining(lock, limit.limit),
+    lastFencingToken: lock.lastToken,
+    holders: holders.map((claim) => claimOf(claim, lock.name)),
+    waiters: waiters.map((claim) => claimOf(claim, lock.name)),
+  });
+}
+
+export function limitOf(limit: EffectiveLimit): Limit {
+  return create(LimitSchema, {
+    limit: limit.limit,
+    source: SOURCES[limit.source],
+    pattern: limit.pattern,
+    version: limit.version,
+    reason: limit.reason,
+  });
+}

@@ -1,0 +1,176 @@
+// Expected answers of "no", as messages that a program acts on and a person understands. Pure: who holds the lock is
+// an argument.
+
+import { create } from "@bufbuild/protobuf";
+import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import { RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
+import type { Claim, EndReason } from "../../core/claim.ts";
+import type { OutcomeNamed, Refused } from "../../core/command.ts";
+import type { EffectiveLimit } from "../../core/limit.ts";
+import { claimOf, limitOf } from "./messages.ts";
+import { durationOf, spanText } from "./times.ts";
+
+const REFUSED: Record<Refused, RefusalReason> = {
+  busy: RefusalReason.BUSY,
+  paused: RefusalReason.PAUSED,
+  failed_over: RefusalReason.PAUSED,
+  queue_full: RefusalReason.QUEUE_FULL,
+  never_fits: RefusalReason.NEVER_FITS,
+};
+
+const ENDED: Record<EndReason, RefusalReason> = {
+  released: RefusalReason.RELEASED,
+  expired: RefusalReason.EXPIRED,
+  force_released: RefusalReason.FORCE_RELEASED,
+  cancelled: RefusalReason.CANCELLED,
+  lapsed: RefusalReason.LAPSED,
+  timed_out: RefusalReason.TIMED_OUT,
+  never_fits: RefusalReason.NEVER_FITS,
+};
+
+/** First holders of a lock, when they were read. */
+export interface Holders {
+  readonly nowUs: number;
+  readonly claims: readonly Claim[];
+}
+
+/** Whether people will want to see who holds the lock. */
+export function showsHolders(reason: Refused | EndReason): boolean {
+  return reason === "busy" || reason === "timed_out";
+}
+
+/** Why a request left nothing behind. `holders`: null unless showsHolders. */
+export function refusedRefusal(
+  lockName: string,
+  refused: OutcomeNamed<"refused">,
+  permits: number,
+  holders: Holders | null,
+): Refusal {
+  const message = refusedText(lockName, refused, permits, holders);
+  const retryUs = refused.forUs ?? (holders && nextEndUs(holders));
+  const byLimit = refused.reason === "paused" || refused.reason === "never_fits";
+  return refusal(
+    REFUSED[refused.reason],
+    message,
+    lockName,
+    holders,
+    retryUs,
+    byLimit ? refused.limit : null,
+  );
+}
+
+/**
+ * How a claim ended that was asked for again, or waited for. `holders`: null unless showsHolders. `limit`: that is in force
+ * now, where the claim could no longer fit.
+ */
+export function endedRefusal(
+  lockName: string,
+  claim: Claim,
+  holders: Holders | null,
+  limit: EffectiveLimit | null = null,
+): Refusal {
+  const reason = claim.endReason as EndReason;
+  const message = `${quoted(lockName)}: ${endedText(claim, reason)}`;
+  return refusal(ENDED[reason], message, lockName, holders, holders && nextEndUs(holders), limit);
+}
+
+function refusal(
+  reason: RefusalReason,
+  message: string,
+  lockName: string,
+  holders: Holders | null,
+  retryUs: number | null,
+  limit: EffectiveLimit | null,
+): Refusal {
+  return create(RefusalSchema, {
+    reason,
+    message,
+    holders: holders?.claims.map((claim) => claimOf(claim, lockName)) ?? [],
+    ...(retryUs !== null && { retryAfter: durationOf(retryUs) }),
+    ...(limit !== null && { limit: limitOf(limit) }),
+  });
+}
+
+function refusedText(
+  lockName: string,
+  { reason, limit, forUs }: OutcomeNamed<"refused">,
+  permits: number,
+  holders: Holders | null,
+): string {
+  const name = quoted(lockName);
+  switch (reason) {
+    case "busy":
+      return `${name} is busy: ${heldText(limit.limit, holders)}.`;
+    case "paused":
+      return `${name} is paused: ${limitText(limit)}. Wait in its queue, or try again when an operator has raised it.`;
+    case "failed_over":
+      return (
+        `${name} is paused: the database has failed over, and leases that it may have lost have to end first. ` +
+        `Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`
+      );
+    case "queue_full":
+      return `The queue of ${name} is full. Try again later.`;
+    case "never_fits":
+      return `${permits} permits of ${name} can never be granted: ${limitText(limit)}.`;
+  }
+}
+
+function limitText({ limit, pattern, reason }: EffectiveLimit): string {
+  const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
+  return `its limit is ${limit}${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
+}
+
+function heldText(limit: number, holders: Holders | null): string {
+  if (!holders || holders.claims.length === 0) return "others wait for it";
+  const { claims } = holders;
+  const who = claims[0]?.owner ? ` (the oldest by ${quoted(claims[0].owner)})` : "";
+  return `${holdText(claims, limit)}${who}${untilText(holders)}`;
+}
+
+function holdText(claims: readonly Claim[], limit: number): string {
+  const mode = claims[0]?.mode;
+  if (mode === "exclusive") return "a writer holds it";
+  if (mode === "shared") return `${claims.length === 1 ? "a reader holds" : "readers hold"} it`;
+  const permits = claims.reduce((sum, claim) => sum + claim.permits, 0);
+  const atLeast = claims.length < SHOWN_BY_REFUSAL_MAX ? "" : "at least ";
+  return `${atLeast}${permits} of ${limit} ${limit === 1 ? "permit is" : "permits are"} held`;
+}
+
+function untilText(holders: Holders): string {
+  const endUs = nextEndUs(holders);
+  return endUs === null
+    ? "; no lease of them has an end"
+    : `; the next lease ends in ${spanText(endUs)} unless renewed`;
+}
+
+/** Time until the first of the leases ends; null if none does. */
+function nextEndUs({ nowUs, claims }: Holders): number | null {
+  const ends = claims.flatMap(({ deadlineUs }) => (deadlineUs === null ? [] : [deadlineUs - nowUs]));
+  return ends.length === 0 ? null : Math.max(0, Math.min(...ends));
+}
+
+function endedText(claim: Claim, reason: EndReason): string {
+  switch (reason) {
+    case "released":
+      return "the lease was released.";
+    case "expired":
+      return "the lease's time to live ran out.";
+    case "force_released":
+      return `an operator ended the claim: ${claim.endNote}`;
+    case "cancelled":
+      return "the place in the queue was given up.";
+    case "lapsed":
+      return claim.grantedAtUs === null
+        ? "the place in the queue was lost, as no sign of life came."
+        : "the lock was granted, but nobody came for the lease.";
+    case "timed_out":
+      return "max_wait has passed before the lock was granted.";
+    case "never_fits":
+      return `${claim.permits} permits can no longer be granted: the limit is lower.`;
+  }
+}
+
+function quoted(text: string): string {
+  return `"${text}"`;
+}

@@ -1,0 +1,71 @@
+// The one place where anything that was thrown becomes a gRPC status: CallErrors by the table of reasons, faults of the
+// engine by the table below, and everything else, which is a bug, as INTERNAL without a word about its cause.
+
+import { randomBytes } from "node:crypto";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Metadata, type StatusObject } from "@grpc/grpc-js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
+import { StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { Fault, type FaultKind } from "../../engine/faults.ts";
+import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
+import { durationOf } from "./times.ts";
+
+const DOMAIN = "rowlock";
+const DETAILS_KEY = "grpc-status-details-bin";
+
+const REASON_OF_FAULT: Record<FaultKind, Reason> = {
+  unavailable: "DATABASE_UNAVAILABLE",
+  overloaded: "OVERLOADED",
+  shutting_down: "SHUTTING_DOWN",
+};
+
+/** A failed call: what the client is told, and what the log needs to know. */
+export interface Failure {
+  readonly status: StatusObject;
+  readonly reason: Reason;
+  /** Set for a bug: the name under which the client and the log mean the same one. */
+  readonly incident: string | undefined;
+}
+
+/** Never throws, whatever was thrown. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof CallError) return failure(thrown.reason, thrown.message, thrown.details);
+  if (thrown instanceof Fault) {
+    return failure(REASON_OF_FAULT[thrown.kind], thrown.message, {
+      retryAfterMs: thrown.retryAfterMs,
+      ...(thrown.kind === "overloaded" && { metadata: { bound: thrown.reason } }),
+    });
+  }
+  const incident = randomBytes(8).toString("hex");
+  const message = `Something went wrong in the server; its log has the cause under the incident ${incident}.`;
+  return { ...failure("INTERNAL", message, { metadata: { incident } }), incident };
+}
+
+function failure(reason: Reason, message: string, details: CallErrorDetails): Failure {
+  return { status: statusOf(reason, message, details), reason, incident: undefined };
+}
+
+/** The status for a reason, with its details in the trailer. */
+export function statusOf(reason: Reason, message: string, details: CallErrorDetails = {}): StatusObject {
+  const code = CODE_OF_REASON[reason];
+  const packed = create(StatusSchema, { code, message, details: detailsOf(reason, details) });
+  const metadata = new Metadata();
+  metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, packed)));
+  return { code, details: message, metadata };
+}
+
+function detailsOf(reason: Reason, { metadata, violations, retryAfterMs }: CallErrorDetails): Any[] {
+  const info = create(ErrorInfoSchema, { reason, domain: DOMAIN, metadata: { ...metadata } });
+  const details = [anyPack(ErrorInfoSchema, info)];
+  if (violations) {
+    const fieldViolations = violations.map((violation) => ({ ...violation }));
+    details.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
+  }
+  if (retryAfterMs !== undefined) {
+    const retryDelay = durationOf(retryAfterMs * 1_000);
+    details.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));
+  }
+  return details;
+}

@@ -1,0 +1,55 @@
+// What Acquire and WaitInQueue share about a claim that was asked for: why there is no lease, with the holders that the
+// engine's answer leaves out, and what becomes of an answer that nobody hears.
+
+import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import type { Claim } from "../../core/claim.ts";
+import type { OutcomeNamed } from "../../core/command.ts";
+import type { Answer, LockEngine } from "../../engine/lock-engine.ts";
+import type { AnyCall } from "../handler.ts";
+import { endedRefusal, type Holders, refusedRefusal, showsHolders } from "../messages/refusal.ts";
+import type { OpenWaits } from "./open-waits.ts";
+import type { Turns } from "./turns.ts";
+
+/** What the verbs work with. */
+export interface Verbs {
+  readonly engine: LockEngine;
+  readonly openWaits: OpenWaits;
+  /** In which streams tell places. */
+  readonly turns: Turns;
+  /** How long a place is kept without a sign of life. */
+  readonly graceUs: number;
+}
+
+/** Why there is no lease for a request that asked for `permits`. */
+export async function refusalOf(
+  engine: LockEngine,
+  answer: Answer<OutcomeNamed<"refused">>,
+  permits: number,
+): Promise<Refusal> {
+  const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason);
+  return refusedRefusal(answer.lockName, answer.outcome, permits, holders);
+}
+
+/** How a claim ended. */
+export async function endOf(engine: LockEngine, claim: Claim, lockName: string): Promise<Refusal> {
+  const { endReason, lockId } = claim;
+  const holders = endReason && (await holdersFor(engine, lockId, endReason));
+  const limit = endReason === "never_fits" ? await engine.limit(lockName) : null;
+  return endedRefusal(lockName, claim, holders || null, limit);
+}
+
+async function holdersFor(
+  engine: LockEngine,
+  lockId: bigint,
+  reason: Parameters<typeof showsHolders>[0],
+): Promise<Holders | null> {
+  return showsHolders(reason) ? await engine.holders(lockId) : null;
+}
+
+/**
+ * For an answer that is about to go to a client which hung up meanwhile: with no way back (`canReturn`: the client has seen
+ * the id, or chose a request id of its own) the claim ends, so that it does not keep others waiting.
+ */
+export function giveBackUnheard(engine: LockEngine, claim: Claim, call: AnyCall, canReturn: boolean): void {
+  if (call.cancelled && !canReturn) engine.leave(claim, null, false);
+}

@@ -1,0 +1,91 @@
+// GetLock and ListLocks: reads for people and tools. Show no secret ids.
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { ListLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  GetLockRequestSchema,
+  GetLockResponseSchema,
+  ListLocksRequestSchema,
+  ListLocksResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { LockDescription } from "../../engine/lock-engine.ts";
+import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
+import type { UnaryVerb } from "../handler.ts";
+import { ClientGone } from "../messages/call-error.ts";
+import { lockOf } from "../messages/messages.ts";
+import { pageTokenAfter } from "../messages/page-tokens.ts";
+import { type CheckedListLocks, checkGetLock, checkListLocks } from "../validate/listings.ts";
+import type { Verbs } from "./answers.ts";
+
+export function getLockVerb({
+  engine,
+}: Verbs): UnaryVerb<typeof GetLockRequestSchema, typeof GetLockResponseSchema, string> {
+  return {
+    name: "GetLock",
+    input: GetLockRequestSchema,
+    output: GetLockResponseSchema,
+    check: checkGetLock,
+    run: async (name) => create(GetLockResponseSchema, { lock: lockOf(await engine.show(name)) }),
+  };
+}
+
+export function listLocksVerb({
+  engine,
+}: Verbs): UnaryVerb<typeof ListLocksRequestSchema, typeof ListLocksResponseSchema, CheckedListLocks> {
+  return {
+    name: "ListLocks",
+    input: ListLocksRequestSchema,
+    output: ListLocksResponseSchema,
+    check: checkListLocks,
+    async run({ pageSize, ...query }, call) {
+      const page = new Page(pageSize);
+      // One more than wanted tells whether another page follows.
+      for await (const description of engine.list({ ...query, max: pageSize + 1 })) {
+        if (call.cancelled) throw new ClientGone();
+        if (page.take(description)) continue;
+        // Where the next one would begin in an order by waiters, nobody can know.
+        return query.order === "name" ? page.followed() : page.last();
+      }
+      return page.last();
+    },
+  };
+}
+
+/**
+ * As many locks as fit into an answer that clients accept; one at least, so that listing goes on. Encoded lock by lock, as
+ * they come: that takes about as long as to read them, and encodings of parts of a message, one after the other, are the
+ * message.
+ */
+class Page {
+  readonly #parts: Uint8Array[] = [];
+  readonly #sizeMax: number;
+  #bytes = 0;
+  #lastName = "";
+
+  constructor(sizeMax: number) {
+    this.#sizeMax = sizeMax;
+  }
+
+  /** False: the page is full. */
+  take(description: LockDescription): boolean {
+    if (this.#parts.length === this.#sizeMax) return false;
+    const part = encoded({ locks: [lockOf(description)] });
+    if (this.#bytes + part.length > PAGE_BYTES_MAX && this.#parts.length > 0) return false;
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    this.#lastName = description.lock.name;
+    return true;
+  }
+
+  last(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  followed(): Buffer {
+    return Buffer.concat([...this.#parts, encoded({ nextPageToken: pageTokenAfter(this.#lastName) })]);
+  }
+}
+
+function encoded(part: Partial<Pick<ListLocksResponse, "locks" | "nextPageToken">>): Uint8Array {
+  return toBinary(ListLocksResponseSchema, create(ListLocksResponseSchema, part));
+}

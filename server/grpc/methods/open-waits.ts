@@ -1,0 +1,50 @@
+// The calls that wait for a lock, and what ends each of them early: its client goes away, or the server begins to stop,
+// in which case all of them are told. Counts them for each connection, so that none is filled with them and has no room
+// left for who renews and releases. Owns no claim and answers nobody.
+
+import type { AnyCall } from "../handler.ts";
+import { ClientGone, shuttingDown, tooManyWaits } from "../messages/call-error.ts";
+
+export class OpenWaits {
+  readonly #stops = new Set<(why: Error) => void>();
+  readonly #perConnectionMax: number;
+  /** By the client's address and port; what is not there has none. */
+  readonly #onConnection = new Map<string, number>();
+  #draining = false;
+
+  constructor(perConnectionMax: number) {
+    this.#perConnectionMax = perConnectionMax;
+  }
+
+  /**
+   * Calls `stop` at most once, with the error to end with; at once if there is a cause already. Returns what must be
+   * called when the wait is over. Throws where the connection has as many waits as it may have.
+   */
+  enter(call: AnyCall, stop: (why: Error) => void): () => void {
+    const connection = call.getPeer();
+    const others = this.#onConnection.get(connection) ?? 0;
+    if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
+    this.#onConnection.set(connection, others + 1);
+    const gone = () => stop(new ClientGone());
+    call.once("cancelled", gone);
+    this.#stops.add(stop);
+    if (call.cancelled) gone();
+    else if (this.#draining) stop(shuttingDown());
+    return () => {
+      call.off("cancelled", gone);
+      if (this.#stops.delete(stop)) this.#left(connection);
+    };
+  }
+
+  /** Ends all waits, and every later one at its beginning. Can be called twice. */
+  drain(): void {
+    this.#draining = true;
+    for (const stop of this.#stops) stop(shuttingDown());
+  }
+
+  #left(connection: string): void {
+    const others = (this.#onConnection.get(connection) ?? 0) - 1;
+    if (others > 0) this.#onConnection.set(connection, others);
+    else this.#onConnection.delete(connection);
+  }
+}

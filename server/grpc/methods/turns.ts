@@ -1,0 +1,27 @@
+// Lets all streams of the server tell their places in turn: so many at once, then a pause. A crowd that moves up would
+// otherwise hold up the calls that make it move. Knows neither streams nor places.
+
+import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
+
+export class Turns {
+  #queue: (() => void)[] = [];
+  #left = PLACES_AT_ONCE;
+  #pause: NodeJS.Timeout | undefined;
+
+  /** Calls `go` now or later, in the order in which it was asked. */
+  take(go: () => void): void {
+    this.#pause ??= setTimeout(() => this.#renew(), PLACES_PAUSE_MS);
+    if (this.#left === 0) this.#queue.push(go);
+    else {
+      this.#left -= 1;
+      go();
+    }
+  }
+
+  #renew(): void {
+    const next = this.#queue.splice(0, PLACES_AT_ONCE);
+    this.#left = PLACES_AT_ONCE - next.length;
+    this.#pause = next.length > 0 ? setTimeout(() => this.#renew(), PLACES_PAUSE_MS) : undefined;
+    for (const go of next) go();
+  }
+}

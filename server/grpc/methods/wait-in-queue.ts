@@ -1,0 +1,143 @@
+// WaitInQueue: takes a place, or comes back to one, and streams it until the lock is granted or the wait is over.
+
+import { create } from "@bufbuild/protobuf";
+import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import { WaitInQueueRequestSchema, WaitInQueueResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Claim } from "../../core/claim.ts";
+import type { Place } from "../../core/command.ts";
+import type { AnyCall, Send, StreamVerb } from "../handler.ts";
+import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
+import { leaseOf, ticketOf } from "../messages/messages.ts";
+import { type CheckedWait, checkWaitInQueue } from "../validate/wait-in-queue.ts";
+import { endOf, giveBackUnheard, refusalOf, type Verbs } from "./answers.ts";
+import { PlaceUpdates } from "./place-updates.ts";
+import { Wait } from "./wait.ts";
+
+type Update = WaitInQueueResponse["update"];
+type WaitAnswer = Awaited<ReturnType<Verbs["engine"]["acquire"] | Verbs["engine"]["attach"]>>;
+
+export function waitInQueueVerb(
+  verbs: Verbs,
+): StreamVerb<typeof WaitInQueueRequestSchema, typeof WaitInQueueResponseSchema, CheckedWait> {
+  return {
+    name: "WaitInQueue",
+    input: WaitInQueueRequestSchema,
+    output: WaitInQueueResponseSchema,
+    check: checkWaitInQueue,
+    run: (request, call, send) => new QueueStream(verbs, request, call, send).run(),
+  };
+}
+
+class QueueStream {
+  readonly #verbs: Verbs;
+  readonly #request: CheckedWait;
+  readonly #call: AnyCall;
+  readonly #send: Send<WaitInQueueResponse>;
+  readonly #wait: Wait;
+  /** Set once there is a place. */
+  #updates: PlaceUpdates | undefined;
+  /** Whether the client has been sent its ticket. */
+  #isShown = false;
+
+  constructor(verbs: Verbs, request: CheckedWait, call: AnyCall, send: Send<WaitInQueueResponse>) {
+    this.#verbs = verbs;
+    this.#request = request;
+    this.#call = call;
+    this.#send = send;
+    this.#wait = new Wait(verbs.engine, verbs.openWaits, call, (place, nowUs) => {
+      this.#updates?.offer(place, nowUs);
+    });
+  }
+
+  async run(): Promise<void> {
+    try {
+      const last = await this.#last();
+      this.#updates?.stop();
+      this.#sendUpdate(last);
+    } finally {
+      this.#updates?.stop();
+      this.#wait.close();
+    }
+  }
+
+  /** The last message, which closes the stream. */
+  async #last(): Promise<Update> {
+    const answer = await this.#ask();
+    const { outcome, lockName, nowUs } = answer;
+    switch (outcome.kind) {
+      case "waiting":
+        return await this.#afterWaiting(outcome.claim, outcome.place, lockName, nowUs);
+      case "held":
+      case "ended":
+        return await this.#settled(outcome.claim, lockName, nowUs);
+      case "refused":
+        return {
+          case: "ended",
+          value: await refusalOf(this.#verbs.engine, { ...answer, outcome }, this.#permits),
+        };
+      case "request_id_reused":
+        throw requestIdReused();
+      case "unknown_claim":
+        throw unknownClaim();
+    }
+  }
+
+  #ask(): Promise<WaitAnswer> {
+    const { engine } = this.#verbs;
+    const { target } = this.#request;
+    return target.kind === "ask"
+      ? engine.acquire(target.ask, this.#wait, this.#call)
+      : engine.attach(target.ref, this.#wait, this.#call);
+  }
+
+  async #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
+    const updates = new PlaceUpdates({
+      intervalMs: this.#request.updateIntervalMs,
+      turn: (go) => this.#verbs.turns.take(go),
+      send: (at, atUs, written) => {
+        if (this.#call.cancelled) return;
+        try {
+          const value = ticketOf(claim, lockName, at, atUs, this.#verbs.graceUs);
+          this.#sendUpdate({ case: "position", value }, written);
+          this.#isShown = true;
+        } catch (error) {
+          // Called by a timer or by the engine, which must not learn of what goes wrong here.
+          this.#wait.fail(error);
+        }
+      },
+    });
+    this.#updates = updates;
+    const end = await this.#wait.untilSettled(
+      claim,
+      () => this.#canReturn(),
+      async () => {
+        // Nothing is shown where the claim moved on in the meantime: its end is about to come.
+        const first = place ?? (await this.#verbs.engine.place(claim));
+        if (first && !this.#isShown) updates.offer(first, nowUs);
+      },
+    );
+    return await this.#settled(end.claim, lockName, end.nowUs);
+  }
+
+  async #settled(claim: Claim, lockName: string, nowUs: number): Promise<Update> {
+    const { engine } = this.#verbs;
+    if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName) };
+    giveBackUnheard(engine, claim, this.#call, this.#canReturn());
+    return { case: "granted", value: leaseOf(claim, lockName, nowUs) };
+  }
+
+  /** Whether the client has seen the id, or chose a request id. */
+  #canReturn(): boolean {
+    const { target } = this.#request;
+    return target.kind === "ticket" || target.ask.requestId !== "" || this.#isShown;
+  }
+
+  get #permits(): number {
+    const { target } = this.#request;
+    return target.kind === "ask" ? target.ask.permits : 0;
+  }
+
+  #sendUpdate(update: Update, written?: () => void): void {
+    this.#send(create(WaitInQueueResponseSchema, { update }), written);
+  }
+}

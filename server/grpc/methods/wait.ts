@@ -1,0 +1,70 @@
+// One call that follows one claim until it is granted or has ended: a blocked Acquire or a WaitInQueue. Registered with
+// the engine as a waiter; takes its leave there when the call ends before the claim does.
+
+import type { Claim } from "../../core/claim.ts";
+import type { Place } from "../../core/command.ts";
+import type { LockEngine, Waiter } from "../../engine/lock-engine.ts";
+import type { AnyCall } from "../handler.ts";
+import type { OpenWaits } from "./open-waits.ts";
+
+/** A claim as it was when it was granted or ended, and when that was, by the database's clock. */
+export interface Settled {
+  readonly claim: Claim;
+  readonly nowUs: number;
+}
+
+export class Wait implements Waiter {
+  readonly placed?: (place: Place, nowUs: number) => void;
+  readonly #engine: Pick<LockEngine, "leave">;
+  readonly #settled = Promise.withResolvers<Settled>();
+  readonly #stopped = Promise.withResolvers<never>();
+  readonly #over: () => void;
+
+  /** To be closed. Without `placed` no place is worked out for it. */
+  constructor(
+    engine: Pick<LockEngine, "leave">,
+    openWaits: OpenWaits,
+    call: AnyCall,
+    placed?: (place: Place, nowUs: number) => void,
+  ) {
+    this.#engine = engine;
+    if (placed) this.placed = placed;
+    // Nobody may be listening yet, or any more, when the client goes away.
+    this.#stopped.promise.catch(() => {});
+    this.#over = openWaits.enter(call, this.#stopped.reject);
+  }
+
+  settled(claim: Claim, nowUs: number): void {
+    this.#settled.resolve({ claim, nowUs });
+  }
+
+  /** Ends the call with an error that came up while it waits; nothing if it has ended already. */
+  fail(error: unknown): void {
+    this.#stopped.reject(error);
+  }
+
+  /**
+   * To be called once the engine has answered `waiting`. Throws what ended the call early, and tells the engine that
+   * nobody listens here. `canReturn`: whether the client has the means to come back, as it is at that time.
+   *
+   * @param begin what has to be done first; if it fails, so does the wait.
+   */
+  async untilSettled(
+    waiting: Claim,
+    canReturn: () => boolean,
+    begin?: () => Promise<void>,
+  ): Promise<Settled> {
+    try {
+      await begin?.();
+      // Listed first, as a grant that has arrived counts more than the end of the call.
+      return await Promise.race([this.#settled.promise, this.#stopped.promise]);
+    } catch (error) {
+      this.#engine.leave(waiting, this, canReturn());
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#over();
+  }
+}

@@ -1,0 +1,63 @@
+// What the requests about claims that exist must be: Renew, Release and ForceRelease. Pure.
+
+import type { ForceReleaseRequest, ReleaseRequest, RenewRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
+import type { ClaimRef } from "../../core/claim.ts";
+import { checkClaimId, checkDuration, checkName, checkReason } from "./fields.ts";
+import { type Checked, Violations } from "./violations.ts";
+
+const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
+
+export interface CheckedRenew {
+  readonly ref: ClaimRef;
+  /** undefined: as last asked for. */
+  readonly ttlUs: number | undefined;
+}
+
+export interface CheckedForceRelease {
+  readonly name: string;
+  /** null: all holders. */
+  readonly ticketNumber: bigint | null;
+  readonly reason: string;
+}
+
+export function checkRenew({ leaseId, ttl }: RenewRequest): Checked<CheckedRenew> {
+  const violations = new Violations();
+  const ref = checkClaimId(leaseId, "lease_id", violations);
+  const ttlUs = ttl && checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations);
+  return violations.checked({ ref, ttlUs });
+}
+
+export function checkRelease({ leaseId }: ReleaseRequest): Checked<ClaimRef> {
+  const violations = new Violations();
+  return violations.checked(checkClaimId(leaseId, "lease_id", violations));
+}
+
+export function checkForceRelease(message: ForceReleaseRequest): Checked<CheckedForceRelease> {
+  const violations = new Violations();
+  const target = checkTarget(message.target, violations);
+  return violations.checked({ ...target, reason: checkReason(message.reason, true, violations) });
+}
+
+function checkTarget(
+  target: ForceReleaseRequest["target"],
+  violations: Violations,
+): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
+  switch (target.case) {
+    case "name":
+      return { name: checkName(target.value, "name", violations), ticketNumber: null };
+    case "claim": {
+      const { lockName, ticketNumber } = target.value;
+      if (ticketNumber < 1n || ticketNumber > TICKET_NUMBER_MAX) {
+        violations.add(
+          "claim.ticket_number",
+          `is ${ticketNumber}, which no claim has: pass the ticket_number of a claim as GetLock lists it`,
+        );
+      }
+      return { name: checkName(lockName, "claim.lock_name", violations), ticketNumber };
+    }
+    case undefined:
+      violations.add("target", "is required: set name for all holders of a lock, or claim for one");
+      return { name: "", ticketNumber: null };
+  }
+}

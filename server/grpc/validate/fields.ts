@@ -1,0 +1,95 @@
+// The checks of single fields that several requests share. Each adds what it finds to the violations and returns a value
+// that is only good if nothing was found. Pure. Refuses, never repairs.
+
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
+import type { ClaimRef } from "../../core/claim.ts";
+import { parseClaimId } from "../../core/claim-id.ts";
+import { spanText } from "../messages/times.ts";
+import type { Violations } from "./violations.ts";
+
+/** What google.protobuf.Duration itself allows: about 10,000 years. */
+const DURATION_SECONDS_MAX = 315_576_000_000n;
+const NANOS_MAX = 999_999_999;
+
+const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };
+
+export function checkName(name: string, field: string, violations: Violations): string {
+  if (name === "")
+    violations.add(field, `is required: name the lock, in 1 to ${NAME_BYTES_MAX} bytes of UTF-8`);
+  else checkText(name, NAME_BYTES_MAX, field, violations);
+  return name;
+}
+
+/** Text that may be empty. */
+export function checkText(text: string, bytesMax: number, field: string, violations: Violations): string {
+  // No character of UTF-16 takes more than 3 bytes in UTF-8, so most texts need not be measured.
+  const bytes = text.length * 3 <= bytesMax ? 0 : Buffer.byteLength(text);
+  if (bytes > bytesMax)
+    violations.add(field, `is ${bytes} bytes long; use at most ${bytesMax} bytes of UTF-8`);
+  return text;
+}
+
+/** Why somebody did something. */
+export function checkReason(text: string, required: boolean, violations: Violations): string {
+  if (required && text === "")
+    violations.add("reason", `is required: say why, in 1 to ${TEXT_BYTES_MAX} bytes`);
+  return checkText(text, TEXT_BYTES_MAX, "reason", violations);
+}
+
+/**
+ * A span of time in microseconds. Parts of a microsecond are rounded up, so that nothing ends before the time that was
+ * asked for; the bounds are those of the exact value.
+ */
+export function checkDuration(
+  duration: Duration,
+  bounds: { readonly minUs: number; readonly maxUs: number },
+  field: string,
+  violations: Violations,
+): number {
+  const { seconds, nanos } = duration;
+  if (!isWellFormed(seconds, nanos)) {
+    violations.add(
+      field,
+      "is not a valid Duration: nanos are within +-999,999,999 and have the sign of the seconds",
+    );
+    return 0;
+  }
+  // Exact to the nanosecond wherever it can be within the bounds, which are far below 2^53 nanoseconds apart.
+  const us = Number(seconds) * 1e6 + nanos / 1e3;
+  if (us < bounds.minUs || us > bounds.maxUs) {
+    violations.add(
+      field,
+      `is ${secondsText(seconds, nanos)}; use ${spanText(bounds.minUs)} to ${spanText(bounds.maxUs)}`,
+    );
+  }
+  return Math.ceil(us);
+}
+
+/** A ticket or lease id. Whether there is such a claim is not known here. */
+export function checkClaimId(id: string, field: string, violations: Violations): ClaimRef {
+  const ref = parseClaimId(id);
+  if (!ref) {
+    violations.add(
+      field,
+      id === ""
+        ? "is required: pass the lease_id of a Lease or the ticket_id of a Ticket"
+        : "is not an id of this server: pass the lease_id of a Lease or the ticket_id of a Ticket, unchanged",
+    );
+  }
+  return ref ?? NO_CLAIM;
+}
+
+function isWellFormed(seconds: bigint, nanos: number): boolean {
+  if (seconds > DURATION_SECONDS_MAX || seconds < -DURATION_SECONDS_MAX) return false;
+  if (Math.abs(nanos) > NANOS_MAX) return false;
+  return nanos === 0 || seconds === 0n || nanos > 0 === seconds > 0n;
+}
+
+/** As in protobuf's JSON: `-1.5s`. */
+function secondsText(seconds: bigint, nanos: number): string {
+  const sign = seconds < 0n || nanos < 0 ? "-" : "";
+  const whole = seconds < 0n ? -seconds : seconds;
+  const fraction = nanos === 0 ? "" : `.${String(Math.abs(nanos)).padStart(9, "0").replace(/0+$/, "")}`;
+  return `${sign}${whole}${fraction} s`;
+}

@@ -1,0 +1,65 @@
+// What a SetLimitRequest must be. Pure.
+
+import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import { checkName, checkReason, checkText } from "./fields.ts";
+import { type Checked, Violations } from "./violations.ts";
+
+const STAR = "*";
+
+type LimitTarget =
+  | { readonly kind: "name"; readonly name: string }
+  /** All names with a prefix, which may be empty. */
+  | { readonly kind: "pattern"; readonly prefix: string };
+
+export interface CheckedSetLimit {
+  readonly target: LimitTarget;
+  /** null: take the setting away. */
+  readonly limit: number | null;
+  readonly expectedVersion: bigint | undefined;
+  readonly reason: string;
+}
+
+export function checkSetLimit(message: SetLimitRequest): Checked<CheckedSetLimit> {
+  const violations = new Violations();
+  return violations.checked({
+    target: checkTarget(message.target, violations),
+    limit: checkLimit(message, violations),
+    expectedVersion: message.expectedVersion,
+    reason: checkReason(message.reason, false, violations),
+  });
+}
+
+function checkTarget(target: SetLimitRequest["target"], violations: Violations): LimitTarget {
+  switch (target.case) {
+    case "name":
+      return { kind: "name", name: checkName(target.value, "name", violations) };
+    case "pattern":
+      return { kind: "pattern", prefix: checkPattern(target.value, violations) };
+    case undefined:
+      violations.add(
+        "target",
+        "is required: set name for one lock, or pattern for all whose names begin alike",
+      );
+      return { kind: "name", name: "" };
+  }
+}
+
+function checkPattern(pattern: string, violations: Violations): string {
+  checkText(pattern, NAME_BYTES_MAX, "pattern", violations);
+  if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
+    violations.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
+  }
+  return pattern.slice(0, -1);
+}
+
+function checkLimit({ limit, unset }: SetLimitRequest, violations: Violations): number | null {
+  if (limit === undefined && !unset) {
+    violations.add("limit", "is required: set it (0 pauses the lock), or set unset to take the setting away");
+  } else if (limit !== undefined && unset) {
+    violations.add("limit", "contradicts unset: set one of them");
+  } else if (limit !== undefined && limit > PERMITS_MAX) {
+    violations.add("limit", `is ${limit}; use 0 to ${PERMITS_MAX}`);
+  }
+  return limit ?? null;
+}

@@ -1,0 +1,42 @@
+// Brings a SQLite schema up to date. By itself, as knex has no dialect for Node's own SQLite: the file is open for one
+// process alone and its schema changes roll back, which leaves nothing of what a migration library is for.
+
+import type { DatabaseSync } from "node:sqlite";
+import { migrations } from "../../../migrations/index.ts";
+
+const TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  migrated_at INTEGER NOT NULL
+) STRICT`;
+
+/** Runs what is pending, each migration in a transaction of its own; the names of those that it ran. */
+export async function migrateSqlite(database: DatabaseSync): Promise<string[]> {
+  const known = new Set(appliedToSqlite(database));
+  const pending = migrations.filter(({ name }) => !known.has(name));
+  for (const migration of pending) {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      database.exec(TABLE);
+      await migration.up({ dialect: "sqlite", run: async (statement) => database.exec(statement) });
+      database
+        .prepare("INSERT INTO rowlock_migration (name, migrated_at) VALUES (?, ?)")
+        .run(migration.name, Date.now() * 1000);
+      database.exec("COMMIT");
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+  return pending.map(({ name }) => name);
+}
+
+/** Names of the migrations that the database has had, in order. */
+export function appliedToSqlite(database: DatabaseSync): string[] {
+  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
+  if (!table) return [];
+  return database
+    .prepare("SELECT name FROM rowlock_migration ORDER BY id")
+    .all()
+    .map((row) => String(row.name));
+}

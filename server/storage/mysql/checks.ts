@@ -1,0 +1,101 @@
+// The two checks behind `rowlock doctor` and the start: whether rows agree with each other, and whether the server's
+// settings keep what was acknowledged. Writes nothing.
+
+import { checkRows } from "../rows/invariants.ts";
+import { CHECK_MS_MAX } from "../storage-bounds.ts";
+import type { Finding } from "../store.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import type { Session } from "./connection/session.ts";
+import { Trip } from "./connection/trip.ts";
+import { NOW_US } from "./rows.ts";
+import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+
+const NO_TIMEOUT = `SET SESSION wait_timeout = 8
+  /*!80000 , max_execution_time = 0 */ /*M!100304 , max_statement_time = 0 */`;
+
+const SETTINGS = `SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin',
+  'innodb_doublewrite', 'wsrep_on', 'wsrep_sync_wait')`;
+
+export function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
+  return pool.use(async (session) => {
+    const patient = new Trip("check_set_up");
+    patient.add(NO_TIMEOUT);
+    await session.run(patient);
+    try {
+      return await onSnapshot(session, () => checkAll(session, max));
+    } finally {
+      // Nobody else should wait as long as this one may.
+      session.destroy(new Error("The checks are done."));
+    }
+  }, CHECK_MS_MAX);
+}
+
+async function checkAll(session: Session, max: number): Promise<Finding[]> {
+  const clock = new Trip("clock");
+  clock.add(`SELECT ${NOW_US}`);
+  const [time] = await session.run(clock);
+  const checks = checkRows(Number(rowsOf(time)[0]?.[0]), max);
+  let step = checks.next();
+  while (!step.done) {
+    const trip = new Trip(step.value.name);
+    trip.add(step.value.sql, ...step.value.values);
+    step = checks.next(await session.runNamed(trip));
+  }
+  return step.value;
+}
+
+export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
+  const trip = new Trip("durability");
+  trip.add(SETTINGS);
+  const [rows] = await pool.use((session) => session.run(trip));
+  const settings = new Map(rowsOf(rows).map(([name, value]) => [String(name), String(value).toUpperCase()]));
+  return durabilityFindings(settings, pool.serverChanges);
+}
+
+/** What these settings of a server, in upper case, could lose. */
+function durabilityFindings(settings: ReadonlyMap<string, string>, serverChanges: number): Finding[] {
+  const findings: Finding[] = [];
+  const isOn = (name: string) => ["ON", "1"].includes(settings.get(name) ?? "OFF");
+  const found = (severity: Finding["severity"], message: string) =>
+    findings.push({ severity, check: "durability", message });
+
+  const flush = settings.get("innodb_flush_log_at_trx_commit");
+  if (flush !== "1") {
+    found(
+      "error",
+      `innodb_flush_log_at_trx_commit is ${flush}: commits that were acknowledged are lost when the server dies, and ` +
+        "a lock can then be held twice. Set it to 1.",
+    );
+  }
+  const sync = settings.get("sync_binlog");
+  if (isOn("log_bin") && sync !== "1") {
+    found(
+      "error",
+      `The binary log is on and sync_binlog is ${sync}: replicas and the server itself can lose commits that were ` +
+        "acknowledged. Set it to 1, or turn the binary log off.",
+    );
+  }
+  const doublewrite = settings.get("innodb_doublewrite");
+  if (doublewrite === "OFF" || doublewrite === "0") {
+    found(
+      "warning",
+      "innodb_doublewrite is off: a page that was written in part when the machine failed cannot be repaired. Leave " +
+        "it on unless the file system writes whole pages.",
+    );
+  }
+  if (isOn("wsrep_on") && settings.get("wsrep_sync_wait") === "0") {
+    found(
+      "warning",
+      "This is a Galera node with wsrep_sync_wait = 0: what other nodes have committed may be read late here. " +
+        "Decisions are safe; send all rowlock servers to one node, or set wsrep_sync_wait to 1.",
+    );
+  }
+  if (serverChanges > 0) {
+    found(
+      "warning",
+      `The address of the database has led to another server ${serverChanges} times since the start. If it was ` +
+        "promoted from an asynchronous replica, acknowledged commits may be lost and fencing tokens may repeat.",
+    );
+  }
+  return findings;
+}

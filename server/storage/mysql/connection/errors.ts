@@ -1,0 +1,275 @@
+// What the errors of MySQL, MariaDB, Galera and the network mean to a store's callers: one table, and the only place
+// that knows error codes. Goes by numbers alone, as messages come in the language of the server. Never puts SQL, values
+// or a password into a message; the cause is attached without its SQL.
+
+import { ROW_LOCKED, StoreError } from "../../store.ts";
+
+interface Meaning {
+  readonly reason: string;
+  readonly kind: "transient" | "unavailable";
+  readonly message: string;
+  /** The connection, or the server behind it, is of no more use. */
+  readonly reconnect?: true;
+  /** An answer to COMMIT that leaves open whether it was committed. */
+  readonly openAtCommit?: true;
+}
+
+const LOST: Meaning = {
+  reason: "connection_lost",
+  kind: "transient",
+  message: "The connection to the database was lost.",
+  reconnect: true,
+  openAtCommit: true,
+};
+const READ_ONLY: Meaning = {
+  reason: "read_only",
+  kind: "unavailable",
+  message: "The database server is read-only: it is a replica, or is being switched over.",
+  reconnect: true,
+};
+const CLUSTER: Meaning = {
+  reason: "cluster_not_ready",
+  kind: "unavailable",
+  message: "The database node is not part of a cluster that can decide.",
+  reconnect: true,
+  openAtCommit: true,
+};
+const FULL: Meaning = {
+  reason: "full",
+  kind: "unavailable",
+  message: "The database server has no room left on its disk or in its tables.",
+};
+const SCHEMA: Meaning = {
+  reason: "schema",
+  kind: "unavailable",
+  message: "The database lacks tables or columns that this server needs: run `rowlock migrate up`.",
+  reconnect: true,
+};
+const NO_DATABASE: Meaning = {
+  reason: "no_database",
+  kind: "unavailable",
+  message:
+    "The database server has no database of that name: create it (CREATE DATABASE), or correct the name in " +
+    "ROWLOCK_DATABASE_URL.",
+  reconnect: true,
+};
+const ACCESS: Meaning = {
+  reason: "access_denied",
+  kind: "unavailable",
+  message: "The database refuses this user: check the user, the password and its rights on the database.",
+  reconnect: true,
+};
+const BINLOG: Meaning = {
+  reason: "binlog_format",
+  kind: "unavailable",
+  message:
+    "The binary log is in the format STATEMENT, which cannot hold what is written at READ COMMITTED: set binlog_format " +
+    "to ROW or MIXED.",
+};
+const BUSY: Meaning = {
+  reason: "too_many_connections",
+  kind: "unavailable",
+  message: "The database server accepts no more connections.",
+  reconnect: true,
+};
+const DEADLOCK: Meaning = {
+  reason: "deadlock",
+  kind: "transient",
+  message: "The database chose this transaction to break a deadlock or a conflict between nodes.",
+};
+const LOCK_WAIT: Meaning = {
+  reason: ROW_LOCKED,
+  kind: "transient",
+  message: "Another transaction held a row lock for too long.",
+};
+const STATEMENT_TIMEOUT: Meaning = {
+  reason: "timeout",
+  kind: "unavailable",
+  message: "The database took too long to answer.",
+  reconnect: true,
+  openAtCommit: true,
+};
+/**
+ * Raised by statements of our own that put NULL where it does not belong, to make a transaction fail: STILL_KNOWN and
+ * RULES_UNCHANGED in storage/mysql/transaction/save.ts, VALUE_WHILE_OPEN in storage/mysql/transaction/still-open.ts. No other statement can.
+ */
+const CHANGED: Meaning = {
+  reason: "changed",
+  kind: "transient",
+  message: "What this decision went by has changed, or its transaction was gone.",
+};
+/** storage/mysql/transaction/save.ts makes sure that it is the request id, and not another key, that is there twice. */
+const DUPLICATE_REQUEST: Meaning = {
+  reason: "duplicate_request",
+  kind: "transient",
+  message: "Another claim with the same request id was committed first.",
+};
+
+/** By the server's error number. */
+const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
+  [1213, DEADLOCK],
+  [
+    1020,
+    { ...DEADLOCK, reason: "row_changed", message: "A row changed after this transaction had read it." },
+  ],
+  [1205, LOCK_WAIT],
+  [3572, LOCK_WAIT],
+  // Raised by addRowLocks in storage/mysql/transaction/row-locks.ts, and by no other statement of ours.
+  [1690, LOCK_WAIT],
+  [1048, CHANGED],
+  [1062, DUPLICATE_REQUEST],
+  [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
+  [1927, LOST],
+  [4031, LOST],
+  [1317, LOST],
+  [1158, LOST],
+  [1159, LOST],
+  [1160, LOST],
+  [1161, LOST],
+  [
+    1053,
+    {
+      ...LOST,
+      reason: "shutting_down",
+      kind: "unavailable",
+      message: "The database server is shutting down.",
+    },
+  ],
+  [1047, CLUSTER],
+  [1290, READ_ONLY],
+  [1792, READ_ONLY],
+  [1836, READ_ONLY],
+  [1874, READ_ONLY],
+  [3100, { ...CLUSTER, kind: "transient" }],
+  [3101, DEADLOCK],
+  [3, FULL],
+  [1021, FULL],
+  [1026, FULL],
+  [1114, FULL],
+  [1665, BINLOG],
+  [1049, NO_DATABASE],
+  [1054, SCHEMA],
+  [1109, SCHEMA],
+  [1146, SCHEMA],
+  [1044, ACCESS],
+  [1045, ACCESS],
+  [1142, ACCESS],
+  [1143, ACCESS],
+  [1227, ACCESS],
+  [1698, ACCESS],
+  [1040, BUSY],
+  [1203, BUSY],
+  [1226, BUSY],
+  [1129, BUSY],
+  [1969, STATEMENT_TIMEOUT],
+  [3024, STATEMENT_TIMEOUT],
+]);
+
+function unreachable(why: string): Meaning {
+  return {
+    reason: "unreachable",
+    kind: "unavailable",
+    message: `The database server cannot be reached: ${why}.`,
+    reconnect: true,
+    openAtCommit: true,
+  };
+}
+
+/** By the code that Node or the driver gives to what happened on the network. */
+const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
+  ["PROTOCOL_CONNECTION_LOST", LOST],
+  ["PROTOCOL_UNEXPECTED_PACKET", LOST],
+  ["PROTOCOL_SEQUENCE_TIMEOUT", LOST],
+  ["ECONNRESET", LOST],
+  ["ECONNABORTED", LOST],
+  ["EPIPE", LOST],
+  ["ERR_STREAM_DESTROYED", LOST],
+  ["ERR_STREAM_WRITE_AFTER_END", LOST],
+  ["ERR_SOCKET_CLOSED", LOST],
+  ["ECONNREFUSED", unreachable("nothing listens at its address and port")],
+  ["EHOSTUNREACH", unreachable("there is no way to its address")],
+  ["ENETUNREACH", unreachable("there is no way to its address")],
+  ["ENETDOWN", unreachable("the network is down")],
+  ["ENOTFOUND", unreachable("nobody knows the name of its host")],
+  ["EAI_AGAIN", unreachable("the name of its host cannot be looked up now")],
+  ["ETIMEDOUT", unreachable("nothing answers at its address")],
+  ["ROWLOCK_DEADLINE", STATEMENT_TIMEOUT],
+]);
+
+const UNEXPECTED: Meaning = {
+  reason: "unexpected",
+  kind: "unavailable",
+  message: "The database answered with an error that this server does not know.",
+  reconnect: true,
+  openAtCommit: true,
+};
+
+/** What a deadline of our own is told apart by. */
+export function deadlineError(): Error {
+  return Object.assign(new Error("The database did not answer in time."), { code: "ROWLOCK_DEADLINE" });
+}
+
+/** Classes of SQLSTATE that only a bug can cause: wrong statements, and values or keys that do not belong. */
+const BUG_STATES = ["21", "22", "23", "42"];
+
+/** The error for what only a bug can cause, whose repetition is of no use; null for anything else. */
+export function bugOf(cause: unknown): Error | null {
+  if (!(cause instanceof Error) || meaningOf(cause) !== UNEXPECTED) return null;
+  if (!BUG_STATES.includes(textOf(cause, "sqlState").slice(0, 2))) return null;
+  return new Error(`The database refused a statement (error ${numberOf(cause)}).`, {
+    cause: withoutSql(cause),
+  });
+}
+
+/**
+ * The StoreError for an error of the driver, and whether the connection must not be used again.
+ *
+ * @param commitSent whether COMMIT was among what had been sent: then an error that does not prove that the
+ *   transaction was rolled back leaves its outcome unknown.
+ */
+export function classify(
+  cause: unknown,
+  commitSent = false,
+): { readonly error: StoreError; readonly reconnect: boolean } {
+  const meaning = meaningOf(cause);
+  const label = labelOf(cause);
+  const message = label === null ? meaning.message : `${meaning.message.replace(/\.$/, "")} (${label}).`;
+  const kind = commitSent && meaning.openAtCommit ? "unknown_outcome" : meaning.kind;
+  const error = new StoreError(kind, meaning.reason, message, { cause: withoutSql(cause) });
+  return { error, reconnect: meaning.reconnect ?? false };
+}
+
+function meaningOf(cause: unknown): Meaning {
+  if (!(cause instanceof Error)) return UNEXPECTED;
+  const number = numberOf(cause);
+  const known = (number !== null && BY_NUMBER.get(number)) || BY_CODE.get(textOf(cause, "code"));
+  if (known) return known;
+  if (textOf(cause, "sqlState") === "40001") return DEADLOCK;
+  if ("fatal" in cause && cause.fatal === true && number === null) return LOST;
+  return UNEXPECTED;
+}
+
+/** The server's error number. Errors of Node carry a negative `errno` of the operating system. */
+function numberOf(cause: unknown): number | null {
+  if (!(cause instanceof Error) || !("errno" in cause)) return null;
+  return typeof cause.errno === "number" && cause.errno > 0 ? cause.errno : null;
+}
+
+/** What the cause is called where its message cannot be shown, for whoever looks it up. */
+function labelOf(cause: unknown): string | null {
+  const number = numberOf(cause);
+  if (number !== null) return `error ${number}`;
+  const code = cause instanceof Error ? textOf(cause, "code") : "";
+  return /^E[A-Z_]+$/.test(code) ? code : null;
+}
+
+function textOf(cause: Error, property: "code" | "sqlState"): string {
+  const value = (cause as Error & { readonly [name in typeof property]?: unknown })[property];
+  return typeof value === "string" ? value : "";
+}
+
+// The driver hangs the statement on its errors, with the ids that let a client release a lease: not for a log.
+function withoutSql(cause: unknown): unknown {
+  if (cause instanceof Error && "sql" in cause) delete cause.sql;
+  return cause;
+}

@@ -1,0 +1,132 @@
+// Whether a server is one to decide on: it can be written and, where it is set up as part of a cluster, the others count
+// with it. A node that fell out of its cluster can be written as well, under the same name, and knows nothing of what
+// the others decide. Asked of each connection when it is set up, and again with each sign of life of a replica.
+
+import { StoreError } from "../../store.ts";
+import type { Row, Session } from "./session.ts";
+import { Trip } from "./trip.ts";
+
+const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
+// SHOW answers nothing for a variable that this server does not have, where @@name would fail. A user with many rights
+// can go on writing where others cannot.
+const SETTINGS = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('${READ_ONLY.join("', '")}',
+  'server_uuid', 'group_replication_group_name', 'wsrep_on', 'wsrep_provider')`;
+const GALERA = `SHOW GLOBAL STATUS WHERE Variable_name IN
+  ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_state_uuid')`;
+// Only who may read this table can know: what is left in status variables differs from version to version.
+const MEMBERS_TABLE = "performance_schema.replication_group_members";
+const MEMBERS = `SELECT member_id, member_state, member_role FROM ${MEMBERS_TABLE}`;
+
+/** Members of a group that take part in its decisions, or are about to. */
+const REACHABLE = ["ONLINE", "RECOVERING"];
+
+/** A member of a replication group, as one of them sees it. */
+export interface Member {
+  readonly id: string;
+  readonly state: string;
+  readonly role: string;
+}
+
+type Facts = ReadonlyMap<string, string>;
+
+/** Adds the questions to a trip; answers the place of the first one among the results, for `mustStandWell`. */
+export function askStanding(trip: Trip): number {
+  const place = trip.add(SETTINGS);
+  trip.add(GALERA);
+  return place;
+}
+
+/**
+ * What tells the cluster of this server from any other; null: it is not part of one. Throws a StoreError whose message
+ * says what to do: `read_only`, `cluster_not_ready`, or `access_denied` where the user may not see the members of its
+ * group. Costs a trip more where there is a group.
+ */
+export async function mustStandWell(
+  session: Session,
+  results: readonly unknown[],
+  place: number,
+): Promise<string | null> {
+  const settings = factsOf(results[place]);
+  for (const name of READ_ONLY) if (!["OFF", "0"].includes(settings.get(name) ?? "OFF")) throw readOnly(name);
+  const group = settings.get("group_replication_group_name");
+  if (group) {
+    const why = whyNotToWrite(await readMembers(session, group), settings.get("server_uuid") ?? "");
+    if (why !== null) throw notReady(`is set up for the replication group ${group}, and ${why}`);
+    return group;
+  }
+  if ((settings.get("wsrep_provider") || "none") === "none") return null;
+  const state = factsOf(results[place + 1]);
+  const why = whyNotInGalera(settings, state);
+  if (why !== null) throw notReady(`is set up as a node of Galera, and ${why}`);
+  return state.get("wsrep_cluster_state_uuid") || null;
+}
+
+/** Whether the server has turned out to be one not to decide on, though connections to it are open. */
+export function lostStanding(error: unknown): boolean {
+  return error instanceof StoreError && ["read_only", "cluster_not_ready"].includes(error.reason);
+}
+
+/** Why the member with this id is not to be written; null: it is. In a group of several primaries each of them is. */
+export function whyNotToWrite(members: readonly Member[], ownId: string): string | null {
+  const own = members.find(({ id }) => id === ownId);
+  if (own?.state !== "ONLINE") {
+    return (
+      `its state there is ${own?.state || "OFFLINE"}: what it holds need not be what the group has decided. Let it join ` +
+      "the group (START GROUP_REPLICATION) or connect to the primary. To use it by itself, take " +
+      "group_replication_group_name out of its settings and restart it."
+    );
+  }
+  const reachable = members.filter(({ state }) => REACHABLE.includes(state)).length;
+  if (reachable * 2 <= members.length) {
+    return (
+      `it reaches ${reachable} of ${members.length} members, which is no majority. Bring the others back, or connect to ` +
+      "the primary of those that are a majority."
+    );
+  }
+  return own.role === "PRIMARY" ? null : "it is not the primary. Connect to the primary.";
+}
+
+/** A node that gives its data to another one, or is behind for a while, is fine: the cluster certifies what it writes. */
+function whyNotInGalera(settings: Facts, state: Facts): string | null {
+  if (settings.get("wsrep_on") !== "ON") {
+    return "wsrep_on is OFF. Turn it on. To use the server by itself, take wsrep_provider out of its settings and restart it.";
+  }
+  const [status, ready] = ["wsrep_cluster_status", "wsrep_ready"].map((name) => state.get(name));
+  if (status === "Primary" && ready === "ON") return null;
+  return (
+    `its wsrep_cluster_status is ${status} and wsrep_ready is ${ready}. Bring back the nodes that it has lost, or ` +
+    "connect to one of those that are a majority."
+  );
+}
+
+async function readMembers(session: Session, group: string): Promise<Member[]> {
+  const trip = new Trip("group_members");
+  trip.add(MEMBERS);
+  try {
+    const [rows] = await session.run(trip);
+    return (rows as Row[]).map(([id, state, role]) => ({
+      id: String(id),
+      state: String(state),
+      role: String(role),
+    }));
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== "access_denied") throw error;
+    const message =
+      `The database server is set up for the replication group ${group}, and this user may not see whether it is in it: ` +
+      `GRANT SELECT ON ${MEMBERS_TABLE} to the user of ROWLOCK_DATABASE_URL.`;
+    throw new StoreError(error.kind, error.reason, message, { cause: error.cause });
+  }
+}
+
+function factsOf(rows: unknown): Facts {
+  return new Map((rows as Row[]).map(([name, value]) => [String(name), String(value)]));
+}
+
+function readOnly(variable: string): StoreError {
+  const message = `The database server is read-only (${variable} is on): it is a replica, or is being switched over.`;
+  return new StoreError("unavailable", "read_only", message);
+}
+
+function notReady(why: string): StoreError {
+  return new StoreError("unavailable", "cluster_not_ready", `The database server ${why}`);
+}

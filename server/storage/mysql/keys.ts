@@ -1,0 +1,35 @@
+// The condition that picks claims by their keys, in the form that the optimizers turn into look-ups by primary key.
+
+import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { bytesOf } from "../rows/values.ts";
+import type { SqlValue } from "./connection/trip.ts";
+
+export interface KeyCondition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/**
+ * Matches the claims with these keys, of which there must be one at least. A list of pairs is read much faster than
+ * the same with AND and OR; but for a list of one pair, MariaDB reads (and an UPDATE locks) the whole table.
+ */
+export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
+  const [first] = keys;
+  if (first && keys.length === 1) {
+    return { sql: "(lock_id = ? AND ticket_number = ?)", values: [first.lockId, first.ticketNumber] };
+  }
+  const pairs = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+  return { sql: "(lock_id, ticket_number) IN (?)", values: [pairs] };
+}
+
+/**
+ * Matches these very claims, and not others that have come to their numbers. Secrets are random, so it is enough that the
+ * row has one of them.
+ */
+export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
+  const { sql, values } = hasKey(claims);
+  return {
+    sql: `${sql} AND secret IN (?)`,
+    values: [...values, claims.map(({ secret }) => bytesOf(secret))],
+  };
+}

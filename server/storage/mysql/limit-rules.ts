@@ -1,0 +1,44 @@
+// The limit rules that decisions go by, kept by their revision so that they are read only when they have changed. Does
+// not keep what a transaction reads that has itself changed a rule and may yet be rolled back.
+
+import type { LimitRule } from "../../core/limit.ts";
+import type { Session } from "./connection/session.ts";
+import { Trip } from "./connection/trip.ts";
+import { limitRuleOf } from "./rows.ts";
+import { rowsOf } from "./transaction/in-transaction.ts";
+
+export interface RulesAt {
+  readonly revision: string;
+  readonly limitRules: readonly LimitRule[];
+}
+
+// One statement, so that the revision is that of these very rules.
+const RULES = `SELECT r.prefix, r.limit_value, r.version, r.reason, m.rules_revision
+  FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
+
+const NONE: RulesAt = { revision: "", limitRules: [] };
+
+export class RuleCache {
+  #kept = NONE;
+
+  /** The rules at this revision or a later one. Costs a trip if it is not the one that is kept. */
+  async at(session: Session, revision: string): Promise<RulesAt> {
+    if (this.#kept.revision !== revision) this.#kept = await readRules(session);
+    return this.#kept;
+  }
+
+  forget(): void {
+    this.#kept = NONE;
+  }
+}
+
+/** The rules as this session sees them now. */
+export async function readRules(session: Session): Promise<RulesAt> {
+  const trip = new Trip("load_rules");
+  const rulesAt = trip.add(RULES);
+  const rows = rowsOf((await session.run(trip))[rulesAt]);
+  return {
+    revision: String(rows[0]?.[4]),
+    limitRules: rows.filter((row) => row[0] !== null).map(limitRuleOf),
+  };
+}

@@ -1,0 +1,137 @@
+// The small writes outside decisions: signs of life of waiters and replicas, and the deletion of what nobody needs any
+// more. None of them changes what a decision rests on, so none takes a guard row.
+
+import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { STATE_CODES } from "../rows/codes.ts";
+import { bytesOf } from "../rows/values.ts";
+import type { ReplicaRow } from "../store.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import { repeatedly } from "./connection/repeat.ts";
+import type { Row, Session } from "./connection/session.ts";
+import { askStanding, lostStanding, mustStandWell } from "./connection/standing.ts";
+import { Trip } from "./connection/trip.ts";
+import { hasKey, hasSecret } from "./keys.ts";
+import { bigintOf, NOW_US } from "./rows.ts";
+import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
+import { lockUnlocked } from "./transaction/row-locks.ts";
+
+// Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
+const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
+  SET deadline = LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?)), replica = ?
+  WHERE state = 1 AND`;
+const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
+  WHERE state = 1 AND`;
+const BEAT = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
+  VALUES (?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
+  ON DUPLICATE KEY UPDATE address = ?, version = ?, deadline = ${NOW_US} + ?`;
+const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
+const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
+const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
+  WHERE state = 3 AND deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline LIMIT ?`;
+const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
+
+/** Which of the claims were kept, and which still wait but are held by another transaction. */
+export interface Heartbeat {
+  readonly kept: readonly ClaimRef[];
+  readonly skipped: readonly ClaimKey[];
+}
+
+export async function heartbeat(
+  pool: MysqlPool,
+  replica: bigint,
+  claims: readonly ClaimRef[],
+  keepForUs: number,
+): Promise<Heartbeat> {
+  if (claims.length === 0) return { kept: [], skipped: [] };
+  return repeatedly(pool, async (session) => {
+    if (session.skipsLocked)
+      return inTransaction(session, () => prolong(session, replica, claims, keepForUs));
+    const trip = new Trip("heartbeat");
+    addHeartbeat(trip, replica, claims, keepForUs);
+    await session.run(trip);
+    return { kept: claims, skipped: [] };
+  });
+}
+
+/** Were the transaction rolled back half-way, each statement would still be right by itself. */
+async function prolong(
+  session: Session,
+  replica: bigint,
+  claims: readonly ClaimRef[],
+  keepForUs: number,
+): Promise<Heartbeat> {
+  const free = await lockUnlocked(session, "heartbeat_load", STATE_CODES.waiting, claims);
+  const found = new Set(free.map(nameOf));
+  const kept = claims.filter((claim) => found.has(nameOf(claim)));
+  const missing = claims.filter((claim) => !found.has(nameOf(claim)));
+  const trip = new Trip("heartbeat");
+  if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
+  const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
+  trip.addCommit();
+  const results = await session.run(trip);
+  return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(keyOf) };
+}
+
+function addHeartbeat(trip: Trip, replica: bigint, claims: readonly ClaimRef[], keepForUs: number): void {
+  const { sql, values } = hasSecret(claims);
+  trip.add(`${HEARTBEAT} ${sql}`, keepForUs, keepForUs, replica, ...values);
+}
+
+function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
+  const { sql, values } = hasSecret(claims);
+  return trip.add(`${STILL_WAITING} ${sql}`, ...values);
+}
+
+export async function beat(pool: MysqlPool, replica: ReplicaRow, keepForUs: number): Promise<void> {
+  const { id } = replica;
+  const address = bytesOf(replica.address);
+  const version = bytesOf(replica.version);
+  const trip = new Trip("beat");
+  const standingAt = askStanding(trip);
+  trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
+  trip.add(FORGET);
+  try {
+    await repeatedly(pool, async (session) => {
+      await mustStandWell(session, await session.run(trip), standingAt);
+    });
+  } catch (error) {
+    // It was switched over, or fell out of its cluster, under our connections, through which it could still be written.
+    if (lostStanding(error)) pool.renew();
+    throw error;
+  }
+}
+
+export async function retire(pool: MysqlPool, replica: bigint): Promise<void> {
+  const trip = new Trip("retire");
+  trip.add(RETIRE, replica);
+  await repeatedly(pool, (session) => session.run(trip));
+}
+
+/** Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody. */
+export async function purgeClaims(pool: MysqlPool, untilUs: number, max: number): Promise<number> {
+  const look = new Trip("ended_claims");
+  look.add(ENDED, untilUs, max);
+  const [ended] = await pool.use((session) => session.run(look));
+  const keys = rowsOf(ended).map(keyOf);
+  if (keys.length === 0) return 0;
+  return repeatedly(pool, (session) =>
+    inTransaction(session, async () => {
+      const skips = session.skipsLocked;
+      const free = skips ? await lockUnlocked(session, "purge_claims_load", STATE_CODES.ended, keys) : keys;
+      const purge = new Trip("purge_claims");
+      const key = free.length > 0 ? hasKey(free) : null;
+      const purgedAt = key ? purge.add(`${PURGE} ${key.sql}`, ...key.values) : null;
+      purge.addCommit();
+      const results = await session.run(purge);
+      return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
+    }),
+  );
+}
+
+function keyOf([lockId, ticketNumber]: Row): ClaimKey {
+  return { lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber) };
+}
+
+function nameOf({ lockId, ticketNumber }: ClaimKey): string {
+  return `${lockId}.${ticketNumber}`;
+}

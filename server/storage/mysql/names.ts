@@ -1,0 +1,124 @@
+// Guard rows by name: finds them, makes them, and cleans away those that nobody uses. The row of rowlock_meta is what
+// keeps the last two apart: who makes a row takes it shared and reads the token floor, who removes rows takes it
+// exclusively and raises the floor. So a name that comes back starts above every token it ever had.
+
+import { NAME_BYTES_MAX } from "../../core/bounds.ts";
+import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
+import { bytesOf } from "../rows/values.ts";
+import { NAMES_MAX, RESOLVE_ROUNDS_MAX } from "../storage-bounds.ts";
+import { StoreError } from "../store.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import { repeatedly } from "./connection/repeat.ts";
+import type { Row, Session } from "./connection/session.ts";
+import { Trip } from "./connection/trip.ts";
+import { bigintOf, NOW_US, textOf } from "./rows.ts";
+import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
+import { mustStillBeOpen, WHILE_OPEN } from "./transaction/still-open.ts";
+
+const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) WHERE name IN (?)";
+// In one statement with a known number of rows, which takes no lock on the counter of ids, and in the order of names,
+// so that two servers that make the same ones do not wait for each other in a circle.
+const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), ${NOW_US})`;
+
+const IDLE = `SELECT l.id, ${NOW_US} FROM rowlock_lock l FORCE INDEX (rowlock_lock_idle)
+  WHERE l.decided_at < ${NOW_US} - ? AND ${IDLE_LOCK_CONDITION} ORDER BY l.decided_at LIMIT ?`;
+const FLOOR_LOCK = "SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE";
+const GUARDS_LOCK =
+  "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
+// With the floor locked, which makers of locks need, no guard row is waited for.
+const FREE_GUARDS_LOCK = `${GUARDS_LOCK} SKIP LOCKED`;
+const STILL_IDLE = `SELECT l.id, l.last_token FROM rowlock_lock l
+  WHERE l.id IN (?) AND l.decided_at < ? AND ${IDLE_LOCK_CONDITION}`;
+const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor, ?) WHERE id = 1";
+const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
+
+/** Ids of the names that have a guard row. */
+export async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
+  const ids = new Map<string, bigint>();
+  for (const part of partsOf([...new Set(names)])) {
+    const trip = new Trip("find");
+    const foundAt = trip.add(FIND, part.map(bytesOf));
+    const results = await pool.use((session) => session.run(trip));
+    addIds(ids, rowsOf(results[foundAt]));
+  }
+  return ids;
+}
+
+/** The same, making the rows that are missing. */
+export async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
+  const ids = await findNames(pool, names);
+  for (let round = 0; round < RESOLVE_ROUNDS_MAX; round++) {
+    const missing = [...new Set(names)].filter((name) => !ids.has(name));
+    if (missing.length === 0) return ids;
+    const bytes = missing.map(nameBytes).sort(Buffer.compare);
+    for (const part of partsOf(bytes)) addIds(ids, await repeatedly(pool, (session) => make(session, part)));
+  }
+  throw new StoreError("transient", "names_vanish", "New locks were cleaned away again and again.");
+}
+
+async function make(session: Session, names: readonly Buffer[]): Promise<readonly Row[]> {
+  const trip = new Trip("add_locks");
+  const rows = names.map(() => NEW).join(", ");
+  trip.add(`INSERT IGNORE INTO rowlock_lock (name, last_token, decided_at) VALUES ${rows}`, ...names);
+  const foundAt = trip.add(FIND, names);
+  return rowsOf((await session.run(trip))[foundAt]);
+}
+
+/** IGNORE would cut off what is too long. Callers have refused such names, so this is a bug. */
+function nameBytes(name: string): Buffer {
+  const bytes = bytesOf(name);
+  if (bytes.length > NAME_BYTES_MAX)
+    throw new Error(`A name of ${bytes.length} bytes came as far as the database.`);
+  return bytes;
+}
+
+/** Removes guard rows that were not decided about for `idleUs` and that nothing needs; how many. */
+export async function purgeLocks(pool: MysqlPool, idleUs: number, max: number): Promise<number> {
+  // Looked for without a lock, because there may be many old rows that have to stay.
+  const look = new Trip("idle_locks");
+  look.add(IDLE, idleUs, max);
+  const [idle] = await pool.use((session) => session.run(look));
+  const rows = rowsOf(idle);
+  if (rows.length === 0) return 0;
+  const ids = rows.map(([id]) => bigintOf(id));
+  const before = Number(rows[0]?.[1]) - idleUs;
+  return repeatedly(pool, (session) => inTransaction(session, () => remove(session, ids, before)));
+}
+
+async function remove(session: Session, ids: readonly bigint[], before: number): Promise<number> {
+  const lock = new Trip("purge_locks_load");
+  lock.add("START TRANSACTION");
+  lock.add(FLOOR_LOCK);
+  const lockedAt = lock.add(session.skipsLocked ? FREE_GUARDS_LOCK : GUARDS_LOCK, ids);
+  const idleAt = lock.add(STILL_IDLE, ids, before);
+  const read = await session.run(lock);
+  const locked = new Set(rowsOf(read[lockedAt]).map(([id]) => id));
+  const idle = rowsOf(read[idleAt]).filter(([id]) => locked.has(id as string));
+
+  const save = new Trip("purge_locks");
+  if (idle.length > 0) {
+    const highest = idle.map(([, token]) => bigintOf(token)).reduce((a, b) => (a > b ? a : b));
+    save.add(RAISE_FLOOR, highest);
+    const removedAt = save.add(
+      REMOVE,
+      idle.map(([id]) => bigintOf(id)),
+    );
+    save.addCommit();
+    const results = await session.run(save);
+    mustStillBeOpen(results.slice(0, -1));
+    return writtenBy(results[removedAt]);
+  }
+  save.addCommit();
+  await session.run(save);
+  return 0;
+}
+
+function addIds(ids: Map<string, bigint>, rows: readonly Row[]): void {
+  for (const [id, name] of rows) ids.set(textOf(name), bigintOf(id));
+}
+
+function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
+  const parts: (readonly Item[])[] = [];
+  for (let at = 0; at < items.length; at += NAMES_MAX) parts.push(items.slice(at, at + NAMES_MAX));
+  return parts;
+}

@@ -1,0 +1,248 @@
+// What is read outside transactions: for polls, for the sweep and for display. Takes no locks; what it answers may be
+// old by the time it is used, and whoever acts on it decides again.
+
+import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { Lock } from "../../core/lock.ts";
+import { STATE_CODES } from "../rows/codes.ts";
+import { BUSY_LOCKS, waitedLocksBy } from "../rows/columns.ts";
+import { rangeAfter } from "../rows/name-range.ts";
+import { bytesOf } from "../rows/values.ts";
+import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
+import type { BusyLock, LockQuery, LockView, QueuePlace, Store, WaitedLock } from "../store.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import type { Row, Session } from "./connection/session.ts";
+import { type SqlValue, Trip } from "./connection/trip.ts";
+import { hasKey } from "./keys.ts";
+import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull, textOf } from "./rows.ts";
+import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+
+const CLOCK = `SELECT ${NOW_US}`;
+const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
+  WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
+const WATCH = `SELECT id, revision FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+  UNION ALL SELECT DISTINCT lock_id, NULL FROM ${LIVE_AND_DUE} AND lock_id IN (?)
+  UNION ALL SELECT l.id, NULL FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
+    ON l.decided_at < m.grants_from AND l.waiting > 0
+    WHERE m.id = 1 AND m.grants_from > 0 AND m.grants_from <= ${NOW_US} AND l.id IN (?)`;
+const DUE_LOCKS = `SELECT DISTINCT lock_id FROM ${LIVE_AND_DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`;
+const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
+const BY_REQUEST = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?)`;
+const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
+  WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
+const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
+  WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`;
+const SHOW = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
+const LOCKS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.id IN (?)`;
+const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
+  WHERE l.name >= ? AND l.name < ?`;
+const WHICH = {
+  all: "",
+  busy: "AND (l.holders > 0 OR l.waiting > 0)",
+  limited: "AND l.limit_value IS NOT NULL",
+};
+const WAITING = "FORCE INDEX (rowlock_claim_due)";
+const WAITED_LOCKS = {
+  longest_wait: waitedLocksBy(WAITING, "longest_wait"),
+  most_waiters: waitedLocksBy(WAITING, "most_waiters"),
+};
+const REPLICAS = `SELECT id, address, version, started_at, deadline FROM rowlock_replica
+  ORDER BY started_at, id LIMIT ?`;
+
+export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
+  const revisions = new Map<bigint, bigint>();
+  const due: bigint[] = [];
+  if (lockIds.length === 0) return { revisions, due };
+  for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds, lockIds)) {
+    if (revision === null) due.push(bigintOf(id));
+    else revisions.set(bigintOf(id), bigintOf(revision));
+  }
+  return { revisions, due };
+}
+
+export async function dueLocks(
+  pool: MysqlPool,
+  afterLockId: bigint,
+  max: number,
+): ReturnType<Store["dueLocks"]> {
+  const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, afterLockId, max);
+  return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
+}
+
+export async function claimsByKey(
+  pool: MysqlPool,
+  keys: readonly ClaimKey[],
+): Promise<{ nowUs: number; claims: Claim[] }> {
+  const key = hasKey(keys);
+  const { nowUs, rows } =
+    keys.length === 0
+      ? await timed(pool, "clock")
+      : await timed(pool, "claims", `${CLAIMS} ${key.sql}`, ...key.values);
+  return { nowUs, claims: rows.map(claimOf) };
+}
+
+export async function claimsByRequest(
+  pool: MysqlPool,
+  requestIds: readonly string[],
+): ReturnType<Store["claimsByRequest"]> {
+  if (requestIds.length === 0) return claimsByKey(pool, []);
+  const { nowUs, rows } = await timed(pool, "claims_by_request", BY_REQUEST, requestIds.map(bytesOf));
+  return { nowUs, claims: rows.map(claimOf) };
+}
+
+export async function queue(
+  pool: MysqlPool,
+  lockId: bigint,
+): Promise<{ nowUs: number; places: QueuePlace[] }> {
+  const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
+  const places = rows.map(([ticketNumber, permits]) => ({
+    ticketNumber: bigintOf(ticketNumber),
+    permits: Number(permits),
+  }));
+  return { nowUs, places };
+}
+
+/** In order of ticket numbers, which is the order in which they were granted. */
+export async function holders(
+  pool: MysqlPool,
+  lockId: bigint,
+  max: number,
+): Promise<{ nowUs: number; claims: Claim[] }> {
+  const { nowUs, rows } = await timed(pool, "holders", IN_STATE, lockId, STATE_CODES.held, max);
+  return { nowUs, claims: rows.map(claimOf) };
+}
+
+export async function list(
+  pool: MysqlPool,
+  { prefix, afterName, max, which }: LockQuery,
+): Promise<{ locks: Lock[]; next: string | null }> {
+  const { from, below } = rangeAfter(prefix, afterName);
+  const rowsMax = Math.min(max, LIST_ROWS_MAX);
+  const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
+  const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockOf);
+  return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
+}
+
+export async function waitedLocks(
+  pool: MysqlPool,
+  prefix: string,
+  order: keyof typeof WAITED_LOCKS,
+  max: number,
+): Promise<WaitedLock[]> {
+  const { from, below } = rangeAfter(prefix, null);
+  const rows = await query(pool, "waited_locks", WAITED_LOCKS[order], from, below, max);
+  return rows.map(([id, holders, waiting]) => ({
+    id: bigintOf(id),
+    holders: Number(holders),
+    waiting: Number(waiting),
+  }));
+}
+
+export async function views(pool: MysqlPool, ids: readonly bigint[], shown: number): Promise<LockView[]> {
+  if (ids.length === 0) return [];
+  const found = await onSnapshotViews(pool, shown, "views", LOCKS, ids);
+  const byId = new Map(found.map((view) => [view.lock.id, view]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+export async function show(pool: MysqlPool, name: string, shown: number): Promise<LockView | null> {
+  const [view] = await onSnapshotViews(pool, shown, "show", SHOW, bytesOf(name));
+  return view ?? null;
+}
+
+export async function busyLocks(pool: MysqlPool, max: number): Promise<BusyLock[]> {
+  const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
+  return rows.map((row) => ({
+    lock: lockOf(row),
+    oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
+  }));
+}
+
+export async function replicas(pool: MysqlPool, max: number): ReturnType<Store["replicas"]> {
+  const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
+  return {
+    nowUs,
+    replicas: rows.map(([id, address, version, since, deadline]) => ({
+      id: bigintOf(id),
+      address: textOf(address),
+      version: textOf(version),
+      sinceUs: Number(since),
+      deadlineUs: Number(deadline),
+    })),
+  };
+}
+
+/** Locks with their first holders and waiters, all as of one moment. */
+function onSnapshotViews(
+  pool: MysqlPool,
+  shown: number,
+  name: string,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<LockView[]> {
+  return pool.use((session) =>
+    onSnapshot(session, async () => {
+      const trip = new Trip(name);
+      trip.add(sql, ...values);
+      const [rows] = await session.run(trip);
+      const locks = rowsOf(rows).map(lockOf);
+      const claims = shown > 0 ? await firstClaims(session, locks, shown) : [];
+      const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
+      return locks.map((lock) => {
+        const own = claimsOf.get(lock.id) ?? [];
+        return {
+          lock,
+          holders: own.filter(({ state }) => state === "held"),
+          waiters: own.filter(({ state }) => state === "waiting"),
+        };
+      });
+    }),
+  );
+}
+
+/** Counters say where there is nothing to read. */
+async function firstClaims(session: Session, locks: readonly Lock[], shown: number): Promise<Claim[]> {
+  const wanted = locks.flatMap((lock) => [
+    ...(lock.holders > 0 ? [[lock.id, STATE_CODES.held] as const] : []),
+    ...(lock.waiting > 0 ? [[lock.id, STATE_CODES.waiting] as const] : []),
+  ]);
+  const claims: Claim[] = [];
+  for (let at = 0; at < wanted.length; at += BRANCHES_MAX) {
+    const part = wanted.slice(at, at + BRANCHES_MAX);
+    const trip = new Trip("shown_claims");
+    const sql = part.map(() => `(${IN_STATE})`).join(" UNION ALL ");
+    trip.add(sql, ...part.flatMap(([id, state]) => [id, state, shown]));
+    const [rows] = await session.run(trip);
+    claims.push(...rowsOf(rows).map(claimOf));
+  }
+  // Each branch is in order, and the whole is not promised to be.
+  return claims.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
+}
+
+async function query(
+  pool: MysqlPool,
+  name: string,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<readonly Row[]> {
+  const trip = new Trip(name);
+  trip.add(sql, ...values);
+  const [rows] = await pool.use((session) => session.run(trip));
+  return rowsOf(rows);
+}
+
+/** Rows and the clock after them, so that no remaining time is told too long. */
+async function timed(
+  pool: MysqlPool,
+  name: string,
+  sql?: string,
+  ...values: readonly SqlValue[]
+): Promise<{ nowUs: number; rows: readonly Row[] }> {
+  const trip = new Trip(name);
+  const rowsAt = sql === undefined ? null : trip.add(sql, ...values);
+  const clockAt = trip.add(CLOCK);
+  const results = await pool.use((session) => session.run(trip));
+  return {
+    nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
+    rows: rowsAt === null ? [] : rowsOf(results[rowsAt]),
+  };
+}

@@ -1,0 +1,85 @@
+// Rows of MySQL to the core's words; the way back is in storage/rows/values.ts. Rows are arrays in the order of LOCK_COLUMNS and
+// CLAIM_COLUMNS. BIGINT comes as decimal text: ids, versions, tickets and tokens become bigint, times and sums are exact
+// as numbers.
+
+import type { Claim } from "../../core/claim.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
+import { END_REASONS, MODES, STATES } from "../rows/codes.ts";
+import { CLAIM_COLUMNS, LOCK_COLUMNS } from "../rows/columns.ts";
+import { wordOf } from "../rows/values.ts";
+import type { Row } from "./connection/session.ts";
+
+type Column = Row[number] | undefined;
+
+export const LOCK_LIST = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
+export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
+
+/** The database's clock, at the start of the statement that it is in, in microseconds. */
+export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
+
+export function lockOf(row: Row): Lock {
+  return {
+    id: bigintOf(row[0]),
+    name: textOf(row[1]),
+    limit: numberOrNull(row[2]),
+    limitVersion: bigintOf(row[3]),
+    limitReason: textOf(row[4]),
+    nextTicket: bigintOf(row[5]),
+    lastToken: bigintOf(row[6]),
+    heldPermits: Number(row[7]),
+    sharedHolders: Number(row[8]),
+    exclusiveHolders: Number(row[9]),
+    holders: Number(row[10]),
+    waiting: Number(row[11]),
+    waitingPermits: Number(row[12]),
+    revision: bigintOf(row[13]),
+  };
+}
+
+export function claimOf(row: Row): Claim {
+  return {
+    lockId: bigintOf(row[0]),
+    ticketNumber: bigintOf(row[1]),
+    secret: textOf(row[2]),
+    requestId: textOf(row[3]),
+    mode: wordOf(MODES, row[4]),
+    permits: Number(row[5]),
+    owner: textOf(row[6]),
+    labels: JSON.parse(textOf(row[7])),
+    requestedAtUs: Number(row[8]),
+    waitUntilUs: numberOrNull(row[9]),
+    state: wordOf(STATES, row[10]),
+    ttlUs: numberOrNull(row[11]),
+    deadlineUs: numberOrNull(row[12]),
+    replica: row[13] === null ? null : bigintOf(row[13]),
+    provisional: row[14] !== 0,
+    fencingToken: bigintOf(row[15]),
+    grantedAtUs: numberOrNull(row[16]),
+    endedAtUs: numberOrNull(row[17]),
+    endReason: row[18] === null ? null : wordOf(END_REASONS, row[18]),
+    endNote: textOf(row[19]),
+  };
+}
+
+/** A row of prefix, limit_value, version, reason. */
+export function limitRuleOf(row: Row): LimitRule {
+  return {
+    prefix: textOf(row[0]),
+    limit: numberOrNull(row[1]),
+    version: bigintOf(row[2]),
+    reason: textOf(row[3]),
+  };
+}
+
+export function bigintOf(value: Column): bigint {
+  return BigInt(value as string | number);
+}
+
+export function numberOrNull(value: Column): number | null {
+  return value === null ? null : Number(value);
+}
+
+export function textOf(value: Column): string {
+  return (value as Buffer).toString("utf8");
+}

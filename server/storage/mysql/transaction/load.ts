@@ -1,0 +1,235 @@
+// What a transaction locks and reads before the decision. Guard rows first, exclusively, by primary key in ascending
+// order; everything else, the clock included, in statements after that, so that it is no older than the locks.
+//
+// Indexes are named in every statement that could lock: on a small table the optimizer would read all of it, and wait
+// for guard rows that others hold.
+
+import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
+import type { Claim } from "../../../core/claim.ts";
+import type { DatabaseClock } from "../../../core/database-clock.ts";
+import type { Clock } from "../../../core/draft.ts";
+import type { Lock } from "../../../core/lock.ts";
+import { monotonicUs } from "../../monotonic.ts";
+import { CLAIM_COLUMNS } from "../../rows/columns.ts";
+import { prefixRange } from "../../rows/name-range.ts";
+import { bytesOf } from "../../rows/values.ts";
+import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
+import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
+import { LOCKS_PER_RULE_MAX } from "../../store.ts";
+import type { Row, Session } from "../connection/session.ts";
+import { type SqlValue, Trip } from "../connection/trip.ts";
+import { isSuccessor } from "../fail-over.ts";
+import { hasKey } from "../keys.ts";
+import type { RuleCache } from "../limit-rules.ts";
+import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "../rows.ts";
+import { rowsOf } from "./in-transaction.ts";
+import { NOWAIT } from "./row-locks.ts";
+
+/** What was read, and the rows as they were, by which the writing finds out what has changed. */
+export interface Read {
+  readonly loaded: Loaded;
+  readonly guardRows: ReadonlyMap<bigint, Row>;
+  readonly claimRows: Pick<ReadonlyMap<string, Row>, "get">;
+  /** Of the limit rules that the decision goes by. */
+  readonly rulesRevision: string;
+}
+
+export const BEGIN = "START TRANSACTION";
+const GUARDS = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
+const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
+const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
+  FROM rowlock_meta WHERE id = 1`;
+
+// Branches of one statement, because each result that the driver reads costs more than the branch does. The last
+// column says whether the row was read as part of a queue.
+const ASKED = `${CLAIM_LIST}, 0`;
+const PART_OF_HEAD = 1;
+const HEAD = `${CLAIM_LIST}, ${PART_OF_HEAD}`;
+const DUE = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
+  WHERE state IN (1, 2) AND deadline <= ${NOW_US} AND lock_id IN (?) ORDER BY state DESC LIMIT ${DUE_MAX})`;
+const BY_KEY = `SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
+const BY_REQUEST = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
+const HOLDERS = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
+  WHERE lock_id = ? AND state = 2 ORDER BY ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
+const QUEUE_HEAD = `(SELECT ${HEAD} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
+  WHERE lock_id = ? AND state = 1 ORDER BY ticket_number LIMIT ?)`;
+
+// Who changes a rule takes this row first, and its locks after that.
+const RULES_LOCK = "SELECT rules_revision FROM rowlock_meta WHERE id = 1 FOR UPDATE";
+const WAITED_FOR = `SELECT DISTINCT c.lock_id
+  FROM rowlock_claim c FORCE INDEX (rowlock_claim_due) JOIN rowlock_lock l ON l.id = c.lock_id
+  WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
+
+/** Begins the transaction, locks and reads. */
+export async function load(
+  session: Session,
+  plan: LoadPlan,
+  rules: RuleCache,
+  clock: DatabaseClock,
+): Promise<Read> {
+  if (!plan.rule) {
+    const trip = new Trip("load");
+    trip.add(BEGIN);
+    return read(session, trip, plan, rules, clock);
+  }
+  const trip = new Trip("load_rule");
+  const { from, below } = prefixRange(plan.rule.prefix);
+  trip.add(BEGIN);
+  trip.add(RULES_LOCK);
+  if (plan.rule.rulesOnly) return read(session, trip, plan, rules, clock);
+  const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
+  const results = await session.run(trip);
+  const locks = rowsOf(results[idsAt]).map(([id]) => ({
+    id: bigintOf(id),
+    heads: HEADS_PER_RULE_LOCK,
+    likelyQueue: true,
+  }));
+  return read(session, new Trip("load"), { ...plan, locks }, rules, clock);
+}
+
+/** Reads what a decision left unfinished, in the same transaction and at the same time. */
+export async function loadAgain(
+  session: Session,
+  again: readonly bigint[],
+  rules: RuleCache,
+  clock: DatabaseClock,
+  { nowUs, atLeastUs, jumpedAtUs, backAtUs }: Clock,
+): Promise<Read> {
+  const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
+  const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
+  const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
+  const next = await read(session, new Trip("load"), plan, rules, clock);
+  return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, backAtUs } };
+}
+
+async function read(
+  session: Session,
+  trip: Trip,
+  plan: LoadPlan,
+  rules: RuleCache,
+  clock: DatabaseClock,
+): Promise<Read> {
+  const ids = plan.locks.map(({ id }) => id);
+  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
+  const metaAt = trip.add(META);
+  const claimsAt = addBranches(trip, branchesOf(plan, ids));
+  const askedUs = monotonicUs();
+  const results = await session.run(trip);
+  const answeredUs = monotonicUs();
+
+  const [meta] = rowsOf(results[metaAt]);
+  if (!meta) throw new Error("The row of rowlock_meta is missing.");
+  const [now, rulesRevision, epoch, atUs, grantsFromUs, identity] = meta;
+  const guardRows = new Map<bigint, Row>();
+  const locks = new Map<bigint, Lock>();
+  for (const row of guardsAt === null ? [] : rowsOf(results[guardsAt])) {
+    const lock = lockOf(row);
+    locks.set(lock.id, lock);
+    guardRows.set(lock.id, row);
+  }
+  const claims = new ReadClaims();
+  for (const at of claimsAt) claims.take(rowsOf(results[at]));
+  const { revision, limitRules } = await rules.at(session, String(rulesRevision));
+  const queues = await readQueues(session, plan, locks, claims);
+  return {
+    loaded: {
+      ...clock.read(Number(now), askedUs, answeredUs),
+      failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
+      isSuccessor: isSuccessor(session, identity),
+      limitRules,
+      locks,
+      claims: claims.asked,
+      queues,
+    },
+    guardRows,
+    claimRows: claims.rows,
+    rulesRevision: revision,
+  };
+}
+
+type Branch = readonly [sql: string, ...values: SqlValue[]];
+
+function branchesOf(plan: LoadPlan, ids: readonly bigint[]): Branch[] {
+  const branches: Branch[] = [];
+  if (ids.length > 0) branches.push([DUE, ids]);
+  if (plan.claims.length > 0) {
+    const { sql, values } = hasKey(plan.claims);
+    branches.push([`(${BY_KEY} ${sql})`, ...values]);
+  }
+  if (plan.requestIds.length > 0) branches.push([BY_REQUEST, plan.requestIds.map(bytesOf)]);
+  for (const id of plan.holdersOf) branches.push([HOLDERS, id]);
+  for (const { id, heads, likelyQueue } of plan.locks)
+    if (likelyQueue) branches.push([QUEUE_HEAD, id, heads]);
+  return branches;
+}
+
+/** Adds the branches as few statements; answers their places among the results. */
+function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
+  const places: number[] = [];
+  for (let at = 0; at < branches.length; at += BRANCHES_MAX) {
+    const part = branches.slice(at, at + BRANCHES_MAX);
+    const sql = part.map(([text]) => text).join(" UNION ALL ");
+    places.push(trip.add(sql, ...part.flatMap(([, ...values]) => values)));
+  }
+  return places;
+}
+
+/** Reads the heads of queues that nobody had expected, then sorts out all heads. */
+async function readQueues(
+  session: Session,
+  plan: LoadPlan,
+  locks: ReadonlyMap<bigint, Lock>,
+  claims: ReadClaims,
+): Promise<Loaded["queues"]> {
+  const isWaitedFor = ({ id }: LockPlan) => (locks.get(id)?.waiting ?? 0) > 0;
+  const waitedFor = plan.locks.filter(isWaitedFor);
+  const unread = waitedFor.filter(({ likelyQueue }) => !likelyQueue);
+  if (unread.length > 0) {
+    const trip = new Trip("load_queues");
+    const places = addBranches(
+      trip,
+      unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
+    );
+    const results = await session.run(trip);
+    for (const at of places) claims.take(rowsOf(results[at]));
+  }
+  const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
+  for (const { id, heads } of waitedFor) {
+    const head = claims.heads.get(id) ?? [];
+    const waiting = locks.get(id)?.waiting ?? 0;
+    queues.set(id, { head, complete: head.length < heads || head.length >= waiting });
+  }
+  return queues;
+}
+
+/** Claims as they come in: each row becomes one object, however many branches have read it. */
+class ReadClaims {
+  readonly asked: Claim[] = [];
+  readonly heads = new Map<bigint, Claim[]>();
+  readonly rows = new Map<string, Row>();
+  readonly #claims = new Map<string, Claim>();
+  readonly #asked = new Set<Claim>();
+
+  take(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const key = `${row[0]}.${row[1]}`;
+      let claim = this.#claims.get(key);
+      if (!claim) {
+        claim = claimOf(row);
+        this.#claims.set(key, claim);
+        this.rows.set(key, row);
+      }
+      if (Number(row[CLAIM_COLUMNS.length]) === PART_OF_HEAD) this.#addHead(claim);
+      else if (!this.#asked.has(claim)) {
+        this.#asked.add(claim);
+        this.asked.push(claim);
+      }
+    }
+  }
+
+  #addHead(claim: Claim): void {
+    const head = this.heads.get(claim.lockId);
+    if (head) head.push(claim);
+    else this.heads.set(claim.lockId, [claim]);
+  }
+}

@@ -1,0 +1,257 @@
+// What this server knows of locks without asking the database: their rows as it has written them last itself. As long as
+// nobody else has written since, which the guard row's revision tells, a decision can go by them: the statement that
+// takes the guard rows then proves it, and the transaction needs one trip in place of two (storage/mysql/transaction/transact.ts).
+//
+// A lock is known with all of its live claims or not at all. Only a server's own heartbeats change a claim without the
+// guard row, and they only make a place last longer; so a place that seems to have run out is a reason to ask.
+
+import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
+import type { Claim, ClaimRef } from "../../../core/claim.ts";
+import type { DatabaseClock } from "../../../core/database-clock.ts";
+import type { Clock } from "../../../core/draft.ts";
+import type { Lock } from "../../../core/lock.ts";
+import { monotonicUs } from "../../monotonic.ts";
+import { LOCK_COLUMNS } from "../../rows/columns.ts";
+import { changingClaimValues, fixedClaimValues, lockValues } from "../../rows/values.ts";
+import {
+  CLOCK_UNSURE_US_MAX,
+  KNOWN_CLAIMS_MAX,
+  KNOWN_CLAIMS_PER_LOCK_MAX,
+  KNOWN_LOCKS_MAX,
+  UPDATE_ROWS_MAX,
+} from "../../storage-bounds.ts";
+import type { Changes, LoadPlan } from "../../store.ts";
+import type { Row } from "../connection/session.ts";
+import { bigintOf } from "../rows.ts";
+import type { Read } from "./load.ts";
+
+const REVISION_AT = LOCK_COLUMNS.indexOf("revision");
+
+interface KnownLock {
+  readonly lock: Lock;
+  /** All live claims in order of ticket numbers; null: not all of them are known. */
+  readonly claims: Map<bigint, Claim> | null;
+  /** Whether all of them were asked for since somebody else wrote last. */
+  readonly asked: boolean;
+}
+
+/** What a load would have read, and what has to be true for it. */
+export interface Known {
+  readonly read: Read;
+  /** Claims with these request ids must not be there. */
+  readonly newRequestIds: readonly string[];
+  /** Of the server that the rows must belong to. */
+  readonly serverIdentity: string;
+}
+
+export class KnownLocks {
+  readonly #clock: DatabaseClock;
+  /** Those written last at the end. */
+  readonly #locks = new Map<bigint, KnownLock>();
+  /** Live claims of all of them. */
+  #claims = 0;
+  #facts: Pick<Read, "rulesRevision"> & Pick<Read["loaded"], "limitRules" | "failOver"> = {
+    rulesRevision: "",
+    limitRules: [],
+    failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
+  };
+
+  constructor(clock: DatabaseClock) {
+    this.#clock = clock;
+  }
+
+  /** The plan, with what has to be read in addition so that its locks are known afterwards. */
+  widened(plan: LoadPlan): LoadPlan {
+    const unknown = new Set<bigint>();
+    for (const { id } of plan.locks) {
+      const known = this.#locks.get(id);
+      if (!known || known.claims || known.asked) continue;
+      const live = known.lock.holders + known.lock.waiting;
+      if (live === 0 || live > KNOWN_CLAIMS_PER_LOCK_MAX) continue;
+      this.#locks.set(id, { ...known, asked: true });
+      unknown.add(id);
+    }
+    if (unknown.size === 0) return plan;
+    const locks = plan.locks.map((lock) =>
+      unknown.has(lock.id) ? { ...lock, heads: QUEUE_HEAD_MAX } : lock,
+    );
+    return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
+  }
+
+  /** What the plan wants to read; null: not all of it is known. */
+  read(plan: LoadPlan, serverIdentity: string | null): Known | null {
+    const clock = this.#clock.estimate(monotonicUs());
+    const { length } = plan.locks;
+    if (serverIdentity === null || !clock) return null;
+    if (clock.nowUs - clock.atLeastUs > CLOCK_UNSURE_US_MAX) return null;
+    if (plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
+    if (clock.atLeastUs < this.#facts.failOver.grantsFromUs) return null;
+    const reading = new Reading(clock);
+    for (const { id, heads } of plan.locks) {
+      const known = this.#locks.get(id);
+      if (!known?.claims || !reading.take(known.lock, known.claims, heads)) return null;
+      if (plan.holdersOf.includes(id)) reading.takeHolders(known.claims);
+    }
+    for (const { lockId, ticketNumber } of plan.claims) {
+      const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
+      if (!claim || !reading.locks.has(lockId)) return null;
+      reading.ask(claim);
+    }
+    const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, reading));
+    const { rulesRevision, limitRules, failOver } = this.#facts;
+    const { locks, queues, guardRows } = reading;
+    const claims = [...reading.asked];
+    const loaded = { ...clock, failOver, isSuccessor: false, limitRules, locks, claims, queues };
+    return { read: { loaded, guardRows, claimRows: reading, rulesRevision }, newRequestIds, serverIdentity };
+  }
+
+  /** To be told after the commit of what was read and written. */
+  learn({ loaded, guardRows, rulesRevision }: Read, changes: Changes): void {
+    const { limitRules, failOver } = loaded;
+    this.#facts = { rulesRevision, limitRules, failOver };
+    const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
+    const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
+    const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
+    for (const lock of changes.locks) {
+      const before = this.#locks.get(lock.id);
+      this.forget([lock.id]);
+      const own = before?.lock.revision === bigintOf(guardRows.get(lock.id)?.[REVISION_AT]);
+      const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
+      const claims = own ? liveClaims(lock, before.claims ?? new Map(), seen) : null;
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && before.asked });
+      this.#claims += claims?.size ?? 0;
+    }
+    for (const id of this.#locks.keys()) {
+      if (this.#locks.size <= KNOWN_LOCKS_MAX && this.#claims <= KNOWN_CLAIMS_MAX) break;
+      this.forget([id]);
+    }
+  }
+
+  /** To be told of locks about which anything has failed. */
+  forget(ids: Iterable<bigint>): void {
+    for (const id of ids) {
+      this.#claims -= this.#locks.get(id)?.claims?.size ?? 0;
+      this.#locks.delete(id);
+    }
+  }
+
+  /** To be told when the database may have become another one, or have been set back. */
+  forgetAll(): void {
+    this.#locks.clear();
+    this.#claims = 0;
+  }
+
+  /** To be told of the signs of life that this server has written, and until when they count at the least. */
+  prolonged(replica: bigint, claims: readonly ClaimRef[], untilUs: number): void {
+    for (const { lockId, ticketNumber, secret } of claims) {
+      const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
+      if (claim?.state !== "waiting" || claim.secret !== secret) continue;
+      claim.deadlineUs = Math.min(untilUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
+      claim.replica = replica;
+    }
+  }
+
+  #findRequest(plan: LoadPlan, requestId: string, reading: Reading): boolean {
+    for (const { id } of plan.locks) {
+      for (const claim of this.#locks.get(id)?.claims?.values() ?? []) {
+        if (claim.requestId !== requestId) continue;
+        reading.ask(claim);
+        return true;
+      }
+    }
+    return false;
+  }
+}
+
+/** Copies of known rows, each claim once, in the form of a load. */
+class Reading {
+  readonly locks = new Map<bigint, Lock>();
+  readonly guardRows = new Map<bigint, Row>();
+  readonly asked = new Set<Claim>();
+  readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
+  readonly #clock: Clock;
+  readonly #originals = new Map<string, { readonly original: Claim; readonly copy: Claim }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The row of a claim that was taken, as it was. */
+  get(key: string): Row | undefined {
+    const taken = this.#originals.get(key);
+    if (!taken) return undefined;
+    return [...fixedClaimValues(taken.original), ...changingClaimValues(taken.original)] as unknown as Row;
+  }
+
+  /**
+   * Takes the lock, what is due and the head of the queue. False: a place seems to have run out, or a lease may have ended
+   * or not.
+   */
+  take(lock: Lock, claims: ReadonlyMap<bigint, Claim>, heads: number): boolean {
+    this.locks.set(lock.id, { ...lock });
+    this.guardRows.set(lock.id, [lock.id, null, ...lockValues(lock)] as unknown as Row);
+    const { nowUs, atLeastUs } = this.#clock;
+    const head: Claim[] = [];
+    let due = 0;
+    for (const claim of claims.values()) {
+      const deadlineUs = claim.deadlineUs ?? Number.POSITIVE_INFINITY;
+      const isDue = deadlineUs <= atLeastUs;
+      if (deadlineUs <= nowUs && (claim.state === "waiting" || !isDue)) return false;
+      if (claim.state === "waiting") {
+        if (head.length < heads) head.push(this.#copy(claim));
+      } else if (isDue && ++due <= DUE_MAX) this.ask(claim);
+    }
+    if (lock.waiting > 0) this.queues.set(lock.id, { head, complete: head.length === lock.waiting });
+    return true;
+  }
+
+  takeHolders(claims: ReadonlyMap<bigint, Claim>): void {
+    const held = [...claims.values()].filter(({ state }) => state === "held");
+    for (const claim of held.slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
+  }
+
+  ask(claim: Claim): void {
+    this.asked.add(this.#copy(claim));
+  }
+
+  #copy(claim: Claim): Claim {
+    const key = `${claim.lockId}.${claim.ticketNumber}`;
+    let taken = this.#originals.get(key);
+    if (!taken) {
+      taken = { original: claim, copy: { ...claim } };
+      this.#originals.set(key, taken);
+    }
+    return taken.copy;
+  }
+}
+
+function inOrder(claims: readonly Claim[]): Map<bigint, Claim> {
+  return new Map(claims.toSorted(byTicket).map((claim) => [claim.ticketNumber, { ...claim }]));
+}
+
+function byTicket(a: Claim, b: Claim): number {
+  return a.ticketNumber < b.ticketNumber ? -1 : 1;
+}
+
+/** The live claims of a lock after it was written; null if not all of them are known, or they are too many. */
+function liveClaims(
+  lock: Lock,
+  claims: Map<bigint, Claim>,
+  seen: readonly Claim[],
+): Map<bigint, Claim> | null {
+  if (lock.holders + lock.waiting > KNOWN_CLAIMS_PER_LOCK_MAX) return null;
+  for (const claim of seen) claims.set(claim.ticketNumber, { ...claim });
+  let holders = 0;
+  let waiting = 0;
+  let latest = 0n;
+  let areInOrder = true;
+  for (const [number, { state }] of claims) {
+    if (state === "ended") claims.delete(number);
+    else if (state === "held") holders += 1;
+    else waiting += 1;
+    areInOrder &&= number > latest;
+    latest = number;
+  }
+  if (holders !== lock.holders || waiting !== lock.waiting) return null;
+  return areInOrder ? claims : inOrder([...claims.values()]);
+}

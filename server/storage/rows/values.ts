@@ -1,0 +1,70 @@
+// The core's words as values of columns, the same for every store: numbers, bigints, bytes in UTF-8 and NULL. How rows
+// are read back is each store's own, as each driver has words of its own for them.
+
+import type { Claim } from "../../core/claim.ts";
+import type { Lock } from "../../core/lock.ts";
+import { END_REASON_CODES, MODE_CODES, STATE_CODES } from "./codes.ts";
+
+export type Value = number | bigint | Buffer | null;
+
+/** Text as a value. */
+export function bytesOf(text: string): Buffer {
+  return Buffer.from(text, "utf8");
+}
+
+/** The word that a code stands for. */
+export function wordOf<Word extends string>(words: readonly Word[], code: unknown): Word {
+  const found = words[Number(code)];
+  if (found === undefined) throw new Error(`A row holds the code ${code}, which this server does not know.`);
+  return found;
+}
+
+/** Values for LOCK_WRITTEN_COLUMNS. */
+export function lockValues(lock: Lock): Value[] {
+  return [
+    lock.limit,
+    lock.limitVersion,
+    bytesOf(lock.limitReason),
+    lock.nextTicket,
+    lock.lastToken,
+    lock.heldPermits,
+    lock.sharedHolders,
+    lock.exclusiveHolders,
+    lock.holders,
+    lock.waiting,
+    lock.waitingPermits,
+    lock.revision,
+  ];
+}
+
+/** Values for CLAIM_FIXED_COLUMNS. */
+export function fixedClaimValues(claim: Claim): Value[] {
+  return [
+    claim.lockId,
+    claim.ticketNumber,
+    bytesOf(claim.secret),
+    bytesOf(claim.requestId),
+    MODE_CODES[claim.mode],
+    claim.permits,
+    bytesOf(claim.owner),
+    bytesOf(JSON.stringify(claim.labels)),
+    claim.requestedAtUs,
+    claim.waitUntilUs,
+  ];
+}
+
+/** Values for CLAIM_CHANGING_COLUMNS. */
+export function changingClaimValues(claim: Claim): Value[] {
+  return [
+    STATE_CODES[claim.state],
+    claim.ttlUs,
+    claim.deadlineUs,
+    claim.replica,
+    claim.provisional ? 1 : 0,
+    claim.fencingToken,
+    claim.grantedAtUs,
+    claim.endedAtUs,
+    claim.endReason === null ? null : END_REASON_CODES[claim.endReason],
+    bytesOf(claim.endNote),
+  ];
+}

@@ -1,0 +1,73 @@
+// Rows of SQLite to the core's words; the way back is in storage/rows/values.ts. Integers come as bigint: ids, versions, tickets
+// and tokens stay so, times and counts are exact as numbers. Text is kept as its bytes in UTF-8.
+
+import type { SQLOutputValue } from "node:sqlite";
+import type { Claim } from "../../core/claim.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
+import { END_REASONS, MODES, STATES } from "../rows/codes.ts";
+import { wordOf } from "../rows/values.ts";
+
+export type Row = Record<string, SQLOutputValue>;
+
+export function lockOf(row: Row): Lock {
+  return {
+    id: row.id as bigint,
+    name: textOf(row.name),
+    limit: numberOrNull(row.limit_value),
+    limitVersion: row.limit_version as bigint,
+    limitReason: textOf(row.limit_reason),
+    nextTicket: row.next_ticket as bigint,
+    lastToken: row.last_token as bigint,
+    heldPermits: Number(row.held_permits),
+    sharedHolders: Number(row.shared_holders),
+    exclusiveHolders: Number(row.exclusive_holders),
+    holders: Number(row.holders),
+    waiting: Number(row.waiting),
+    waitingPermits: Number(row.waiting_permits),
+    revision: row.revision as bigint,
+  };
+}
+
+export function claimOf(row: Row): Claim {
+  return {
+    lockId: row.lock_id as bigint,
+    ticketNumber: row.ticket_number as bigint,
+    secret: textOf(row.secret),
+    requestId: textOf(row.request_id),
+    mode: wordOf(MODES, row.mode),
+    permits: Number(row.permits),
+    owner: textOf(row.owner),
+    labels: JSON.parse(textOf(row.labels)),
+    requestedAtUs: Number(row.requested_at),
+    waitUntilUs: numberOrNull(row.wait_until),
+    state: wordOf(STATES, row.state),
+    ttlUs: numberOrNull(row.ttl),
+    deadlineUs: numberOrNull(row.deadline),
+    replica: row.replica as bigint | null,
+    provisional: row.provisional !== 0n,
+    fencingToken: row.fencing_token as bigint,
+    grantedAtUs: numberOrNull(row.granted_at),
+    endedAtUs: numberOrNull(row.ended_at),
+    endReason: row.end_reason === null ? null : wordOf(END_REASONS, row.end_reason),
+    endNote: textOf(row.end_note),
+  };
+}
+
+export function limitRuleOf(row: Row): LimitRule {
+  return {
+    prefix: textOf(row.prefix),
+    limit: numberOrNull(row.limit_value),
+    version: row.version as bigint,
+    reason: textOf(row.reason),
+  };
+}
+
+export function numberOrNull(value: SQLOutputValue | undefined): number | null {
+  return value === null ? null : Number(value);
+}
+
+export function textOf(value: SQLOutputValue | undefined): string {
+  const bytes = value as Uint8Array;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}

@@ -1,0 +1,148 @@
+// Every statement of the SQLite store, by the name that is its metric label, and the way each is run: prepared once,
+// timed each time. Lists are JSON arrays of integers, so that one prepared statement serves every length.
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import {
+  busyLocksBy,
+  CLAIM_CHANGING_COLUMNS,
+  CLAIM_COLUMNS,
+  IDLE_LOCK_CONDITION,
+  LOCK_COLUMNS,
+  LOCK_WRITTEN_COLUMNS,
+  newEpochBy,
+  waitedLocksBy,
+} from "../rows/columns.ts";
+import type { StoreObserver } from "../store.ts";
+import type { Row } from "./rows.ts";
+
+const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
+const CLAIM = CLAIM_COLUMNS.join(", ");
+const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
+// The planner would read along the primary key, which gives the same order but takes it past all claims that have ended.
+const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
+const DUE_INDEX = "INDEXED BY rowlock_claim_due";
+const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
+/** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
+const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
+const DUE_NOW = DUE.replace("?", "?1");
+/** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
+const OF_LOCK = "rowlock_claim INDEXED BY rowlock_claim_queue WHERE lock_id = ?";
+
+const SQL = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
+  rollback: "ROLLBACK",
+
+  lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
+  add_lock: `INSERT INTO rowlock_lock (name, last_token, decided_at)
+    SELECT ?, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
+  lock: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.id = ?`,
+  locks_under_prefix: `SELECT ${LOCK} FROM rowlock_lock l
+    WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ?`,
+  write_lock: `UPDATE rowlock_lock SET ${WRITTEN_LOCK.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+
+  fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
+    grants_from = max(grants_from, ?1 + min(?4, max(?3,
+      coalesce((SELECT max(ttl) FROM rowlock_claim INDEXED BY rowlock_claim_due WHERE state = 2), 0))))
+    WHERE id = 1 AND epoch = ?5`,
+  meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
+  rules: "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule ORDER BY prefix",
+  write_rule: `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
+    ON CONFLICT (prefix) DO UPDATE
+    SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason`,
+  raise_rules_revision: "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1",
+
+  claim: `SELECT ${CLAIM} FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ?`,
+  claim_by_request: `SELECT ${CLAIM} FROM rowlock_claim WHERE request_id = ?`,
+  claims_in_state: `SELECT ${CLAIM} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ?`,
+  anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
+  due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?))
+    ORDER BY state DESC LIMIT ?`,
+  add_claim: `INSERT INTO rowlock_claim (${CLAIM})
+    VALUES (${CLAIM_COLUMNS.map(() => "?").join(", ")})`,
+  write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
+    WHERE lock_id = ? AND ticket_number = ? AND secret = ?`,
+
+  heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
+    WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
+  beat: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE
+    SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
+  forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
+  replicas:
+    "SELECT id, address, version, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ?",
+  retire: "DELETE FROM rowlock_replica WHERE id = ?",
+
+  watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE_NOW}) OR (
+      m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from AND l.waiting > 0) AS due
+    FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1 WHERE l.id IN (SELECT value FROM json_each(?2))`,
+  due_locks: `SELECT DISTINCT lock_id FROM ${DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`,
+  purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
+    (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
+  idle_locks: `SELECT l.id, l.last_token FROM rowlock_lock l
+    WHERE l.decided_at < ? AND ${IDLE_LOCK_CONDITION} ORDER BY l.decided_at LIMIT ?`,
+  raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?) WHERE id = 1",
+  remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
+
+  queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
+    WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`,
+  list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ?`,
+  list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ?`,
+  list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ?`,
+  list_last: "SELECT name FROM rowlock_lock WHERE name >= ? AND name < ? ORDER BY name LIMIT 1 OFFSET ?",
+  longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
+  most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
+  show: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
+  busy_locks: busyLocksBy(QUEUE_INDEX),
+} as const;
+
+export type StatementName = keyof typeof SQL;
+
+export class SqliteStatements {
+  readonly #database: DatabaseSync;
+  readonly #observer: StoreObserver | undefined;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync, observer: StoreObserver | undefined) {
+    this.#database = database;
+    this.#observer = observer;
+  }
+
+  all(name: StatementName, ...values: SQLInputValue[]): Row[] {
+    return this.#timed(name, SQL[name], (statement) => statement.all(...values));
+  }
+
+  get(name: StatementName, ...values: SQLInputValue[]): Row | undefined {
+    return this.#timed(name, SQL[name], (statement) => statement.get(...values));
+  }
+
+  /** How many rows were changed. */
+  run(name: StatementName, ...values: SQLInputValue[]): number {
+    return this.#timed(name, SQL[name], (statement) => Number(statement.run(...values).changes));
+  }
+
+  /** A statement that is not among the store's own. */
+  read(name: string, sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#timed(name, sql, (statement) => statement.all(...values));
+  }
+
+  #timed<Answer>(name: string, sql: string, run: (statement: StatementSync) => Answer): Answer {
+    let statement = this.#prepared.get(sql);
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      this.#prepared.set(sql, statement);
+    }
+    if (!this.#observer) return run(statement);
+    const startedMs = performance.now();
+    try {
+      return run(statement);
+    } finally {
+      this.#observer.statement(name, (performance.now() - startedMs) / 1000);
+    }
+  }
+}
+
+/** Integers as the JSON array that the statements with lists take. */
+export function listOf(ids: Iterable<bigint>): string {
+  return `[${[...ids].join(",")}]`;
+}

@@ -1,0 +1,122 @@
+// What one transaction of SqliteStore reads before the decision and writes after it. The caller has begun the
+// transaction, which in SQLite locks the whole database, so there are no guard rows to lock one by one.
+
+import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
+import type { Claim } from "../../core/claim.ts";
+import type { Clock } from "../../core/draft.ts";
+import type { Lock } from "../../core/lock.ts";
+import { STATE_CODES } from "../rows/codes.ts";
+import { prefixRange } from "../rows/name-range.ts";
+import { bytesOf, changingClaimValues, fixedClaimValues, lockValues } from "../rows/values.ts";
+import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
+import type { Changes, Loaded, LoadPlan } from "../store.ts";
+import { LOCKS_PER_RULE_MAX } from "../store.ts";
+import type { Row } from "./rows.ts";
+import { claimOf, lockOf } from "./rows.ts";
+import type { SqliteStatements } from "./statements.ts";
+import { listOf } from "./statements.ts";
+
+export function load(
+  statements: SqliteStatements,
+  plan: LoadPlan,
+  clock: Clock,
+  { failOver, limitRules }: Pick<Loaded, "failOver" | "limitRules">,
+): Loaded {
+  const { atLeastUs } = clock;
+  const guards = plan.rule ? locksOfRule(statements, plan.rule) : plannedLocks(statements, plan);
+  const claims = new Map<string, Claim>();
+  const add = (row: Row | undefined) => {
+    if (!row) return;
+    const key = `${row.lock_id}.${row.ticket_number}`;
+    if (!claims.has(key)) claims.set(key, claimOf(row));
+  };
+  for (const key of plan.claims) add(statements.get("claim", key.lockId, key.ticketNumber));
+  for (const id of plan.requestIds) add(statements.get("claim_by_request", bytesOf(id)));
+  // Hardly ever is anything due, and asking whether anything is costs a tenth of asking what.
+  if (guards.length > 0 && statements.get("anything_due", atLeastUs)) {
+    const ids = listOf(guards.map(({ lock }) => lock.id));
+    for (const row of statements.all("due_claims", atLeastUs, ids, DUE_MAX)) add(row);
+  }
+  for (const id of plan.holdersOf) {
+    for (const row of statements.all("claims_in_state", id, STATE_CODES.held, FORCE_RELEASE_MAX)) add(row);
+  }
+  return {
+    ...clock,
+    failOver,
+    // One file has one server, and it stays open as long as the server runs.
+    isSuccessor: false,
+    limitRules,
+    locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
+    claims: [...claims.values()],
+    queues: new Map(
+      guards
+        .filter(({ lock }) => lock.waiting > 0)
+        .map(({ lock, heads }) => [lock.id, queueHead(statements, lock, heads)]),
+    ),
+  };
+}
+
+export function save(statements: SqliteStatements, changes: Changes, decidedAtUs: number): void {
+  for (const lock of changes.locks) {
+    mustExist(
+      statements.run("write_lock", ...lockValues(lock), decidedAtUs, lock.id),
+      `guard row ${lock.id}`,
+    );
+  }
+  for (const claim of changes.added) {
+    statements.run("add_claim", ...fixedClaimValues(claim), ...changingClaimValues(claim));
+  }
+  for (const claim of changes.changed) {
+    const { lockId, ticketNumber } = claim;
+    const ref = [lockId, ticketNumber, bytesOf(claim.secret)];
+    const written = statements.run("write_claim", ...changingClaimValues(claim), ...ref);
+    mustExist(written, `claim ${ticketNumber} of lock ${lockId}`);
+  }
+  const { rule } = changes;
+  if (rule) {
+    statements.run("write_rule", bytesOf(rule.prefix), rule.limit, rule.version, bytesOf(rule.reason));
+    statements.run("raise_rules_revision");
+  }
+}
+
+/** The plan for what a decision left unfinished. */
+export function furtherPlan(again: readonly bigint[]): LoadPlan {
+  return {
+    locks: again.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true })),
+    claims: [],
+    requestIds: [],
+    holdersOf: [],
+  };
+}
+
+interface Guard {
+  readonly lock: Lock;
+  readonly heads: number;
+}
+
+function plannedLocks(statements: SqliteStatements, plan: LoadPlan): Guard[] {
+  const guards: Guard[] = [];
+  for (const { id, heads } of plan.locks) {
+    const row = statements.get("lock", id);
+    if (row) guards.push({ lock: lockOf(row), heads });
+  }
+  return guards;
+}
+
+function locksOfRule(statements: SqliteStatements, rule: NonNullable<LoadPlan["rule"]>): Guard[] {
+  if (rule.rulesOnly) return [];
+  const { from, below } = prefixRange(rule.prefix);
+  return statements
+    .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)
+    .map((row) => ({ lock: lockOf(row), heads: HEADS_PER_RULE_LOCK }));
+}
+
+function queueHead(statements: SqliteStatements, lock: Lock, heads: number) {
+  const rows = statements.all("claims_in_state", lock.id, STATE_CODES.waiting, heads);
+  return { head: rows.map(claimOf), complete: rows.length < heads || rows.length >= lock.waiting };
+}
+
+/** A decision writes only what it has read under the guard, so a missing row is a bug and must not pass unseen. */
+function mustExist(written: number, what: string): void {
+  if (written !== 1) throw new Error(`The ${what} was decided about and is not there.`);
+}

@@ -1,0 +1,223 @@
+// The Grafana dashboard and the alerts ask only for metrics and labels that a server has; the dashboard's panels do not
+// overlap, and each says what it shows.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import type { Claim } from "../../server/core/claim.ts";
+import { Metrics } from "../../server/metrics/metrics.ts";
+import { ACQUIRE, CLAIM } from "../support/claims.ts";
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly type: string;
+  readonly description?: string;
+  readonly datasource?: { readonly uid: string };
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
+}
+
+const file = new URL("../../deploy/grafana/dashboards/rowlock.json", import.meta.url);
+const dashboard = JSON.parse(readFileSync(file, "utf8")) as {
+  readonly panels: readonly Panel[];
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly query: { readonly query: string } }[];
+  };
+};
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+const { groups } = parse(readFileSync(new URL("../../deploy/alerts.yml", import.meta.url), "utf8")) as {
+  readonly groups: readonly { readonly rules: readonly Alert[] }[];
+};
+const alerts = groups.flatMap(({ rules }) => rules);
+
+const shownExpressions = [
+  ...dashboard.panels.flatMap((panel) => panel.targets ?? []).map((target) => target.expr),
+  ...dashboard.templating.list.map((variable) => variable.query.query),
+];
+const expressions = [...shownExpressions, ...alerts.map(({ expr }) => expr)];
+const namesIn = (texts: readonly string[]) =>
+  texts.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []);
+
+function newMetrics(): Metrics {
+  const metrics = new Metrics({ classes: [], nodeMetrics: true });
+  const pool = () => ({ open: 0, idle: 0, waiting: 0 });
+  const source = { busyLocks: async () => [], limitRules: async () => [], pool };
+  metrics.observeStore(source, { version: "", node: "", database: "" });
+  metrics.observeReadiness({ check: async () => ({ ready: true }) });
+  return metrics;
+}
+
+/** The lines of a server at which somebody has waited for a lock, got it, renewed and released it: nothing else. */
+async function healthyLines(): Promise<string[]> {
+  const metrics = newMetrics();
+  const { store, calls } = metrics;
+  const engine = metrics.engine.observe;
+  const lockName = "l";
+  const held = { kind: "held", claim: CLAIM } as const;
+  const ended: Claim = { ...CLAIM, endReason: "released" };
+  const renew = { verb: "renew", ref: CLAIM, ttlUs: undefined } as const;
+  engine({ kind: "answered", command: ACQUIRE, outcome: held, lockName, seconds: 0.002 });
+  for (const event of [
+    { kind: "enqueued", claim: CLAIM },
+    { kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true },
+    { kind: "ended", claim: ended, was: "held" },
+  ] as const)
+    engine({ kind: "event", event, lockName });
+  engine({ kind: "answered", command: renew, outcome: held, lockName, seconds: 0.002 });
+  engine({ kind: "batch", commands: 1, locks: 1 });
+  store.statement("lock.take", 0.0004);
+  store.transaction(0.003, 2, "committed");
+  calls.call("Acquire", "OK", 0.002);
+  return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+function seriesOf(line: string) {
+  const [, name = "", labels = ""] = /^([a-z0-9_]+)(?:\{(.*)\})? /.exec(line) ?? [];
+  const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, value]) => [label, value]);
+  return { name, labels: Object.fromEntries(pairs) as Record<string, string> };
+}
+
+/** As PromQL selects. */
+function selects(has: string, operator = "", value = ""): boolean {
+  if (operator === "=~") return new RegExp(`^(?:${value})$`).test(has);
+  return (has === value) === (operator === "=");
+}
+
+/** Names of the families that a server has, with the suffixes of its histograms. */
+async function servedNames(): Promise<Set<string>> {
+  const metrics = newMetrics();
+  const names = new Set<string>();
+  for (const [, name, type] of (await metrics.render()).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    if (type !== "histogram") names.add(name as string);
+    else for (const suffix of ["bucket", "sum", "count"]) names.add(`${name}_${suffix}`);
+  }
+  return names;
+}
+
+describe("the dashboard and the alerts", () => {
+  test("ask only for metrics that exist", async () => {
+    const served = await servedNames();
+    for (const name of namesIn(expressions)) expect(served, name).toContain(name);
+  });
+
+  test("group and select by labels that exist", () => {
+    const grouped = expressions.flatMap((text) =>
+      [...text.matchAll(/by \(([^)]*)\)/g)].map((match) => match[1]),
+    );
+    const selected = expressions.flatMap((text) =>
+      [...text.matchAll(/[{,]([a-z_]+)(?:=~|!=|=)/g)].map((m) => m[1]),
+    );
+    const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
+    const ours = ["class", "outcome", "mode", "reason", "queued", "state", "cause", "statement", "event"];
+    const more = ["method", "code", "verb", "loop", "target", "le", "instance", "job"];
+    for (const label of labels) expect([...ours, ...more]).toContain(label);
+  });
+
+  test("have balanced expressions", () => {
+    for (const expr of expressions) expect(expr.split("(").length, expr).toBe(expr.split(")").length);
+  });
+});
+
+describe("the alerts", () => {
+  test("say how bad it is, what is wrong and what to do, in words with labels that the expression keeps", () => {
+    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+    for (const { alert, expr, labels, annotations, ...more } of alerts) {
+      expect(alert).toMatch(/^Rowlock[A-Z]/);
+      expect(more.for).toMatch(/^\d+[sm]$/);
+      expect(["critical", "warning"]).toContain(labels.severity);
+      expect(annotations.summary, alert).not.toBe("");
+      expect(annotations.description.length, alert).toBeGreaterThan(annotations.summary.length);
+      const written = `${annotations.summary} ${annotations.description}`;
+      for (const [, label] of written.matchAll(/\$labels\.(\w+)/g)) {
+        const kept = /by \(/.test(expr)
+          ? new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr)
+          : label === "instance";
+        expect(kept, `${alert}: ${label}`).toBe(true);
+      }
+    }
+  });
+});
+
+describe("the dashboard", () => {
+  test("has a variable for the name of the scrape job, which each of its queries selects by", () => {
+    expect(dashboard.templating.list.map(({ name }) => name)).toEqual(["job", "class"]);
+    const asked = shownExpressions.filter((expr) => !expr.startsWith("label_values(rowlock_build_info"));
+    for (const expr of asked) {
+      const metrics = expr.match(/\b(?:(?:rowlock|process|nodejs)_[a-z0-9_]+|up\b)\{?/g) ?? [];
+      expect(expr.split('{job=~"$job"').length - 1, expr).toBe(metrics.length);
+    }
+  });
+
+  test("has something to show in each panel while nothing fails", async () => {
+    const served = (await healthyLines()).map(seriesOf);
+    for (const expr of shownExpressions) {
+      for (const [, name, matchers = ""] of expr.matchAll(
+        /\b((?:rowlock|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g,
+      )) {
+        const wanted = [...matchers.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)].filter(
+          ([, , , value]) => !value?.startsWith("$"),
+        );
+        const shown = served.filter(
+          (series) =>
+            series.name === name &&
+            wanted.every(([, label, operator, value]) =>
+              selects(series.labels[label as string] ?? "", operator, value),
+            ),
+        );
+        expect(shown, expr).not.toEqual([]);
+      }
+    }
+  });
+
+  test("shows all metrics of ours", async () => {
+    const family = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
+    const ours = [...(await servedNames())].filter((name) => name.startsWith("rowlock_")).map(family);
+    const shown = new Set(namesIn(shownExpressions).map(family));
+    expect(ours.filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test("says of each panel what it shows, and in which unit", () => {
+    for (const { title, type, description, fieldConfig } of dashboard.panels) {
+      if (type === "row") continue;
+      expect(description ?? "", title).toMatch(/\.$/);
+      expect(fieldConfig?.defaults.unit, title).toBeTypeOf("string");
+    }
+  });
+
+  test("has a legend only of labels that are grouped by", () => {
+    for (const { title, targets = [] } of dashboard.panels) {
+      for (const { expr, legendFormat = "" } of targets) {
+        for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
+          const kept = /by \(/.test(expr)
+            ? new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr)
+            : label === "instance";
+          expect(kept, `${title}: ${label}`).toBe(true);
+        }
+      }
+    }
+  });
+
+  test("gives each panel an id, a place of its own and the provisioned data source", () => {
+    const taken = new Set<string>();
+    expect(new Set(dashboard.panels.map((panel) => panel.id)).size).toBe(dashboard.panels.length);
+    for (const { gridPos, title, type, datasource } of dashboard.panels) {
+      if (type !== "row") expect(datasource?.uid, title).toBe("prometheus");
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x},${y}`), title).toBe(false);
+          taken.add(`${x},${y}`);
+        }
+      }
+    }
+  });
+});

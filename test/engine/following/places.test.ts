@@ -1,0 +1,108 @@
+// Places are read for those who are told them, and for nobody else; and however many they are, others get their turn.
+
+import { afterEach, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
+import { Waiters } from "../../../server/engine/following/followers.ts";
+import { Places } from "../../../server/engine/following/places.ts";
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** `length` waiters of each lock, in a database that answers a turn later. */
+function crowd(length: number) {
+  const waiters = new Waiters();
+  const read: bigint[] = [];
+  let [reading, readingMax] = [0, 0];
+  const queue = async (lockId: bigint) => {
+    read.push(lockId);
+    readingMax = Math.max(readingMax, ++reading);
+    await new Promise(setImmediate);
+    reading -= 1;
+    const places = Array.from({ length }, (_, index) => ({ ticketNumber: BigInt(index), permits: 1 }));
+    return { nowUs: 0, places };
+  };
+  const failed: unknown[] = [];
+  const onFailure = (_loop: string, error: unknown) => void failed.push(error);
+  const places = new Places({ store: { queue }, waiters, onFailure });
+  places.start();
+  stops.push(() => places.stop());
+
+  let told = 0;
+  let onTold = () => {};
+  const claimOf = (lockId: bigint, index: number) => ({ lockId, ticketNumber: BigInt(index) }) as Claim;
+  const waiter = {
+    settled() {},
+    placed() {
+      told += 1;
+      onTold();
+    },
+  };
+  return {
+    read,
+    readingMax: () => readingMax,
+    told: () => told,
+    changed: (lockId: bigint) => places.changed(lockId),
+    enter(lockId: bigint) {
+      for (let index = 0; index < length; index++) waiters.add(claimOf(lockId, index), waiter, 1n);
+    },
+    leave(lockId: bigint) {
+      for (let index = 0; index < length; index++) waiters.remove(claimOf(lockId, index), waiter);
+    },
+    /** Resolves when so many places have been told in all. */
+    toldSoMany: (many: number) =>
+      new Promise<void>((resolve) => {
+        onTold = () => {
+          if (told === many) resolve();
+        };
+        onTold();
+      }),
+  };
+}
+
+test("a queue is not read for a waiter that has left before it was told", async () => {
+  const { enter, leave, changed, toldSoMany, read } = crowd(1);
+  for (const lockId of [7n, 8n]) {
+    enter(lockId);
+    changed(lockId);
+  }
+  leave(7n);
+  await toldSoMany(1);
+  expect(read).toEqual([8n]);
+});
+
+test("many hot locks are read in turn, few at once", async () => {
+  const { enter, changed, toldSoMany, readingMax } = crowd(2);
+  const lockIds = Array.from({ length: 1_000 }, (_, index) => BigInt(index));
+  for (const lockId of lockIds) enter(lockId);
+  for (const lockId of lockIds) changed(lockId);
+  await toldSoMany(2_000);
+  expect(readingMax()).toBe(PLACES_READS_MAX);
+});
+
+test("a crowd is told in slices, and all else goes on in between", async () => {
+  const { enter, changed, toldSoMany, told } = crowd(10_000);
+  enter(7n);
+  changed(7n);
+  const all = toldSoMany(10_000);
+  let inOneTurn = 0;
+  for (let before = 0; before < 10_000; before = told()) {
+    await new Promise(setImmediate);
+    inOneTurn = Math.max(inOneTurn, told() - before);
+  }
+  await all;
+  expect(inOneTurn).toBeLessThanOrEqual(PLACES_SLICE);
+});
+
+test("a lock that changes while others are told is told in the next round, and once", async () => {
+  const { enter, changed, toldSoMany, read } = crowd(1);
+  for (const lockId of [1n, 2n, 3n]) enter(lockId);
+  for (const lockId of [1n, 2n, 3n]) changed(lockId);
+  await toldSoMany(1);
+  // The third is about to be read: what is in its queue by then is told anyway.
+  for (let times = 0; times < 5; times++) for (const lockId of [1n, 3n]) changed(lockId);
+  await toldSoMany(4);
+  expect(read).toEqual([1n, 2n, 3n, 1n]);
+});

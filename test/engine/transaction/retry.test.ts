@@ -1,0 +1,58 @@
+// How long a transaction is repeated: until it gets through, as often as is of use, and never for ever.
+
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ATTEMPTS_MAX } from "../../../server/engine/engine-bounds.ts";
+import { withAttempts } from "../../../server/engine/transaction/retry.ts";
+import { StoreError } from "../../../server/storage/store.ts";
+
+const unlucky = (kind: StoreError["kind"] = "transient") => new StoreError(kind, "deadlock", "A test's.");
+
+describe("a transaction", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Runs it with attempts that take so long each; how many there were, and how it ended. */
+  async function attempts(eachMs: number, error: unknown, lucky = Number.POSITIVE_INFINITY) {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
+    const repeated: boolean[] = [];
+    const ended = withAttempts(
+      async (again) => {
+        repeated.push(again);
+        vi.advanceTimersByTime(eachMs);
+        if (repeated.length < lucky) throw error;
+        return "done";
+      },
+      () => {},
+    ).catch((reason: unknown) => reason);
+    await vi.runAllTimersAsync();
+    return { repeated, ended: await ended };
+  }
+
+  test("that was rolled back is tried again", async () => {
+    expect(await attempts(1, unlucky(), 3)).toEqual({ repeated: [false, false, false], ended: "done" });
+  });
+
+  test("of an unknown outcome is tried again as one that may be there", async () => {
+    const { repeated } = await attempts(1, unlucky("unknown_outcome"), 3);
+    expect(repeated).toEqual([false, true, true]);
+  });
+
+  test("that never gets through is given up", async () => {
+    const { repeated, ended } = await attempts(1, unlucky());
+    expect(repeated.length).toBe(ATTEMPTS_MAX);
+    expect(ended).toMatchObject({ kind: "unavailable", reason: "deadlock" });
+  });
+
+  test("is given up earlier where each try takes long", async () => {
+    const { repeated, ended } = await attempts(5_000, unlucky());
+    expect(repeated.length).toBe(2);
+    expect(ended).toMatchObject({ kind: "unavailable" });
+  });
+
+  test("is not repeated while the database is away, nor for a bug", async () => {
+    expect((await attempts(1, unlucky("unavailable"))).repeated.length).toBe(1);
+    const bug = new Error("a bug");
+    expect(await attempts(1, bug)).toEqual({ repeated: [false], ended: bug });
+  });
+});

@@ -1,0 +1,187 @@
+// Reads for display, over a store that only counts: how many at once, how much at a time, and that what nobody takes is
+// not read.
+
+import { expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
+import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { LockDescription } from "../../../server/engine/lock-engine.ts";
+import { Turns } from "../../../server/engine/turns.ts";
+import { Descriptions } from "../../../server/engine/views/views.ts";
+import { StoreError } from "../../../server/storage/store.ts";
+
+const ROWS_PER_STEP = 200;
+const ALL = { prefix: "", afterName: null, max: 1_000, busyOnly: false, order: "name" } as const;
+
+/** Locks of which each has so many holders and waiters; answers at once, as an embedded database does. */
+class CountingStore {
+  readonly steps: { readonly locks: number; readonly claims: number }[] = [];
+  /** Settled by the test; until then a listing stands still in its first step. */
+  gate: Promise<void> = Promise.resolve();
+  onStep = () => {};
+  readonly #locks: readonly Lock[];
+
+  constructor(count: number, live: Pick<Lock, "holders" | "waiting">) {
+    this.#locks = Array.from({ length: count }, (_, index) => lockOf(BigInt(index + 1), live));
+  }
+
+  async limitRules() {
+    await this.gate;
+    return [];
+  }
+
+  async list({ afterName, max }: { afterName: string | null; max: number }) {
+    const from = this.#locks.findIndex(({ name }) => afterName === null || name > afterName);
+    const locks = from < 0 ? [] : this.#locks.slice(from, from + Math.min(max, ROWS_PER_STEP));
+    this.#stepped(locks.length, 0);
+    return { locks, next: locks.length < ROWS_PER_STEP ? null : (locks.at(-1)?.name ?? null) };
+  }
+
+  async views(ids: readonly bigint[], shown: number) {
+    const views = ids.map((id) => {
+      const lock = this.#locks[Number(id) - 1] as Lock;
+      return { lock, holders: claims(lock.holders, shown), waiters: claims(lock.waiting, shown) };
+    });
+    const read = views.reduce((sum, { holders, waiters }) => sum + holders.length + waiters.length, 0);
+    this.#stepped(ids.length, read);
+    return views;
+  }
+
+  async show(): Promise<never> {
+    throw new StoreError("unavailable", "pool_exhausted", "A fault made by a test.");
+  }
+
+  async waitedLocks(_prefix: string, _order: string, max: number) {
+    return this.#locks.slice(0, max);
+  }
+
+  #stepped(locks: number, claims: number): void {
+    this.steps.push({ locks, claims });
+    this.onStep();
+  }
+}
+
+function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
+  const name = String(id).padStart(6, "0");
+  return {
+    id,
+    name,
+    limit: null,
+    limitVersion: 0n,
+    limitReason: "",
+    nextTicket: 1n,
+    lastToken: 0n,
+    heldPermits: live.holders,
+    sharedHolders: 0,
+    exclusiveHolders: 0,
+    waitingPermits: live.waiting,
+    revision: 1n,
+    ...live,
+  };
+}
+
+const claims = (count: number, shown: number) =>
+  Array.from({ length: Math.min(count, shown) }, () => ({}) as Claim);
+
+async function taken(listing: AsyncIterable<LockDescription>, count = Number.POSITIVE_INFINITY) {
+  const names: string[] = [];
+  for await (const { lock } of listing) {
+    names.push(lock.name);
+    if (names.length >= count) break;
+  }
+  return names;
+}
+
+test.for([
+  ["idle", { holders: 0, waiting: 0 }],
+  ["held once", { holders: 1, waiting: 0 }],
+  ["crowded", { holders: 500, waiting: 500 }],
+] as const)(
+  "a listing of locks that are %s is complete and in order, in steps of few claims",
+  async ([, live]) => {
+    const store = new CountingStore(450, live);
+    const names = await taken(new Descriptions(store, 1).list(ALL));
+    expect(names).toHaveLength(450);
+    expect(names).toEqual(names.toSorted());
+    expect(Math.max(...store.steps.map((step) => step.claims))).toBeLessThanOrEqual(CLAIMS_PER_STEP_MAX);
+  },
+);
+
+test("a listing is read no further than it is taken", async () => {
+  const store = new CountingStore(1_000, { holders: 10, waiting: 10 });
+  expect(await taken(new Descriptions(store, 1).list(ALL), 5)).toHaveLength(5);
+  const read = store.steps.reduce((sum, step) => sum + step.claims, 0);
+  expect(read).toBeLessThanOrEqual(5 * 20 + CLAIMS_PER_STEP_MAX);
+});
+
+test("between two steps of a listing the event loop goes round, though the database answers at once", async () => {
+  const store = new CountingStore(100, { holders: 10, waiting: 10 });
+  let turns = 0;
+  const seenAt: number[] = [];
+  store.onStep = () => {
+    seenAt.push(turns);
+    setImmediate(() => {
+      turns += 1;
+    });
+  };
+  await taken(new Descriptions(store, 1).list(ALL));
+  expect(seenAt.length).toBeGreaterThan(40);
+  expect(seenAt).toEqual(seenAt.map((_, index) => index));
+});
+
+test("few listings are read at once, more wait in turn, and too many are refused", async () => {
+  const store = new CountingStore(1, { holders: 0, waiting: 0 });
+  const opened = Promise.withResolvers<void>();
+  store.gate = opened.promise;
+  const descriptions = new Descriptions(store, 5);
+  const ended: number[] = [];
+  const under = Array.from({ length: LISTINGS_QUEUED_MAX + 2 }, (_, index) =>
+    taken(descriptions.list(ALL)).then(() => ended.push(index)),
+  );
+  const refused = await taken(descriptions.list(ALL)).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(Fault);
+  expect(refused).toMatchObject({ kind: "overloaded", reason: "listings_queued" });
+  expect(store.steps).toEqual([]);
+  opened.resolve();
+  await Promise.all(under);
+  expect(ended).toEqual(ended.toSorted((a, b) => a - b));
+  expect(await taken(descriptions.list(ALL))).toHaveLength(1);
+});
+
+test("a listing that fails, or is given up, gives its turn back", async () => {
+  const store = new CountingStore(10, { holders: 1, waiting: 0 });
+  const descriptions = new Descriptions(store, 1);
+  for (let times = 0; times < 3; times++) {
+    await expect(descriptions.show("a")).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "pool_exhausted",
+    });
+    expect(await taken(descriptions.list(ALL), 1)).toHaveLength(1);
+  }
+});
+
+test("turns are given in order, and one that fails is followed by the next", async () => {
+  const turns = new Turns({ atOnce: 2, queuedMax: 3, bound: "test" });
+  const begun: number[] = [];
+  let atOnce = 0;
+  const work = (index: number) =>
+    turns.run(async () => {
+      begun.push(index);
+      atOnce += 1;
+      expect(atOnce).toBeLessThanOrEqual(2);
+      await new Promise((resolve) => setImmediate(resolve));
+      atOnce -= 1;
+      if (index === 1) throw new Error("a fault made by a test");
+    });
+  const all = [0, 1, 2, 3, 4].map(work);
+  await expect(work(5)).rejects.toMatchObject({ kind: "overloaded", reason: "test" });
+  expect((await Promise.allSettled(all)).map(({ status }) => status === "fulfilled")).toEqual([
+    true,
+    false,
+    true,
+    true,
+    true,
+  ]);
+  expect(begun).toEqual([0, 1, 2, 3, 4]);
+});

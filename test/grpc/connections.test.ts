@@ -1,0 +1,231 @@
+// What calls on one connection may do to each other: waits beyond their bound are refused and lock nobody out, and a
+// client that gives up calls keeps its connection, unless it does nothing else.
+
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
+import { connect, constants } from "node:http2";
+import type { Socket } from "node:net";
+import { connect as connectSocket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
+import type { TestServer } from "../support/harness.ts";
+import { startServer, until } from "../support/harness.ts";
+import type { CallFailure } from "../support/lock-client.ts";
+import { LockClient } from "../support/lock-client.ts";
+
+const WAITS_MAX = 20;
+const TOO_MANY = {
+  code: "RESOURCE_EXHAUSTED",
+  reason: "OVERLOADED",
+  metadata: { bound: "waits_on_connection" },
+  retryDelayMs: 1_000,
+};
+
+const acquire = (name: string, requestId = "") => ({
+  target: { case: "acquire" as const, value: { name, requestId } },
+});
+
+let server: TestServer;
+let leaseId: string;
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A server whose lock `busy` is held. */
+async function start(streamsMax: number): Promise<LockClient> {
+  server = await startServer({ grpc: { streamsMax } });
+  cleanups.push(() => server.stop());
+  ({ leaseId } = await server.client.lease({ name: "busy" }));
+  return server.client;
+}
+
+async function waiting(): Promise<number | undefined> {
+  return (await server.client.call("getLock", { name: "busy" })).lock?.waiting;
+}
+
+describe("waits on one connection", () => {
+  test("are refused beyond their bound, with a reason and without a trace", async () => {
+    const client = await start(WAITS_MAX);
+    const streams = Array.from({ length: WAITS_MAX }, () => client.wait(acquire("busy")));
+    for (const stream of streams) await stream.position();
+    expect(await client.wait(acquire("busy")).failure()).toMatchObject(TOO_MANY);
+    const blocked = client.call("acquire", { name: "free", whenBusy: WhenBusy.WAIT });
+    await expect(blocked).rejects.toMatchObject(TOO_MANY);
+    expect(await waiting()).toBe(WAITS_MAX);
+  });
+
+  test("never lock out who holds, however many are asked for at once", async () => {
+    const client = await start(WAITS_MAX);
+    const outcomes = Array.from({ length: 5 * WAITS_MAX }, async (_, index) => {
+      if (index % 2 === 0) return await client.wait(acquire("busy")).granted();
+      const { outcome } = await client.call("acquire", { name: "busy", whenBusy: WhenBusy.WAIT });
+      return outcome.value;
+    }).map((outcome) => outcome.catch((failure: CallFailure) => failure));
+    let refused = 0;
+    for (const outcome of outcomes) void outcome.then((one) => one instanceof Error && ++refused);
+    await until(() => refused === 4 * WAITS_MAX);
+    await client.call("renew", { leaseId });
+    expect(await waiting()).toBe(WAITS_MAX);
+    expect(await client.call("release", { leaseId })).toMatchObject({ released: true });
+    for (let turn = 1; turn <= WAITS_MAX; turn++) {
+      const { holders } = (await client.call("getLock", { name: "busy" })).lock ?? {};
+      expect(holders).toHaveLength(1);
+      await client.call("forceRelease", {
+        target: { case: "name", value: "busy" },
+        reason: "the next, please",
+      });
+    }
+    for (const outcome of await Promise.all(outcomes)) {
+      if (outcome instanceof Error) expect(outcome).toMatchObject(TOO_MANY);
+    }
+  });
+
+  test("leave room for others on other connections, and for another one when they end", async () => {
+    const client = await start(1);
+    const first = client.wait(acquire("busy"));
+    await first.position();
+    const elsewhere = new LockClient(server.address);
+    cleanups.push(() => elsewhere.close());
+    const second = elsewhere.wait(acquire("busy"));
+    await second.position();
+
+    await client.call("release", { leaseId });
+    const lease = await first.granted();
+    const third = client.wait(acquire("busy"));
+    await third.position();
+    third.cancel();
+    await until(() => server.openStreams() === 1);
+    const fourth = client.wait(acquire("busy"));
+    await fourth.position();
+    await client.call("release", { leaseId: lease.leaseId });
+    await second.granted();
+  });
+});
+
+describe("a client that gives up many calls", () => {
+  const BURST = 2_000;
+  const ROUNDS = 3;
+  const ROUND = 1_000;
+
+  test("keeps its connection, and all other calls on it", async () => {
+    const client = await start(1_000);
+    const witness = client.wait(acquire("busy"));
+    await witness.position();
+    const giveUp = async (count: number) => {
+      const streams = Array.from({ length: count }, () => client.wait(acquire("busy")));
+      const failures = streams.map((stream) => stream.failure());
+      // Not in the turn of the call itself: of that grpc-js tells no server.
+      await new Promise(setImmediate);
+      for (const stream of streams) stream.cancel();
+      for (const { code } of await Promise.all(failures))
+        expect(code).toMatch(/CANCELLED|RESOURCE_EXHAUSTED/);
+    };
+    await giveUp(BURST);
+    await client.call("renew", { leaseId });
+    for (let round = 0; round < ROUNDS; round++) {
+      await giveUp(ROUND);
+      await client.call("renew", { leaseId });
+    }
+    await client.call("release", { leaseId });
+    await witness.granted();
+  });
+
+  test("and asks for others in their place at once is refused some of them, and not hung up on", async () => {
+    await start(1);
+    const session = raw();
+    const given = Array.from({ length: SHORT_CALLS_MAX }, () => open(session));
+    // Answered at once, and after the server has seen all that came before.
+    expect(await closed(open(session, "/nothing"))).toBe(constants.NGHTTP2_NO_ERROR);
+    // Fewer, so that the last call finds room, and all within what the server reads in one go.
+    for (let index = 0; index < ROUND - 100; index++) open(session);
+    for (const stream of given.slice(0, ROUND)) stream.close(constants.NGHTTP2_CANCEL);
+    let code: number | undefined;
+    do code = await closed(open(session, "/nothing"));
+    while (code === constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(code).toBe(constants.NGHTTP2_NO_ERROR);
+  });
+
+  test("is hung up on when it goes on and on", async () => {
+    await start(1);
+    const allowed = RESETS_BURST_SHARE * SHORT_CALLS_MAX;
+    const [host, port] = server.address.split(":");
+    const socket = connectSocket(Number(port), host);
+    cleanups.push(() => socket.destroy());
+    // Of one call, over and over: the server counts what it is told, and is told it faster than any client begins calls.
+    const resets = (count: number) =>
+      Array<Buffer>(count).fill(frame(RST_STREAM, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])));
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    const call = frame(HEADERS, 1, REQUEST, END_HEADERS);
+    const ping = frame(PING, 0, Buffer.alloc(8));
+    socket.write(Buffer.concat([preface, frame(SETTINGS, 0), call, ...resets(allowed), ping]));
+    let answers = 0;
+    for await (const { type, flags } of frames(socket)) {
+      if (type !== PING || flags !== ACK) continue;
+      answers += 1;
+      if (answers === 1) socket.write(Buffer.concat([...resets(2 * allowed), ping]));
+    }
+    expect(answers).toBe(1);
+  });
+});
+
+// Frames of HTTP/2, their types and flags.
+const [HEADERS, RST_STREAM, SETTINGS, PING] = [1, 3, 4, 6] as const;
+const [ACK, END_HEADERS] = [1, 4] as const;
+const FRAME_HEAD_BYTES = 9;
+/** POST http / to the authority `a`. */
+const REQUEST = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
+
+function frame(type: number, stream: number, payload = Buffer.alloc(0), flags = 0): Buffer {
+  const head = Buffer.alloc(FRAME_HEAD_BYTES);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** What the server sends until the connection is closed. */
+async function* frames(socket: Socket): AsyncGenerator<{ type: number; flags: number }> {
+  let bytes = Buffer.alloc(0);
+  try {
+    for await (const chunk of socket) {
+      bytes = Buffer.concat([bytes, chunk]);
+      while (bytes.length >= FRAME_HEAD_BYTES) {
+        const end = FRAME_HEAD_BYTES + bytes.readUIntBE(0, 3);
+        if (bytes.length < end) break;
+        yield { type: bytes.readUInt8(3), flags: bytes.readUInt8(4) };
+        bytes = bytes.subarray(end);
+      }
+    }
+  } catch (error) {
+    // Whoever hangs up on somebody who still sends resets the connection.
+    expect((error as NodeJS.ErrnoException).code).toMatch(/ECONNRESET|EPIPE/);
+  }
+}
+
+/** A client that does as it is told and keeps no bounds of its own. */
+function raw(): ClientHttp2Session {
+  const session = connect(`http://${server.address}`);
+  session.on("error", () => {});
+  cleanups.push(() => session.destroy());
+  return session;
+}
+
+/** A call of which the message is still to come. */
+function open(session: ClientHttp2Session, path = "/rowlock.v1.LockService/WaitInQueue"): ClientHttp2Stream {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.on("error", () => {});
+  stream.resume();
+  return stream;
+}
+
+/** The code that it was closed with. */
+function closed(stream: ClientHttp2Stream): Promise<number | undefined> {
+  return new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)));
+}

@@ -1,0 +1,264 @@
+// Calls that fail: bad requests, bytes that are no message, messages that are too large, faults of the engine, bugs.
+
+import { Metadata } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Fault } from "../../server/engine/faults.ts";
+import type { LockEngine } from "../../server/engine/lock-engine.ts";
+import type { TestServer } from "../support/harness.ts";
+import { replacing, startServer } from "../support/harness.ts";
+import type { CallFailure } from "../support/lock-client.ts";
+
+let server: TestServer;
+/** What the engine does instead of its work, while set. */
+let injected: (() => never) | undefined;
+const VERBS = [
+  "acquire",
+  "attach",
+  "renew",
+  "release",
+  "setLimit",
+  "setLimitRule",
+  "forceRelease",
+  "show",
+  "list",
+  "limits",
+];
+
+beforeAll(async () => {
+  server = await startServer({ wrapEngine: failing });
+});
+afterAll(() => server.stop());
+
+function failing(engine: LockEngine): LockEngine {
+  const verbs = VERBS.map((verb) => [
+    verb,
+    (...args: unknown[]) => {
+      injected?.();
+      return (engine as unknown as Record<string, (...args: unknown[]) => unknown>)[verb]?.(...args);
+    },
+  ]);
+  return replacing(engine, Object.fromEntries(verbs));
+}
+
+/** The failures of all methods, under their names. */
+async function failures(): Promise<Record<string, CallFailure>> {
+  const leaseId = "1.1.abcdefghijklmnopqrstuv";
+  const target = { case: "name" as const, value: "x" };
+  const calls = {
+    acquire: server.client.call("acquire", { name: "x" }),
+    renew: server.client.call("renew", { leaseId }),
+    release: server.client.call("release", { leaseId }),
+    setLimit: server.client.call("setLimit", { target, limit: 1 }),
+    setLimitRule: server.client.call("setLimit", { target: { case: "pattern", value: "x*" }, limit: 1 }),
+    getLock: server.client.call("getLock", { name: "x" }),
+    listLocks: server.client.call("listLocks", {}),
+    listLimits: server.client.call("listLimits", {}),
+    forceRelease: server.client.call("forceRelease", { target, reason: "r" }),
+  };
+  const failed = Object.entries(calls).map(async ([name, call]) => [
+    name,
+    await call.then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+  ]);
+  const stream = server.client.wait({ target: { case: "acquire", value: { name: "x" } } });
+  return { ...Object.fromEntries(await Promise.all(failed)), waitInQueue: await stream.failure() };
+}
+
+async function withInjected<Result>(thrower: () => never, run: () => Promise<Result>): Promise<Result> {
+  injected = thrower;
+  try {
+    return await run();
+  } finally {
+    injected = undefined;
+  }
+}
+
+describe("a request that is wrong", () => {
+  test("is told all that is wrong with it, and changes nothing", async () => {
+    const failure = server.client.call("acquire", {
+      name: "",
+      mode: 9 as never,
+      permits: 2_000_000,
+      ttl: { seconds: 0n, nanos: 0 },
+      requestId: "\0mine",
+      owner: "o".repeat(256),
+      whenBusy: 7 as never,
+    });
+    await expect(failure).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      reason: "BAD_REQUEST",
+      domain: "rowlock",
+      message: expect.stringMatching(/^when_busy: .* \(and 6 more in the details\)$/),
+      violations: {
+        name: expect.stringContaining("is required"),
+        mode: expect.stringContaining("is 9"),
+        permits: "is 2000000; take at most 1000000",
+        ttl: "is 0 s; use 1 s to 24 days",
+        request_id: expect.stringContaining("NUL"),
+        owner: "is 256 bytes long; use at most 255 bytes of UTF-8",
+        when_busy: expect.stringContaining("is 7"),
+      },
+    });
+    expect(server.events).toEqual([]);
+  });
+
+  test("is told so on a stream as well, with the path of each field", async () => {
+    const stream = server.client.wait({
+      target: { case: "acquire", value: { name: "", ttl: { seconds: -1n, nanos: 0 } } },
+      minUpdateInterval: { seconds: 7_200n, nanos: 0 },
+    });
+    expect(await stream.failure()).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      reason: "BAD_REQUEST",
+      violations: {
+        "acquire.name": expect.any(String),
+        "acquire.ttl": "is -1 s; use 1 s to 24 days",
+        min_update_interval: "is 7200 s; use 0 ms to 60 min",
+      },
+    });
+  });
+
+  test("may be as wrong as can be, and its violations still fit into the trailer", async () => {
+    const long = "ü".repeat(200);
+    const labels = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}${long}`, long]));
+    const request = { name: long, requestId: long, owner: long, labels, permits: 2_000_000 };
+    const failure = server.client.call("acquire", request);
+    await expect(failure).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+    expect(
+      Object.keys(((await failure.catch((error) => error)) as CallFailure).violations).length,
+    ).toBeGreaterThan(20);
+  });
+});
+
+describe("bytes that are no message", () => {
+  const cases: [string, number[]][] = [
+    ["text that is not UTF-8", [0x0a, 1, 0xff]],
+    ["text that is cut off in the middle of a character", [0x0a, 1, 0xc3]],
+    ["a surrogate in UTF-8", [0x0a, 3, 0xed, 0xa0, 0x80]],
+    ["a field that ends too early", [0x0a, 200]],
+    ["a tag of no field", [0xff, 0xff]],
+  ];
+  test.each(cases)("are refused: %s", async (_, bytes) => {
+    const malformed = { code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE", domain: "rowlock" };
+    await expect(server.client.callBytes("acquire", Buffer.from(bytes))).rejects.toMatchObject(malformed);
+    expect(await server.client.waitBytes(Buffer.from(bytes)).failure()).toMatchObject(malformed);
+  });
+
+  test("a message with fields that this server does not know is accepted", async () => {
+    const unknownField = [0xfa, 0x01, 1, 65];
+    const answer = await server.client.callBytes("listLocks", Buffer.from(unknownField));
+    expect(answer.locks).toEqual([]);
+  });
+});
+
+describe("a message that is too large", () => {
+  const tooLarge = {
+    code: "RESOURCE_EXHAUSTED",
+    reason: "MESSAGE_TOO_LARGE",
+    domain: "rowlock",
+    metadata: { bytes_max: "65536" },
+  };
+
+  test.each([65_537, 1_000_000, 8_000_000])("of %i bytes is refused with a reason", async (size) => {
+    await expect(server.client.callBytes("acquire", Buffer.alloc(size))).rejects.toMatchObject(tooLarge);
+    expect(await server.client.waitBytes(Buffer.alloc(size)).failure()).toMatchObject(tooLarge);
+  });
+
+  test("of just the limit is read", async () => {
+    await expect(server.client.call("acquire", { name: "n".repeat(65_532) })).rejects.toMatchObject({
+      reason: "BAD_REQUEST",
+    });
+  });
+});
+
+test("headers that are too large are refused, and the server lives", async () => {
+  const metadata = new Metadata();
+  metadata.set("x-large", "x".repeat(200_000));
+  const refused = new Promise((resolve) => {
+    const path = "/rowlock.v1.LockService/ListLocks";
+    const asItIs = (bytes: Buffer) => bytes;
+    server.client.grpc.makeUnaryRequest(path, asItIs, asItIs, Buffer.alloc(0), metadata, resolve);
+  });
+  expect(await refused).toBeInstanceOf(Error);
+  expect((await server.client.call("listLocks", {})).locks).toEqual([]);
+});
+
+describe("a fault of the engine", () => {
+  const throwing = (kind: Fault["kind"], reason: string) => () => {
+    throw new Fault(kind, reason, "It cannot be done now.", { retryAfterMs: 1_500 });
+  };
+
+  test("where the database is away is told by every method, and when to try again", async () => {
+    const failed = await withInjected(throwing("unavailable", "connection_lost"), failures);
+    expect(Object.keys(failed)).toHaveLength(10);
+    for (const [method, failure] of Object.entries(failed)) {
+      expect(failure, method).toMatchObject({
+        code: "UNAVAILABLE",
+        reason: "DATABASE_UNAVAILABLE",
+        retryDelayMs: 1_500,
+      });
+    }
+    const lines = server.logLines.filter(({ fields }) => fields.reason === "DATABASE_UNAVAILABLE");
+    expect(lines).toMatchObject([{ level: "warn", fields: { suppressed: 0, err: expect.any(Fault) } }]);
+  });
+
+  test("where a bound is reached names the bound", async () => {
+    const failed = await withInjected(throwing("overloaded", "commands_queued"), failures);
+    expect(failed.acquire).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "OVERLOADED",
+      metadata: { bound: "commands_queued" },
+      retryDelayMs: 1_500,
+    });
+  });
+
+  test("where the server is stopping sends the client elsewhere", async () => {
+    const failed = await withInjected(throwing("shutting_down", "shutting_down"), failures);
+    expect(failed.renew).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryDelayMs: 1_500 });
+  });
+});
+
+describe("a bug", () => {
+  const CAUSE = "SELECT secret FROM rowlock_claim";
+
+  test("in whatever method is told as an incident, whose cause is only in the log", async () => {
+    const failed = await withInjected(() => {
+      throw new Error(CAUSE);
+    }, failures);
+    const incidents = new Set<string>();
+    for (const [method, failure] of Object.entries(failed)) {
+      expect(failure, method).toMatchObject({
+        code: "INTERNAL",
+        reason: "INTERNAL",
+        retryDelayMs: undefined,
+      });
+      const incident = failure.metadata.incident as string;
+      expect(incident).toMatch(/^[0-9a-f]{16}$/);
+      expect(failure.message).toContain(incident);
+      expect(JSON.stringify({ ...failure, message: failure.message })).not.toContain(CAUSE);
+      const lines = server.logLines.filter(({ fields }) => fields.incident === incident);
+      expect(lines).toMatchObject([{ level: "error", fields: { err: { message: CAUSE } } }]);
+      incidents.add(incident);
+    }
+    expect(incidents.size).toBe(10);
+  });
+
+  test.each([[undefined], ["a string"], [{ code: 5, details: "not ours" }]])(
+    "that throws %j is one, too",
+    async (thrown) => {
+      const failed = await withInjected(() => {
+        throw thrown;
+      }, failures);
+      expect(failed.acquire).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
+    },
+  );
+
+  test("leaves a server that goes on serving", async () => {
+    expect((await server.client.lease({ name: "alive" })).fencingToken).toBe(1n);
+    const counted = server.calls.filter(({ code }) => code === "INTERNAL").length;
+    expect(counted).toBe(4 * 10);
+    expect(server.openStreams()).toBe(0);
+  });
+});

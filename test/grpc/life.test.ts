@@ -1,0 +1,343 @@
+// The life of a server: what it serves beside its own API, TLS, and how it drains.
+
+import { execFile } from "node:child_process";
+import type { AddressInfo, Socket } from "node:net";
+import { connect, createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { credentials, makeGenericClientConstructor, type ServiceError } from "@grpc/grpc-js";
+import { service as healthService } from "grpc-health-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
+import { selfSignedCertificate } from "../process/certificate.ts";
+import type { StartOptions, TestServer } from "../support/harness.ts";
+import { replacing, startServer, until } from "../support/harness.ts";
+import { CallFailure, LockClient, leaseIn } from "../support/lock-client.ts";
+
+const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
+const SHUTTING_DOWN = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryDelayMs: 100 };
+const DRAIN_MS = 5_000;
+
+const started: TestServer[] = [];
+afterEach(async () => {
+  for (const server of started.splice(0)) await server.stop();
+});
+
+async function start(options?: StartOptions): Promise<TestServer> {
+  const server = await startServer(options);
+  started.push(server);
+  return server;
+}
+
+/** A second gRPC server over the same engine. */
+function unstarted({ engine }: TestServer): GrpcServer {
+  return createGrpcServer({
+    engine,
+    observer: { call() {}, streamOpened() {}, streamClosed() {} },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    tls: null,
+    graceMs: 10_000,
+    streamsMax: 1,
+    receiveBytesMax: 1_024,
+    reflection: false,
+  });
+}
+
+const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+
+describe("health", () => {
+  const HealthClient = makeGenericClientConstructor(healthService, "Health");
+
+  function check(address: string, service: string): Promise<string> {
+    const client = new HealthClient(address, credentials.createInsecure());
+    return new Promise<string>((resolve, reject) => {
+      client.check?.({ service }, (error: ServiceError | null, answer: { status: string }) =>
+        error ? reject(new CallFailure(error)) : resolve(answer.status),
+      );
+    }).finally(() => client.close());
+  }
+
+  test("is told for the server and for the service, and follows what it is told", async () => {
+    const { address, grpc } = await start();
+    expect(await check(address, "")).toBe("SERVING");
+    expect(await check(address, "rowlock.v1.LockService")).toBe("SERVING");
+    await expect(check(address, "other")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    grpc.setServing(false);
+    expect(await check(address, "rowlock.v1.LockService")).toBe("NOT_SERVING");
+    grpc.setServing(true);
+    expect(await check(address, "")).toBe("SERVING");
+  });
+
+  test("turns to NOT_SERVING when the server drains, and its streams end", async () => {
+    const { address, grpc } = await start();
+    const client = new HealthClient(address, credentials.createInsecure());
+    const stream = client.watch?.({ service: "" });
+    const seen: string[] = [];
+    const first = Promise.withResolvers<void>();
+    stream.on("data", ({ status }: { status: string }) => {
+      seen.push(status);
+      first.resolve();
+    });
+    const ended = new Promise<ServiceError>((resolve) => stream.on("error", resolve));
+    await first.promise;
+    const startedMs = performance.now();
+    await grpc.drain(DRAIN_MS);
+    expect(performance.now() - startedMs).toBeLessThan(DRAIN_MS / 2);
+    expect(new CallFailure(await ended)).toMatchObject(SHUTTING_DOWN);
+    expect(seen).toEqual(["SERVING", "NOT_SERVING"]);
+    grpc.setServing(true);
+    client.close();
+  });
+});
+
+describe("reflection", () => {
+  const curl = (address: string, path: string, ...args: string[]) =>
+    promisify(execFile)(BUF, [
+      "curl",
+      "--protocol",
+      "grpc",
+      "--http2-prior-knowledge",
+      ...args,
+      `http://${address}${path}`,
+    ]);
+
+  test("lists what is served, and lets a client that knows nothing make a call", async () => {
+    const { address, client } = await start();
+    const { stdout } = await curl(address, "", "--list-services");
+    expect(stdout.split("\n")).toEqual(
+      expect.arrayContaining(["rowlock.v1.LockService", "grpc.health.v1.Health"]),
+    );
+    const request = { name: "generic", limit: 0, expectedVersion: "0" };
+    const path = "/rowlock.v1.LockService/SetLimit";
+    const answer = JSON.parse((await curl(address, path, "-d", JSON.stringify(request))).stdout);
+    expect(answer).toEqual({ version: "1" });
+    const { lock } = await client.call("getLock", { name: "generic" });
+    expect(lock?.limit?.limit).toBe(0);
+    const refused = curl(address, path, "-d", '{"name":"generic"}');
+    await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining("google.rpc.BadRequest") });
+  });
+
+  test("describes health and itself, so that a client that knows nothing can ask them, too", async () => {
+    const { address } = await start();
+    const listed = (await curl(address, "", "--list-methods")).stdout.split("\n");
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        "grpc.health.v1.Health/Watch",
+        "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+      ]),
+    );
+    const asked = async (path: string, request: object) =>
+      JSON.parse((await curl(address, path, "-d", JSON.stringify(request))).stdout);
+    expect(await asked("/grpc.health.v1.Health/Check", {})).toEqual({ status: "SERVING" });
+    expect(await asked("/grpc.health.v1.Health/List", {})).toMatchObject({
+      statuses: { "rowlock.v1.LockService": { status: "SERVING" } },
+    });
+    const symbol = { fileContainingSymbol: "grpc.health.v1.Health" };
+    expect(await asked("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", symbol)).toMatchObject({
+      fileDescriptorResponse: { fileDescriptorProto: [expect.any(String)] },
+    });
+  });
+
+  test("can be turned off", async () => {
+    const { address } = await start({ grpc: { reflection: false } });
+    await expect(curl(address, "", "--list-services")).rejects.toThrow();
+  });
+});
+
+describe("TLS", () => {
+  const server = selfSignedCertificate();
+  const certificate = { certificate: server.cert, key: server.key };
+  const pem = Buffer.from;
+  /** Certificates are checked against names. */
+  const named = (address: string) => address.replace("127.0.0.1", "localhost");
+
+  test("serves those who trust the certificate, and no plain text", async () => {
+    const { address } = await start({ grpc: { tls: { ...certificate, clientCa: null } } });
+    const trusting = new LockClient(named(address), credentials.createSsl(pem(server.cert)));
+    expect((await trusting.lease({ name: "tls" })).fencingToken).toBe(1n);
+    trusting.close();
+    for (const channel of [credentials.createInsecure(), credentials.createSsl()]) {
+      const stranger = new LockClient(named(address), channel);
+      await expect(stranger.call("acquire", { name: "x" }, { deadlineMs: 5_000 })).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+      });
+      stranger.close();
+    }
+  });
+
+  test("with a client authority serves only those who have its certificate", async () => {
+    const known = selfSignedCertificate("known");
+    const unknown = selfSignedCertificate("unknown");
+    const { address } = await start({ grpc: { tls: { ...certificate, clientCa: known.cert } } });
+    const as = ({ key, cert }: typeof known) =>
+      new LockClient(named(address), credentials.createSsl(pem(server.cert), pem(key), pem(cert)));
+    const friend = as(known);
+    expect((await friend.lease({ name: "mtls" })).fencingToken).toBe(1n);
+    friend.close();
+    const nameless = new LockClient(named(address), credentials.createSsl(pem(server.cert)));
+    for (const stranger of [as(unknown), nameless]) {
+      await expect(stranger.call("acquire", { name: "x" }, { deadlineMs: 5_000 })).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+      });
+      stranger.close();
+    }
+  });
+});
+
+describe("a server that drains", () => {
+  test("ends streams, and their tickets keep their places", async () => {
+    const server = await start();
+    await server.client.lease({ name: "drain" });
+    const stream = server.client.wait(acquire({ name: "drain" }));
+    await stream.position();
+    const failure = stream.failure();
+    await server.grpc.drain(DRAIN_MS);
+    expect(await failure).toMatchObject(SHUTTING_DOWN);
+    expect(server.engine.waiterCount).toBe(0);
+    const shown = await server.engine.show("drain");
+    expect(shown?.waiters).toMatchObject([{ state: "waiting", replica: null }]);
+    expect(server.openStreams()).toBe(0);
+  });
+
+  test("ends blocked calls, and keeps the places of those who can come back", async () => {
+    const server = await start();
+    await server.client.lease({ name: "drain" });
+    const waiting = ["", "can-return"].map((requestId) =>
+      server.client.call("acquire", { name: "drain", requestId, whenBusy: WhenBusy.WAIT }),
+    );
+    const settled = Promise.allSettled(waiting);
+    await until(() => server.engine.waiterCount === 2);
+    await server.grpc.drain(DRAIN_MS);
+    expect(await settled).toMatchObject([{ reason: SHUTTING_DOWN }, { reason: SHUTTING_DOWN }]);
+    const shown = await server.engine.show("drain");
+    expect(shown?.waiters).toMatchObject([{ requestId: "can-return", replica: null }]);
+  });
+
+  test("lets calls finish that are under way", async () => {
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          async acquire(...args) {
+            reached.resolve();
+            await gate.promise;
+            return engine.acquire(...args);
+          },
+        }),
+    });
+    const call = server.client.call("acquire", { name: "slow" });
+    await reached.promise;
+    const drained = server.grpc.drain(DRAIN_MS);
+    expect(server.grpc.drain(0)).toBe(drained);
+    gate.resolve();
+    expect(leaseIn(await call).lockName).toBe("slow");
+    await drained;
+  });
+
+  test("gives a stream that begins to wait only now its ticket, and ends it", async () => {
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          async acquire(ask, waiter) {
+            if (waiter) {
+              reached.resolve();
+              await gate.promise;
+            }
+            return engine.acquire(ask, waiter);
+          },
+        }),
+    });
+    await server.client.lease({ name: "late" });
+    const stream = server.client.wait(acquire({ name: "late" }));
+    await reached.promise;
+    const drained = server.grpc.drain(DRAIN_MS);
+    gate.resolve();
+    expect((await stream.position()).ahead).toBe(0);
+    expect(await stream.failure()).toMatchObject(SHUTTING_DOWN);
+    await drained;
+    expect((await server.engine.show("late"))?.waiters).toMatchObject([{ replica: null }]);
+  });
+
+  test("cuts off what does not finish in time", async () => {
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<never>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          show: () => {
+            reached.resolve();
+            return gate.promise;
+          },
+        }),
+    });
+    const call = server.client.call("getLock", { name: "stuck" });
+    const failed = expect(call).rejects.toBeInstanceOf(CallFailure);
+    await reached.promise;
+    await server.grpc.drain(50);
+    await failed;
+    gate.reject(new Error("at last"));
+  });
+
+  test("can do so before it has started", async () => {
+    await unstarted(await start()).drain(DRAIN_MS);
+  });
+});
+
+test("an address that is taken is told to whoever starts the server", async () => {
+  const server = await start();
+  const port = Number(server.address.split(":")[1]);
+  await expect(unstarted(server).start({ host: "127.0.0.1", port })).rejects.toThrow(
+    /EADDRINUSE|No address added/,
+  );
+});
+
+test("a client that froze is given up, and its ticket left to the grace period", async () => {
+  const server = await start({ grpc: { keepalive: { intervalMs: 50, timeoutMs: 50 } } });
+  await server.client.lease({ name: "frozen" });
+  const relay = await startRelay(server.address);
+  const client = new LockClient(relay.address);
+  try {
+    const stream = client.wait(acquire({ name: "frozen" }));
+    await stream.position();
+    relay.freeze();
+    await until(() => server.engine.waiterCount === 0);
+    await until(() =>
+      server.calls.some(({ method, code }) => method === "WaitInQueue" && code === "CANCELLED"),
+    );
+    expect((await server.engine.show("frozen"))?.waiters).toMatchObject([
+      { state: "waiting", replica: null },
+    ]);
+  } finally {
+    client.close();
+    relay.close();
+  }
+});
+
+/** Passes bytes on until it is told to stop doing so, without closing anything: what a frozen client looks like. */
+async function startRelay(address: string) {
+  const [host, port] = address.split(":");
+  const sockets: Socket[] = [];
+  const relay = createServer((near) => {
+    const far = connect(Number(port), host);
+    sockets.push(near, far);
+    for (const socket of [near, far]) socket.on("error", () => {});
+    near.pipe(far);
+    far.pipe(near);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  return {
+    address: `127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    freeze() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      relay.close();
+    },
+  };
+}

@@ -1,0 +1,343 @@
+// Claims, places, locks and refusals as messages: what is shown, exactly, and what is never shown.
+
+import { toBinary } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import {
+  ClaimSchema,
+  ClaimState,
+  LeaseSchema,
+  LimitSource,
+  LockSchema,
+  Mode,
+  RefusalReason,
+  RefusalSchema,
+} from "#proto/rowlock/v1/lock_pb.js";
+import type { Claim, EndReason } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
+import { claimOf, leaseOf, lockOf, ticketOf } from "../../../server/grpc/messages/messages.ts";
+import { endedRefusal, refusedRefusal, showsHolders } from "../../../server/grpc/messages/refusal.ts";
+import { durationOf, spanText, timestampOf } from "../../../server/grpc/messages/times.ts";
+
+const NOW_US = 1_790_000_000_123_456;
+const SECRET = "abcdefghijklmnopqrstuv";
+const SECOND_US = 1_000_000;
+
+function claim(overrides: Partial<Claim> = {}): Claim {
+  return {
+    lockId: 36n,
+    ticketNumber: 7n,
+    secret: SECRET,
+    requestId: "request-1",
+    mode: "permit",
+    permits: 3,
+    owner: "nightly",
+    labels: { host: "a1" },
+    requestedAtUs: NOW_US - 5 * SECOND_US,
+    waitUntilUs: null,
+    state: "held",
+    ttlUs: 30 * SECOND_US,
+    deadlineUs: NOW_US + 12 * SECOND_US,
+    replica: null,
+    provisional: false,
+    fencingToken: 2n ** 53n + 1n,
+    grantedAtUs: NOW_US - SECOND_US,
+    endedAtUs: null,
+    endReason: null,
+    endNote: "",
+    ...overrides,
+  };
+}
+
+function lock(overrides: Partial<Lock> = {}): Lock {
+  return {
+    id: 36n,
+    name: "etl/load",
+    limit: 4,
+    limitVersion: 2n,
+    limitReason: "",
+    nextTicket: 9n,
+    lastToken: 5n,
+    heldPermits: 3,
+    sharedHolders: 0,
+    exclusiveHolders: 0,
+    holders: 1,
+    waiting: 1,
+    waitingPermits: 1,
+    revision: 1n,
+    ...overrides,
+  };
+}
+
+describe("times", () => {
+  test.each([
+    [0, 0n, 0],
+    [1, 0n, 1_000],
+    [999_999, 0n, 999_999_000],
+    [SECOND_US, 1n, 0],
+    [24 * 86_400 * SECOND_US, 2_073_600n, 0],
+    [-1, 0n, 0],
+    [-5 * SECOND_US, 0n, 0],
+  ])("a span of %i us is exact, and never negative", (us, seconds, nanos) => {
+    expect(durationOf(us)).toMatchObject({ seconds, nanos });
+  });
+
+  test.each([
+    [0, 0n, 0],
+    [NOW_US, 1_790_000_000n, 123_456_000],
+    [8_999_999_999_999_999, 8_999_999_999n, 999_999_000],
+    [-1, -1n, 999_999_000],
+  ])("the instant %i us is exact", (us, seconds, nanos) => {
+    expect(timestampOf(us)).toMatchObject({ seconds, nanos });
+  });
+
+  test.each([
+    [-5, "0 ms"],
+    [450_000, "450 ms"],
+    [12 * SECOND_US, "12 s"],
+    [119 * SECOND_US, "119 s"],
+    [180 * SECOND_US, "3 min"],
+    [5 * 3_600 * SECOND_US, "5 h"],
+    [24 * 86_400 * SECOND_US, "24 days"],
+  ])("%i us is a span that people read", (us, text) => {
+    expect(spanText(us)).toBe(text);
+  });
+});
+
+describe("a lease", () => {
+  test("shows its id, its token beyond 2^53, and the time that is left", () => {
+    expect(leaseOf(claim(), "etl/load", NOW_US)).toMatchObject({
+      leaseId: `10.7.${SECRET}`,
+      lockName: "etl/load",
+      mode: Mode.PERMIT,
+      permits: 3,
+      fencingToken: 9_007_199_254_740_993n,
+      ttl: { seconds: 12n, nanos: 0 },
+      grantedAt: { seconds: 1_789_999_999n, nanos: 123_456_000 },
+      expiresAt: { seconds: 1_790_000_012n, nanos: 123_456_000 },
+      requestId: "request-1",
+    });
+  });
+
+  test("a lease is never said to last longer than it was given for, although the clock was set back", () => {
+    const setBackUs = 60_000_000;
+    const lease = leaseOf(
+      claim({ ttlUs: 30_000_000, deadlineUs: NOW_US + setBackUs + 30_000_000 }),
+      "a",
+      NOW_US,
+    );
+    expect(lease.ttl?.seconds).toBe(30n);
+  });
+
+  test("without end has no time left to show", () => {
+    const lease = leaseOf(claim({ ttlUs: null, deadlineUs: null }), "a", NOW_US);
+    expect([lease.ttl, lease.expiresAt]).toEqual([undefined, undefined]);
+  });
+
+  test("does not show a request id that the server made", () => {
+    expect(leaseOf(claim({ requestId: "\0made" }), "a", NOW_US).requestId).toBe("");
+  });
+
+  test("shows each mode", () => {
+    const modes = (["permit", "shared", "exclusive"] as const).map(
+      (mode) => leaseOf(claim({ mode }), "a", 0).mode,
+    );
+    expect(modes).toEqual([Mode.PERMIT, Mode.SHARED, Mode.EXCLUSIVE]);
+  });
+
+  test("fits on the wire with the largest token there is", () => {
+    expect(() =>
+      toBinary(LeaseSchema, leaseOf(claim({ fencingToken: 2n ** 64n - 1n }), "a", 0)),
+    ).not.toThrow();
+  });
+});
+
+describe("a ticket", () => {
+  const place = { ahead: 2, permitsAhead: 9, queueLength: 4 };
+  const waiting = (waitUntilUs: number | null) => claim({ state: "waiting", waitUntilUs, fencingToken: 0n });
+
+  test("shows the place, the time waited, and the grace period", () => {
+    expect(ticketOf(waiting(null), "etl/load", place, NOW_US, 10 * SECOND_US)).toMatchObject({
+      ticketId: `10.7.${SECRET}`,
+      lockName: "etl/load",
+      ahead: 2,
+      permitsAhead: 9n,
+      queueLength: 4,
+      waited: { seconds: 5n, nanos: 0 },
+      keptFor: { seconds: 10n, nanos: 0 },
+    });
+  });
+
+  test("is kept no longer than it may wait", () => {
+    const kept = (waitUntilUs: number) =>
+      ticketOf(waiting(waitUntilUs), "a", place, NOW_US, 10 * SECOND_US).keptFor;
+    expect(kept(NOW_US + 3 * SECOND_US)).toMatchObject({ seconds: 3n });
+    expect(kept(NOW_US + 30 * SECOND_US)).toMatchObject({ seconds: 10n });
+    expect(kept(NOW_US - 1)).toMatchObject({ seconds: 0n, nanos: 0 });
+  });
+});
+
+describe("what everybody may see", () => {
+  const waiter = claim({
+    state: "waiting",
+    ticketNumber: 8n,
+    grantedAtUs: null,
+    fencingToken: 0n,
+    mode: "exclusive",
+  });
+
+  test("of a claim is its public number and what its owner said", () => {
+    expect(claimOf(claim(), "etl/load")).toMatchObject({
+      lockName: "etl/load",
+      ticketNumber: 7n,
+      state: ClaimState.HELD,
+      mode: Mode.PERMIT,
+      permits: 3,
+      owner: "nightly",
+      labels: { host: "a1" },
+      requestedAt: { seconds: 1_789_999_995n },
+      grantedAt: { seconds: 1_789_999_999n },
+      expiresAt: { seconds: 1_790_000_012n },
+    });
+    expect(claimOf(waiter, "etl/load").grantedAt).toBeUndefined();
+  });
+
+  test("of a lock is its limit, its counts and its claims", () => {
+    const limit = { limit: 2, source: "pattern", pattern: "etl/*", version: 4n, reason: "night" } as const;
+    expect(lockOf({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })).toMatchObject({
+      name: "etl/load",
+      limit: { limit: 2, source: LimitSource.PATTERN, pattern: "etl/*", version: 4n, reason: "night" },
+      heldPermits: 3n,
+      holderCount: 1,
+      waiting: 1,
+      draining: true,
+      lastFencingToken: 5n,
+      holders: [{ ticketNumber: 7n }],
+      waiters: [{ ticketNumber: 8n, state: ClaimState.WAITING }],
+    });
+  });
+
+  test("holds no secret", () => {
+    const limit = { limit: 2, source: "default", pattern: "", version: 0n, reason: "" } as const;
+    const holders = { nowUs: NOW_US, claims: [claim()] };
+    const shown = [
+      toBinary(ClaimSchema, claimOf(claim(), "a")),
+      toBinary(LockSchema, lockOf({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })),
+      toBinary(RefusalSchema, refusedRefusal("a", busy(1), 1, holders)),
+      toBinary(RefusalSchema, endedRefusal("a", claim({ endReason: "timed_out" }), holders)),
+    ].map((bytes) => Buffer.from(bytes).toString("latin1"));
+    for (const bytes of shown) {
+      expect(bytes).not.toContain(SECRET);
+      expect(bytes).not.toContain("request-1");
+    }
+  });
+});
+
+const limitOf = (limit: number) =>
+  ({ limit, source: "default", pattern: "", version: 0n, reason: "" }) as const;
+const busy = (limit: number) => ({ kind: "refused", reason: "busy", limit: limitOf(limit) }) as const;
+
+describe("a refusal", () => {
+  const held = (...claims: Claim[]) => ({ nowUs: NOW_US, claims });
+
+  test.each([
+    [
+      "a mutex",
+      1,
+      held(claim({ permits: 1, owner: "" })),
+      "1 of 1 permit is held; the next lease ends in 12 s unless renewed",
+    ],
+    [
+      "a semaphore",
+      5,
+      held(claim(), claim({ permits: 2, deadlineUs: NOW_US + 4 * SECOND_US })),
+      '5 of 5 permits are held (the oldest by "nightly"); the next lease ends in 4 s unless renewed',
+    ],
+    [
+      "a lock with many holders",
+      20,
+      held(...Array.from({ length: 10 }, () => claim({ permits: 1, owner: "" }))),
+      "at least 10 of 20 permits are held; the next lease ends in 12 s unless renewed",
+    ],
+    [
+      "a reader",
+      1,
+      held(claim({ mode: "shared", owner: "" })),
+      "a reader holds it; the next lease ends in 12 s unless renewed",
+    ],
+    [
+      "readers",
+      1,
+      held(claim({ mode: "shared", owner: "" }), claim({ mode: "shared" })),
+      "readers hold it; the next lease ends in 12 s unless renewed",
+    ],
+    [
+      "a writer without end",
+      1,
+      held(claim({ mode: "exclusive", owner: "", deadlineUs: null })),
+      "a writer holds it; no lease of them has an end",
+    ],
+    ["a queue before it", 1, held(), "others wait for it"],
+  ])("for %s says who holds the lock and for how long", (_, limit, holders, text) => {
+    expect(refusedRefusal("etl/load", busy(limit), 1, holders).message).toBe(`"etl/load" is busy: ${text}.`);
+  });
+
+  test("tells the time until the earliest lease ends", () => {
+    const holders = held(claim(), claim({ deadlineUs: NOW_US + SECOND_US / 2 }), claim({ deadlineUs: null }));
+    expect(refusedRefusal("a", busy(9), 1, holders).retryAfter).toMatchObject({
+      seconds: 0n,
+      nanos: 500_000_000,
+    });
+    const overdue = held(claim({ deadlineUs: NOW_US - 1 }));
+    expect(refusedRefusal("a", busy(9), 1, overdue).retryAfter).toMatchObject({ seconds: 0n, nanos: 0 });
+    expect(refusedRefusal("a", busy(9), 1, held()).retryAfter).toBeUndefined();
+  });
+
+  test.each([
+    ["paused", RefusalReason.PAUSED, /limit is 0/],
+    ["queue_full", RefusalReason.QUEUE_FULL, /queue of "a" is full/],
+    ["never_fits", RefusalReason.NEVER_FITS, /^5 permits of "a" can never be granted: its limit is 3/],
+  ] as const)("of kind %s has its reason and no holders", (kind, reason, message) => {
+    const limit = limitOf(kind === "paused" ? 0 : 3);
+    const refusal = refusedRefusal("a", { kind: "refused", reason: kind, limit }, 5, null);
+    expect(refusal).toMatchObject({ reason, message: expect.stringMatching(message), holders: [] });
+    expect(refusal.retryAfter).toBeUndefined();
+    expect(refusal.limit?.limit).toBe(kind === "queue_full" ? undefined : limit.limit);
+    expect(showsHolders(kind)).toBe(false);
+  });
+
+  test("after a fail-over says when leases are granted again", () => {
+    const refused = {
+      kind: "refused",
+      reason: "failed_over",
+      limit: limitOf(3),
+      forUs: 12 * SECOND_US,
+    } as const;
+    expect(refusedRefusal("a", refused, 1, null)).toMatchObject({
+      reason: RefusalReason.PAUSED,
+      message: expect.stringMatching(/the database has failed over.* in 12 s\./),
+      retryAfter: { seconds: 12n },
+    });
+  });
+
+  test.each<[EndReason, RefusalReason, RegExp]>([
+    ["released", RefusalReason.RELEASED, /lease was released/],
+    ["expired", RefusalReason.EXPIRED, /time to live ran out/],
+    ["force_released", RefusalReason.FORCE_RELEASED, /operator ended the claim: stuck/],
+    ["cancelled", RefusalReason.CANCELLED, /given up/],
+    ["lapsed", RefusalReason.LAPSED, /nobody came for the lease/],
+    ["timed_out", RefusalReason.TIMED_OUT, /max_wait has passed/],
+    ["never_fits", RefusalReason.NEVER_FITS, /limit is lower/],
+  ])("for a claim that ended as %s says so", (endReason, reason, message) => {
+    const ended = claim({
+      state: "ended",
+      endReason,
+      endNote: endReason === "force_released" ? "stuck" : "",
+    });
+    expect(endedRefusal("a", ended, null)).toMatchObject({ reason, message: expect.stringMatching(message) });
+  });
+
+  test("for a place that lapsed says that no sign of life came", () => {
+    const ended = claim({ state: "ended", endReason: "lapsed", grantedAtUs: null });
+    expect(endedRefusal("a", ended, null).message).toMatch(/no sign of life/);
+  });
+});

@@ -1,0 +1,168 @@
+// The table from what is thrown to the status that a client sees.
+
+import { fromBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { status } from "@grpc/grpc-js";
+import { describe, expect, test } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
+import { StatusSchema } from "#proto/google/rpc/status_pb.js";
+import type { Claim } from "../../../server/core/claim.ts";
+import { Fault, type FaultKind } from "../../../server/engine/faults.ts";
+import { FaultLog } from "../../../server/grpc/fault-log.ts";
+import * as callErrors from "../../../server/grpc/messages/call-error.ts";
+import { failureOf } from "../../../server/grpc/messages/status.ts";
+import type { Logger } from "../../../server/log/log.ts";
+
+/** What a client makes of the trailer. */
+function seen(thrown: unknown) {
+  const failure = failureOf(thrown);
+  const [bytes] = failure.status.metadata.get("grpc-status-details-bin");
+  const packed = fromBinary(StatusSchema, bytes as Buffer);
+  const unpacked = packed.details.map(
+    (any) =>
+      anyUnpack(any, ErrorInfoSchema) ?? anyUnpack(any, BadRequestSchema) ?? anyUnpack(any, RetryInfoSchema),
+  );
+  expect(packed.code).toBe(failure.status.code);
+  expect(packed.message).toBe(failure.status.details);
+  const [info, ...others] = unpacked;
+  expect(info).toMatchObject({
+    $typeName: "google.rpc.ErrorInfo",
+    domain: "rowlock",
+    reason: failure.reason,
+  });
+  const { metadata } = info as { metadata: Record<string, string> };
+  return { code: status[failure.status.code], message: failure.status.details, metadata, others, ...failure };
+}
+
+describe("an error of the contract", () => {
+  const ended = { endReason: "expired" } as Claim;
+  test.each([
+    [callErrors.unknownClaim(), "NOT_FOUND", "UNKNOWN_CLAIM", {}],
+    [callErrors.unknownLock("a"), "NOT_FOUND", "UNKNOWN_LOCK", {}],
+    [callErrors.leaseLost(ended), "FAILED_PRECONDITION", "LEASE_LOST", { end_reason: "EXPIRED" }],
+    [callErrors.notGrantedYet(), "FAILED_PRECONDITION", "NOT_GRANTED_YET", {}],
+    [callErrors.requestIdReused(), "ALREADY_EXISTS", "REQUEST_ID_REUSED", {}],
+    [callErrors.versionMismatch(7n), "ABORTED", "VERSION_MISMATCH", { version: "7" }],
+  ])("is told with its code and its reason: %s", (thrown, code, reason, metadata) => {
+    expect(seen(thrown)).toMatchObject({ code, reason, metadata, others: [], incident: undefined });
+  });
+
+  test("that lists violations lists all of them, and names the first in its message", () => {
+    const violations = [
+      { field: "name", description: "is required" },
+      { field: "ttl", description: "is 0 s" },
+    ];
+    expect(seen(callErrors.badRequest(violations))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      reason: "BAD_REQUEST",
+      message: "name: is required (and 1 more in the details)",
+      others: [{ $typeName: "google.rpc.BadRequest", fieldViolations: violations }],
+    });
+  });
+
+  test("that passes says when to try again", () => {
+    expect(seen(callErrors.shuttingDown())).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "SHUTTING_DOWN",
+      others: [{ $typeName: "google.rpc.RetryInfo", retryDelay: { seconds: 0n, nanos: 100_000_000 } }],
+    });
+  });
+
+  test("has a code for every reason, and keys as ErrorInfo wants them", () => {
+    for (const reason of Object.keys(callErrors.CODE_OF_REASON) as callErrors.Reason[]) {
+      const { code, metadata } = seen(
+        new callErrors.CallError(reason, "m", { metadata: { end_reason: "X" } }),
+      );
+      expect(code).not.toBe("OK");
+      expect(reason).toMatch(/^[A-Z][A-Z0-9_]+[A-Z0-9]$/);
+      for (const key of Object.keys(metadata)) expect(key).toMatch(/^[a-z][a-zA-Z0-9-_]+$/);
+    }
+  });
+});
+
+describe("a fault", () => {
+  test.each<[FaultKind, string, string, Record<string, string>]>([
+    ["unavailable", "UNAVAILABLE", "DATABASE_UNAVAILABLE", {}],
+    ["overloaded", "RESOURCE_EXHAUSTED", "OVERLOADED", { bound: "why" }],
+    ["shutting_down", "UNAVAILABLE", "SHUTTING_DOWN", {}],
+  ])("of kind %s is told, and when to try again", (kind, code, reason, metadata) => {
+    const cause = new Error("password");
+    const fault = new Fault(kind, "why", "It cannot be done.", { retryAfterMs: 2_500, cause });
+    expect(seen(fault)).toMatchObject({
+      code,
+      reason,
+      metadata,
+      message: "It cannot be done.",
+      others: [{ retryDelay: { seconds: 2n, nanos: 500_000_000 } }],
+    });
+  });
+});
+
+describe("whatever else is thrown", () => {
+  test.each([
+    [new Error("SELECT secret")],
+    [new TypeError("undefined is not a function")],
+    [{ code: 5, details: "SELECT secret", metadata: {} }],
+    ["SELECT secret"],
+    [undefined],
+    [null],
+  ])("is a bug of which the client learns nothing but the incident: %s", (thrown) => {
+    const failure = seen(thrown);
+    expect(failure).toMatchObject({ code: "INTERNAL", reason: "INTERNAL", others: [] });
+    expect(failure.metadata).toEqual({ incident: failure.incident });
+    expect(failure.message).toContain(failure.incident);
+    expect(failure.message).not.toMatch(/SELECT|undefined|null/);
+    expect(failureOf(thrown).incident).not.toBe(failure.incident);
+  });
+});
+
+describe("the log", () => {
+  function recording() {
+    const lines: { level: string; fields: object }[] = [];
+    const log = (level: string) => (fields: object) => void lines.push({ level, fields });
+    const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+    return { lines, logger, faultLog: new FaultLog(logger) };
+  }
+  const away = () => new Fault("unavailable", "connection_lost", "It is away.", { retryAfterMs: 1 });
+
+  test("has every bug, with its incident and its cause", () => {
+    const { lines, faultLog } = recording();
+    for (const cause of [new Error("one"), new Error("two")]) {
+      const failure = failureOf(cause);
+      faultLog.failed("Acquire", failure, cause);
+      expect(lines.at(-1)).toEqual({
+        level: "error",
+        fields: { method: "Acquire", incident: failure.incident, err: cause },
+      });
+    }
+    expect(lines).toHaveLength(2);
+  });
+
+  test("is not filled by an outage", () => {
+    const { lines, faultLog } = recording();
+    for (let call = 0; call < 1_000; call++) faultLog.failed("Renew", failureOf(away()), away());
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({
+      level: "warn",
+      fields: { method: "Renew", reason: "DATABASE_UNAVAILABLE" },
+    });
+  });
+
+  test("leaves to the log of outages what belongs to one", () => {
+    const { lines, logger } = recording();
+    const seen: unknown[] = [];
+    const outage = { failed: (where: object, error: unknown) => seen.push({ ...where, error }) > 1 };
+    const faultLog = new FaultLog(logger, outage);
+    const faults = [away(), away()];
+    for (const fault of faults) faultLog.failed("Renew", failureOf(fault), fault);
+    expect(seen).toEqual(faults.map((error) => ({ method: "Renew", error })));
+    expect(lines).toHaveLength(1);
+  });
+
+  test("says nothing of what callers did wrong", () => {
+    const { lines, faultLog } = recording();
+    const expected = [callErrors.unknownClaim(), callErrors.shuttingDown(), callErrors.badRequest([])];
+    for (const error of expected) faultLog.failed("Renew", failureOf(error), error);
+    expect(lines).toEqual([]);
+  });
+});

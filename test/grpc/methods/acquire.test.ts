@@ -1,0 +1,291 @@
+// Acquire through a real client: granted, refused, queued, blocked, repeated, given up.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LimitSource, Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { TestServer } from "../../support/harness.ts";
+import { lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
+import { CallFailure, leaseIn } from "../../support/lock-client.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
+const WAIT = { whenBusy: WhenBusy.WAIT };
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+
+describe("a lock that is free", () => {
+  test("is granted with its time, its token and no more than was asked for", async () => {
+    const lease = await server.client.lease({ name: "free", requestId: "free-1", ttl: seconds(60) });
+    expect(lease).toMatchObject({
+      lockName: "free",
+      mode: Mode.PERMIT,
+      permits: 1,
+      fencingToken: 1n,
+      ttl: { seconds: 60n, nanos: 0 },
+      requestId: "free-1",
+    });
+    const granted = lease.grantedAt as { seconds: bigint; nanos: number };
+    expect(lease.expiresAt).toMatchObject({ seconds: granted.seconds + 60n, nanos: granted.nanos });
+    expect(Math.abs(Number(granted.seconds) - Date.now() / 1_000)).toBeLessThan(5);
+    expect(lease.leaseId).toMatch(/^[0-9a-z]+\.[0-9a-z]+\.[\w-]{22}$/);
+  });
+
+  test("is granted for 30 s when no time is given, and without end where that is asked for", async () => {
+    expect((await server.client.lease({ name: "default-ttl" })).ttl).toMatchObject({ seconds: 30n });
+    const endless = await server.client.lease({ name: "endless", noExpiry: true });
+    expect(endless.ttl).toBeUndefined();
+    expect(endless.expiresAt).toBeUndefined();
+  });
+
+  test("has names that differ by case and blanks only for different locks", async () => {
+    for (const name of ["Job", "job", "job ", " job", "jöb", "jo\u0308b", "a\0b", "*"]) {
+      expect((await server.client.lease({ name })).lockName).toBe(name);
+    }
+  });
+
+  test("takes a name of 255 bytes", async () => {
+    const name = `${"ü".repeat(127)}x`;
+    expect((await server.client.lease({ name })).lockName).toBe(name);
+  });
+});
+
+describe("a refusal", () => {
+  test("for a busy lock names its holders and when the next lease ends", async () => {
+    await server.client.lease({
+      name: "busy",
+      owner: "nightly",
+      labels: { host: "a1" },
+      ttl: seconds(60),
+    });
+    const refusal = await server.client.refusal({ name: "busy" });
+    expect(refusal.reason).toBe(RefusalReason.BUSY);
+    expect(refusal.message).toMatch(/"busy" is busy: 1 of 1 permit is held .*"nightly".*ends in 60 s/);
+    expect(refusal.holders).toMatchObject([
+      { lockName: "busy", ticketNumber: 1n, owner: "nightly", labels: { host: "a1" }, fencingToken: 1n },
+    ]);
+    expect(Number(refusal.retryAfter?.seconds)).toBeGreaterThan(50);
+    expect(JSON.stringify(refusal, (_, value) => String(value))).not.toMatch(/[\w-]{22}/);
+  });
+
+  test("has no retry_after where no lease has an end", async () => {
+    await server.client.lease({ name: "busy-endless", mode: Mode.EXCLUSIVE, noExpiry: true });
+    const refusal = await server.client.refusal({ name: "busy-endless", mode: Mode.SHARED });
+    expect(refusal.retryAfter).toBeUndefined();
+    expect(refusal.message).toContain("a writer holds it; no lease of them has an end");
+  });
+
+  test("says which limit stands in the way, whose pattern it is, and why it was set", async () => {
+    const target = { case: "pattern" as const, value: "why/*" };
+    await call("setLimit", { target, limit: 0, reason: "night shift" });
+    const paused = await server.client.refusal({ name: "why/a" });
+    expect(paused).toMatchObject({
+      reason: RefusalReason.PAUSED,
+      message: expect.stringMatching(/limit is 0, by the pattern "why\/\*" \(reason: night shift\)/),
+      limit: { limit: 0, source: LimitSource.PATTERN, pattern: "why/*", version: 1n, reason: "night shift" },
+    });
+    await call("setLimit", { target: { case: "name", value: "why/b" }, limit: 2, reason: "two seats" });
+    expect(await server.client.refusal({ name: "why/b", permits: 3 })).toMatchObject({
+      reason: RefusalReason.NEVER_FITS,
+      message: expect.stringMatching(/limit is 2 \(reason: two seats\)/),
+      limit: { limit: 2, source: LimitSource.NAME, pattern: "", version: 1n, reason: "two seats" },
+    });
+    await server.client.lease({ name: "why/b", permits: 2 });
+    expect((await server.client.refusal({ name: "why/b" })).limit).toBeUndefined();
+  });
+
+  test("says that a paused lock is paused", async () => {
+    await call("setLimit", { target: { case: "name", value: "paused" }, limit: 0 });
+    expect(await server.client.refusal({ name: "paused" })).toMatchObject({
+      reason: RefusalReason.PAUSED,
+      message: expect.stringContaining("its limit is 0"),
+    });
+  });
+
+  test("says that a request can never fit, whether or not it would wait", async () => {
+    for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
+      expect(await server.client.refusal({ name: "small", permits: 2, whenBusy })).toMatchObject({
+        reason: RefusalReason.NEVER_FITS,
+        message: '2 permits of "small" can never be granted: its limit is 1.',
+        holders: [],
+      });
+    }
+  });
+
+  test("says that the queue is full", async () => {
+    const small = await startServer({ rules: { queueMax: 1 } });
+    try {
+      await small.client.lease({ name: "full" });
+      await small.client.ticket({ name: "full" });
+      const refusal = await small.client.refusal({ name: "full", whenBusy: WhenBusy.ENQUEUE });
+      expect(refusal).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
+    } finally {
+      await small.stop();
+    }
+  });
+});
+
+describe("a ticket", () => {
+  test("tells its place and for how long it is kept", async () => {
+    await call("setLimit", { target: { case: "name", value: "queue" }, limit: 5 });
+    await server.client.lease({ name: "queue", permits: 5 });
+    const first = await server.client.ticket({ name: "queue", permits: 3, requestId: "q-1" });
+    const second = await server.client.ticket({ name: "queue", maxWait: seconds(4) });
+    expect(first).toMatchObject({ lockName: "queue", ahead: 0, permitsAhead: 0n, queueLength: 1 });
+    expect(first.keptFor).toMatchObject({ seconds: 10n, nanos: 0 });
+    expect(second).toMatchObject({ ahead: 1, permitsAhead: 3n, queueLength: 2, keptFor: { seconds: 4n } });
+    const again = await server.client.ticket({ name: "queue", permits: 3, requestId: "q-1" });
+    expect(again).toMatchObject({ ticketId: first.ticketId, ahead: 0, queueLength: 2 });
+  });
+
+  test("becomes a lease with the same id, which the same request finds", async () => {
+    const held = await server.client.lease({ name: "poll" });
+    const request = { name: "poll", requestId: "poll-1", whenBusy: WhenBusy.ENQUEUE };
+    const ticket = await server.client.ticket(request);
+    await call("release", { leaseId: held.leaseId });
+    const lease = await server.client.lease(request);
+    expect(lease.leaseId).toBe(ticket.ticketId);
+    expect(lease.fencingToken).toBe(2n);
+  });
+});
+
+describe("a repeated request id", () => {
+  test("gets the same lease and token", async () => {
+    const request = { name: "again", requestId: "again-1" };
+    const [first, second] = [await server.client.lease(request), await server.client.lease(request)];
+    expect([second.leaseId, second.fencingToken]).toEqual([first.leaseId, first.fencingToken]);
+  });
+
+  test("is told how its claim ended", async () => {
+    const { leaseId } = await server.client.lease({ name: "over", requestId: "over-1" });
+    await call("release", { leaseId });
+    expect(await server.client.refusal({ name: "over", requestId: "over-1" })).toMatchObject({
+      reason: RefusalReason.RELEASED,
+      message: '"over": the lease was released.',
+    });
+    await server.client.lease({ name: "over", requestId: "over-2" });
+    await call("forceRelease", { target: { case: "name", value: "over" }, reason: "stuck" });
+    expect(await server.client.refusal({ name: "over", requestId: "over-2" })).toMatchObject({
+      reason: RefusalReason.FORCE_RELEASED,
+      message: expect.stringContaining("stuck"),
+    });
+  });
+
+  test("for another request is an error", async () => {
+    await server.client.lease({ name: "mine", requestId: "reused" });
+    for (const other of [{ name: "other" }, { name: "mine", mode: Mode.SHARED }]) {
+      await expect(call("acquire", { ...other, requestId: "reused" })).rejects.toMatchObject({
+        code: "ALREADY_EXISTS",
+        reason: "REQUEST_ID_REUSED",
+        domain: "rowlock",
+      });
+    }
+  });
+});
+
+describe("a call that waits", () => {
+  test("is answered with the lease when the holder releases", async () => {
+    const held = await server.client.lease({ name: "wait" });
+    const waiting = call("acquire", { name: "wait", ...WAIT });
+    await server.event((event) => event.kind === "enqueued" && event.claim.lockId === lockIdOf(held.leaseId));
+    await call("release", { leaseId: held.leaseId });
+    expect(leaseIn(await waiting)).toMatchObject({ lockName: "wait", fencingToken: 2n });
+  });
+
+  test("is answered at once where nothing has to be waited for", async () => {
+    expect(leaseIn(await call("acquire", { name: "no-wait", ...WAIT })).fencingToken).toBe(1n);
+  });
+
+  test("is refused when max_wait has passed, and told who holds the lock", async () => {
+    await server.client.lease({ name: "too-long", owner: "slow" });
+    const refusal = await server.client.refusal({
+      name: "too-long",
+      ...WAIT,
+      maxWait: { seconds: 0n, nanos: 50_000_000 },
+    });
+    expect(refusal).toMatchObject({ reason: RefusalReason.TIMED_OUT, holders: [{ owner: "slow" }] });
+  });
+
+  test("leaves the queue when it is cancelled and could not come back", async () => {
+    const { lockId, abort, waiting } = await blocked("cancelled-no-id", "");
+    abort();
+    await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
+    const end = await server.event((event) => event.kind === "ended" && event.claim.lockId === lockId);
+    expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
+  });
+
+  test("keeps its place when it is cancelled and can come back by its request id", async () => {
+    const { abort, waiting, held } = await blocked("cancelled-id", "cancelled-id-1");
+    abort();
+    await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
+    await until(() => server.engine.waiterCount === 0);
+    const again = call("acquire", { name: "cancelled-id", requestId: "cancelled-id-1", ...WAIT });
+    await call("release", { leaseId: held });
+    expect(leaseIn(await again).fencingToken).toBe(2n);
+  });
+
+  test("leaves when its deadline passes", async () => {
+    const held = await server.client.lease({ name: "deadline" });
+    const waiting = call("acquire", { name: "deadline", ...WAIT }, { deadlineMs: 50 });
+    await expect(waiting).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
+    const end = await server.event(
+      (event) => event.kind === "ended" && event.claim.lockId === lockIdOf(held.leaseId),
+    );
+    expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
+    await until(() => server.calls.some(({ code }) => code === "DEADLINE_EXCEEDED"));
+  });
+
+  async function blocked(name: string, requestId: string) {
+    const { leaseId } = await server.client.lease({ name });
+    const lockId = lockIdOf(leaseId);
+    const controller = new AbortController();
+    const waiting = call("acquire", { name, requestId, ...WAIT }, { signal: controller.signal });
+    waiting.catch(() => {});
+    await server.event((event) => event.kind === "enqueued" && event.claim.lockId === lockId);
+    return { lockId, held: leaseId, waiting, abort: () => controller.abort() };
+  }
+});
+
+test("a lease that its caller never heard of is given back", async () => {
+  const gate = Promise.withResolvers<void>();
+  const slow = await startServer({
+    wrapEngine: (engine) =>
+      replacing(engine, {
+        async acquire(...args) {
+          const answer = await engine.acquire(...args);
+          await gate.promise;
+          return answer;
+        },
+      }),
+  });
+  try {
+    const controller = new AbortController();
+    const lost = slow.client.call("acquire", { name: "unheard" }, { signal: controller.signal });
+    const kept = slow.client.call("acquire", { name: "kept", requestId: "k" }, { signal: controller.signal });
+    const both = Promise.allSettled([lost, kept]);
+    const isGranted = (count: number) =>
+      slow.events.filter(({ kind }) => kind === "granted").length === count;
+    await until(() => isGranted(2));
+    controller.abort();
+    expect(await both).toMatchObject([
+      { reason: expect.any(CallFailure) },
+      { reason: expect.any(CallFailure) },
+    ]);
+    await settleSockets(slow);
+    gate.resolve();
+    const end = await slow.event(({ kind }) => kind === "ended");
+    expect(end).toMatchObject({ claim: { endReason: "cancelled", requestId: expect.stringMatching(/^\0/) } });
+    await until(() => slow.calls.length >= 2);
+    expect(slow.events.filter(({ kind }) => kind === "ended")).toHaveLength(1);
+    expect(slow.calls.map(({ code }) => code)).toEqual(expect.arrayContaining(["CANCELLED", "CANCELLED"]));
+  } finally {
+    await slow.stop();
+  }
+});
+
+/** The connection carries things in order: once this is answered, what was sent before has arrived. */
+async function settleSockets(target: TestServer): Promise<void> {
+  await target.client.call("getLock", { name: "nobody" }).catch(() => {});
+}

@@ -1,0 +1,128 @@
+// The pace of positions: when they change, not too often, and one at a time.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../../server/grpc/grpc-bounds.ts";
+import { PlaceUpdates } from "../../../server/grpc/methods/place-updates.ts";
+import { Turns } from "../../../server/grpc/methods/turns.ts";
+
+const NOW_US = 5_000_000;
+const at = (ahead: number, queueLength = 9) => ({ ahead, permitsAhead: ahead, queueLength });
+
+/** Updates whose writes are taken at once, or (`slow`) when `take` is called. */
+function recorded(intervalMs: number, slow = false) {
+  const sent: { ahead: number; nowUs: number }[] = [];
+  const writes: (() => void)[] = [];
+  const updates = new PlaceUpdates({
+    intervalMs,
+    turn: (go) => go(),
+    send({ ahead }, nowUs, written) {
+      sent.push({ ahead, nowUs });
+      if (slow) writes.push(written);
+      else written();
+    },
+  });
+  return { updates, sent, aheads: () => sent.map(({ ahead }) => ahead), take: () => writes.shift()?.() };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("the first place is sent at once, and the next one when the interval has passed", () => {
+  const { updates, aheads } = recorded(1_000);
+  updates.offer(at(9), NOW_US);
+  updates.offer(at(8), NOW_US);
+  updates.offer(at(7), NOW_US);
+  expect(aheads()).toEqual([9]);
+  vi.advanceTimersByTime(999);
+  updates.offer(at(6), NOW_US);
+  expect(aheads()).toEqual([9]);
+  vi.advanceTimersByTime(1);
+  expect(aheads()).toEqual([9, 6]);
+  vi.advanceTimersByTime(5_000);
+  expect(aheads()).toEqual([9, 6]);
+  updates.offer(at(5), NOW_US);
+  expect(aheads()).toEqual([9, 6, 5]);
+});
+
+test("a place that has not changed is not sent again, whoever comes after it", () => {
+  const { updates, aheads } = recorded(0);
+  updates.offer(at(3, 4), NOW_US);
+  updates.offer(at(3, 40), NOW_US);
+  updates.offer({ ...at(3, 40), permitsAhead: 7 }, NOW_US);
+  expect(aheads()).toEqual([3, 3]);
+});
+
+test("a place that changes back while it is held back is not sent", () => {
+  const { updates, aheads } = recorded(100);
+  updates.offer(at(3), NOW_US);
+  updates.offer(at(2), NOW_US);
+  updates.offer(at(3), NOW_US);
+  vi.advanceTimersByTime(1_000);
+  expect(aheads()).toEqual([3]);
+});
+
+test("with an interval of 0 every place is sent as it comes", () => {
+  const { updates, aheads } = recorded(0);
+  for (const ahead of [3, 2, 1, 0]) updates.offer(at(ahead), NOW_US);
+  expect(aheads()).toEqual([3, 2, 1, 0]);
+});
+
+test("while a write is under way only the latest place is kept", () => {
+  const { updates, aheads, take } = recorded(0, true);
+  for (let ahead = 1_000; ahead > 0; ahead--) updates.offer(at(ahead), NOW_US);
+  expect(aheads()).toEqual([1_000]);
+  take();
+  expect(aheads()).toEqual([1_000, 1]);
+  take();
+  expect(aheads()).toEqual([1_000, 1]);
+});
+
+test("a place that was held back is told with the time at which it is sent", () => {
+  const { updates, sent } = recorded(1_000);
+  updates.offer(at(2), NOW_US);
+  vi.advanceTimersByTime(400);
+  updates.offer(at(1), NOW_US + 400_000);
+  vi.advanceTimersByTime(600);
+  expect(sent.map(({ nowUs }) => nowUs)).toEqual([NOW_US, NOW_US + 1_000_000]);
+});
+
+test("a crowd that moves up is told in turn, a few at once, each its latest place", () => {
+  const turns = new Turns();
+  const told = new Map<number, number>();
+  const crowd = Array.from({ length: 1_000 }, (_, index) => {
+    const send = ({ ahead }: { ahead: number }, _nowUs: number, written: () => void) => {
+      told.set(index, ahead);
+      written();
+    };
+    return new PlaceUpdates({ intervalMs: 0, turn: (go) => turns.take(go), send });
+  });
+  // The first one is the ticket, which waits for nobody.
+  for (const [index, updates] of crowd.entries()) updates.offer(at(index + 2), NOW_US);
+  expect(told.size).toBe(crowd.length);
+  for (const up of [1, 0]) {
+    told.clear();
+    for (const [index, updates] of crowd.entries()) updates.offer(at(index + up), NOW_US);
+    expect([...told.keys()]).toEqual(
+      up === 1 ? Array.from({ length: PLACES_AT_ONCE }, (_, index) => index) : [],
+    );
+  }
+  crowd[500]?.stop();
+  for (let tolds = 0; vi.getTimerCount() > 0; tolds = told.size) {
+    vi.advanceTimersByTime(PLACES_PAUSE_MS);
+    expect(told.size - tolds).toBeLessThanOrEqual(PLACES_AT_ONCE);
+  }
+  expect(told.size).toBe(crowd.length - 1);
+  for (const [index, ahead] of told) expect(ahead).toBe(index);
+});
+
+test("nothing is sent after the end, and no timer is left", () => {
+  const { updates, aheads } = recorded(1_000);
+  updates.offer(at(2), NOW_US);
+  updates.offer(at(1), NOW_US);
+  updates.stop();
+  updates.stop();
+  expect(vi.getTimerCount()).toBe(0);
+  updates.offer(at(0), NOW_US);
+  vi.advanceTimersByTime(10_000);
+  expect(aheads()).toEqual([2]);
+});

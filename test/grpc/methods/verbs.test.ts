@@ -1,0 +1,362 @@
+// Renew, Release, SetLimit, GetLock, ListLocks, ListLimits and ForceRelease through a real client.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ClaimState, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { TestServer } from "../../support/harness.ts";
+import { startServer } from "../../support/harness.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
+const named = (value: string) => ({ target: { case: "name" as const, value } });
+const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
+
+describe("Renew", () => {
+  test("sets the end to now + ttl, as asked for or as before, and keeps the token", async () => {
+    const lease = await server.client.lease({ name: "renew", ttl: seconds(100) });
+    const { lease: longer } = await call("renew", { leaseId: lease.leaseId, ttl: seconds(500) });
+    expect(longer).toMatchObject({ leaseId: lease.leaseId, fencingToken: 1n, ttl: seconds(500) });
+    const { lease: same } = await call("renew", { leaseId: lease.leaseId });
+    expect(same?.ttl).toMatchObject(seconds(500));
+  });
+
+  test("leaves a lease without end as it is, or gives it one", async () => {
+    const { leaseId } = await server.client.lease({ name: "renew-endless", noExpiry: true });
+    expect((await call("renew", { leaseId })).lease?.ttl).toBeUndefined();
+    expect((await call("renew", { leaseId, ttl: seconds(5) })).lease?.ttl).toMatchObject(seconds(5));
+  });
+
+  test("of an ended lease is refused for good, and says how it ended", async () => {
+    const { leaseId } = await server.client.lease({ name: "renew-lost" });
+    await call("release", { leaseId });
+    await expect(call("renew", { leaseId })).rejects.toMatchObject({
+      code: "FAILED_PRECONDITION",
+      reason: "LEASE_LOST",
+      metadata: { end_reason: "RELEASED" },
+    });
+  });
+
+  test("of a ticket or of an unknown id is an error", async () => {
+    await server.client.lease({ name: "renew-ticket" });
+    const { ticketId } = await server.client.ticket({ name: "renew-ticket" });
+    await expect(call("renew", { leaseId: ticketId })).rejects.toMatchObject({
+      code: "FAILED_PRECONDITION",
+      reason: "NOT_GRANTED_YET",
+    });
+    const unknown = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
+    await expect(call("renew", { leaseId: UNKNOWN_ID })).rejects.toMatchObject(unknown);
+    const wrongSecret = `${ticketId.slice(0, -22)}${"A".repeat(22)}`;
+    await expect(call("renew", { leaseId: wrongSecret })).rejects.toMatchObject(unknown);
+  });
+});
+
+describe("Release", () => {
+  test("ends a lease once, and grants to the next", async () => {
+    const { leaseId } = await server.client.lease({ name: "release" });
+    expect(await call("release", { leaseId })).toMatchObject({ released: true });
+    expect(await call("release", { leaseId })).toMatchObject({ released: false });
+    expect((await server.client.lease({ name: "release" })).fencingToken).toBe(2n);
+  });
+
+  test("of a ticket leaves the queue", async () => {
+    await server.client.lease({ name: "release-ticket" });
+    const { ticketId } = await server.client.ticket({ name: "release-ticket" });
+    expect(await call("release", { leaseId: ticketId })).toMatchObject({ released: true });
+    expect((await call("getLock", { name: "release-ticket" })).lock?.waiting).toBe(0);
+  });
+
+  test("of an unknown id is an error", async () => {
+    await expect(call("release", { leaseId: UNKNOWN_ID })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      reason: "UNKNOWN_CLAIM",
+    });
+  });
+});
+
+describe("SetLimit", () => {
+  test("sets the limit of a name, and tells what is held and whether it drains", async () => {
+    expect(await call("setLimit", { ...named("limit"), limit: 3 })).toMatchObject({
+      limit: 3,
+      version: 1n,
+      heldPermits: 0n,
+      waiting: 0n,
+      draining: false,
+    });
+    await server.client.lease({ name: "limit", permits: 2 });
+    await server.client.ticket({ name: "limit", permits: 2 });
+    expect(await call("setLimit", { ...named("limit"), limit: 1 })).toMatchObject({
+      limit: 1,
+      version: 2n,
+      heldPermits: 2n,
+      draining: true,
+    });
+  });
+
+  test("with a version that is not in force changes nothing, and says which one is", async () => {
+    await call("setLimit", { ...named("versions"), limit: 2, expectedVersion: 0n });
+    for (const target of [named("versions"), matching("versions*")]) {
+      const change = call("setLimit", { ...target, limit: 9, expectedVersion: 7n });
+      await expect(change).rejects.toMatchObject({
+        code: "ABORTED",
+        reason: "VERSION_MISMATCH",
+        metadata: { version: target.target.case === "name" ? "1" : "0" },
+      });
+    }
+    const { lock } = await call("getLock", { name: "versions" });
+    expect(lock?.limit).toMatchObject({ limit: 2, version: 1n });
+  });
+
+  test("of a pattern is in force for the names that match it, until a name or a longer pattern beats it", async () => {
+    const answer = await call("setLimit", { ...matching("etl/*"), limit: 4, reason: "night" });
+    expect(answer).toMatchObject({ limit: 4, version: 1n });
+    await server.client.lease({ name: "etl/a", permits: 4 });
+    const { lock } = await call("getLock", { name: "etl/a" });
+    expect(lock?.limit).toMatchObject({
+      limit: 4,
+      source: LimitSource.PATTERN,
+      pattern: "etl/*",
+      version: 1n,
+      reason: "night",
+    });
+    expect(await call("setLimit", { ...matching("etl/*"), limit: 2 })).toMatchObject({
+      limit: 2,
+      version: 2n,
+      heldPermits: 4n,
+      draining: true,
+    });
+    expect(await call("setLimit", { ...matching("etl/*"), unset: true })).toMatchObject({
+      limit: 1,
+      version: 3n,
+    });
+  });
+
+  test("takes a limit away, so that the default applies", async () => {
+    await call("setLimit", { ...named("unset"), limit: 5 });
+    expect(await call("setLimit", { ...named("unset"), unset: true })).toMatchObject({
+      limit: 1,
+      version: 2n,
+    });
+    const { lock } = await call("getLock", { name: "unset" });
+    expect(lock?.limit).toMatchObject({ limit: 1, source: LimitSource.DEFAULT, version: 2n });
+  });
+});
+
+describe("GetLock", () => {
+  test("shows holders and waiters, and no secret", async () => {
+    await call("setLimit", { ...named("show"), limit: 2, reason: "two at a time" });
+    const held = await server.client.lease({
+      name: "show",
+      owner: "a",
+      labels: { job: "load" },
+      requestId: "secret-1",
+    });
+    await server.client.lease({ name: "show", noExpiry: true });
+    await server.client.ticket({ name: "show", mode: Mode.EXCLUSIVE, owner: "w" });
+    const { lock } = await call("getLock", { name: "show" });
+    expect(lock).toMatchObject({
+      name: "show",
+      limit: { limit: 2, source: LimitSource.NAME, version: 1n, reason: "two at a time" },
+      heldPermits: 2n,
+      holderCount: 2,
+      waiting: 1,
+      draining: false,
+      lastFencingToken: 2n,
+      holders: [
+        {
+          ticketNumber: 1n,
+          state: ClaimState.HELD,
+          owner: "a",
+          labels: { job: "load" },
+          fencingToken: 1n,
+          expiresAt: held.expiresAt,
+          grantedAt: held.grantedAt,
+        },
+        { ticketNumber: 2n, state: ClaimState.HELD, fencingToken: 2n },
+      ],
+      waiters: [
+        { ticketNumber: 3n, state: ClaimState.WAITING, mode: Mode.EXCLUSIVE, owner: "w", fencingToken: 0n },
+      ],
+    });
+    expect(lock?.holders[1]?.expiresAt).toBeUndefined();
+    expect(lock?.waiters[0]?.grantedAt).toBeUndefined();
+    const shown = JSON.stringify(lock, (_, value) => (typeof value === "bigint" ? String(value) : value));
+    expect(shown).not.toContain(held.leaseId.split(".")[2]);
+    expect(shown).not.toContain("secret-1");
+  });
+
+  test("of a name that nobody has used tells what would hold for it, and makes no lock", async () => {
+    await call("setLimit", { ...matching("unused/*"), limit: 0, reason: "night" });
+    const idle = { heldPermits: 0n, holderCount: 0, waiting: 0, draining: false, lastFencingToken: 0n };
+    const { lock } = await call("getLock", { name: "unused/1" });
+    expect(lock).toMatchObject({ name: "unused/1", ...idle, holders: [], waiters: [] });
+    expect(lock?.limit).toMatchObject({ limit: 0, pattern: "unused/*", version: 1n, reason: "night" });
+    expect((await call("getLock", { name: "nobody" })).lock?.limit).toMatchObject({
+      limit: 1,
+      source: LimitSource.DEFAULT,
+      version: 0n,
+    });
+    expect((await call("listLocks", { prefix: "unused/" })).locks).toEqual([]);
+  });
+});
+
+describe("ListLocks", () => {
+  test("goes through all names with a prefix in order of their bytes, page by page", async () => {
+    const names = ["list/B", "list/a", "list/é", "list/z", "list/\u{1f512}", "list/￿"];
+    for (const name of [...names, "lisu", "lis"]) await server.client.lease({ name });
+    const found: string[] = [];
+    const sizes: number[] = [];
+    let pageToken = "";
+    do {
+      const page = await call("listLocks", { prefix: "list/", pageSize: 2, pageToken });
+      found.push(...page.locks.map(({ name }) => name));
+      sizes.push(page.locks.length);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(found).toEqual([...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+    expect(sizes).toEqual([2, 2, 2]);
+  });
+
+  test("leaves idle locks out where only busy ones are wanted", async () => {
+    const { leaseId } = await server.client.lease({ name: "busy/1" });
+    await server.client.lease({ name: "busy/2" });
+    await call("release", { leaseId });
+    const names = async (busyOnly: boolean) =>
+      (await call("listLocks", { prefix: "busy/", busyOnly })).locks.map(({ name }) => name);
+    expect(await names(true)).toEqual(["busy/2"]);
+    expect(await names(false)).toEqual(["busy/1", "busy/2"]);
+  });
+
+  test("comes by the longest wait or by the most waiters, of the locks that are waited for, on one page", async () => {
+    const lengths = { "wait/early": 1, "wait/many": 3, "wait/two": 2 };
+    await server.client.lease({ name: "wait/held" });
+    for (const [name, length] of Object.entries(lengths)) {
+      await server.client.lease({ name });
+      for (let waiter = 0; waiter < length; waiter++) await server.client.ticket({ name });
+    }
+    const listed = async (order: ListOrder, pageSize: number) => {
+      const { locks, nextPageToken } = await call("listLocks", { prefix: "wait/", order, pageSize });
+      expect(nextPageToken).toBe("");
+      for (const lock of locks) expect(lock.waiters.length).toBe(lock.waiting);
+      return locks.map(({ name }) => name);
+    };
+    expect(await listed(ListOrder.LONGEST_WAIT, 9)).toEqual(["wait/early", "wait/many", "wait/two"]);
+    expect(await listed(ListOrder.MOST_WAITERS, 9)).toEqual(["wait/many", "wait/two", "wait/early"]);
+    expect(await listed(ListOrder.LONGEST_WAIT, 1)).toEqual(["wait/early"]);
+    expect(await listed(ListOrder.NAME, 9)).toHaveLength(4);
+  });
+
+  test("ends a page early rather than make it larger than clients accept", async () => {
+    const labels = Object.fromEntries(
+      Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),
+    );
+    const owner = "o".repeat(255);
+    await call("setLimit", { ...matching("large/*"), limit: 100 });
+    const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
+    for (const name of locks) {
+      await Promise.all(Array.from({ length: 10 }, () => server.client.lease({ name, owner, labels })));
+    }
+    const found: string[] = [];
+    let pageToken = "";
+    let pages = 0;
+    do {
+      const page = await call("listLocks", { prefix: "large/", pageToken });
+      found.push(...page.locks.map(({ name }) => name));
+      pageToken = page.nextPageToken;
+      pages += 1;
+    } while (pageToken !== "");
+    expect(found).toEqual(locks);
+    expect(pages).toBe(2);
+  });
+});
+
+describe("ListLimits", () => {
+  const settings = async (prefix: string, pageSize: number) => {
+    const pages: string[][] = [];
+    let pageToken = "";
+    do {
+      const page = await call("listLimits", { prefix, pageSize, pageToken });
+      pages.push(page.limits.map(({ target }) => `${target.case} ${target.value}`));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    return pages;
+  };
+
+  test("tells what was set for patterns and names, with version and reason, and not what was taken away", async () => {
+    await call("setLimit", { ...matching("set/*"), limit: 5 });
+    await call("setLimit", { ...matching("set/*"), limit: 0, reason: "all stand still" });
+    await call("setLimit", { ...named("set/a"), limit: 7, reason: "seven" });
+    await call("setLimit", { ...named("set/gone"), limit: 7 });
+    await call("setLimit", { ...named("set/gone"), unset: true });
+    await call("setLimit", { ...matching("set/gone/*"), limit: 7 });
+    await call("setLimit", { ...matching("set/gone/*"), unset: true });
+    await server.client.ticket({ name: "set/without" });
+    expect(await call("listLimits", { prefix: "set/" })).toMatchObject({
+      limits: [
+        { target: { case: "pattern", value: "set/*" }, limit: 0, version: 2n, reason: "all stand still" },
+        { target: { case: "name", value: "set/a" }, limit: 7, version: 1n, reason: "seven" },
+      ],
+      nextPageToken: "",
+    });
+  });
+
+  test("goes through patterns and then names in order of their bytes, page by page", async () => {
+    const patterns = ["page/*", "page/!*", "page/\uffff*", "page/\u{1f512}*"];
+    const names = ["page/b", "page/a*", "page/\uffff", "page/\u{1f512}"];
+    for (const pattern of patterns) await call("setLimit", { ...matching(pattern), limit: 2 });
+    for (const name of names) await call("setLimit", { ...named(name), limit: 2 });
+    const all = [
+      "pattern page/*",
+      "pattern page/!*",
+      "pattern page/\uffff*",
+      "pattern page/\u{1f512}*",
+      "name page/a*",
+      "name page/b",
+      "name page/\uffff",
+      "name page/\u{1f512}",
+    ];
+    expect(await settings("page/", 3)).toEqual([all.slice(0, 3), all.slice(3, 6), all.slice(6)]);
+    expect(await settings("page/", 4)).toEqual([all.slice(0, 4), all.slice(4)]);
+    expect(await settings("page/", 100)).toEqual([all]);
+    expect(await settings("page/b", 100)).toEqual([["name page/b"]]);
+    expect(await settings("page/*", 100)).toEqual([["pattern page/*"]]);
+    expect(await settings("nothing", 1)).toEqual([[]]);
+  });
+});
+
+describe("ForceRelease", () => {
+  test("ends all holders of a name, and lets the waiters up", async () => {
+    const held = await server.client.lease({ name: "force", owner: "stuck" });
+    const { ticketId } = await server.client.ticket({ name: "force" });
+    const { ended } = await call("forceRelease", { ...named("force"), reason: "host is gone" });
+    expect(ended).toMatchObject([{ ticketNumber: 1n, owner: "stuck", state: ClaimState.HELD }]);
+    await expect(call("renew", { leaseId: held.leaseId })).rejects.toMatchObject({
+      reason: "LEASE_LOST",
+      metadata: { end_reason: "FORCE_RELEASED" },
+    });
+    expect((await call("renew", { leaseId: ticketId })).lease?.fencingToken).toBe(2n);
+  });
+
+  test("ends one claim, and nothing the second time", async () => {
+    await server.client.lease({ name: "force-one" });
+    await server.client.ticket({ name: "force-one" });
+    const target = { case: "claim" as const, value: { lockName: "force-one", ticketNumber: 2n } };
+    expect((await call("forceRelease", { target, reason: "r" })).ended).toMatchObject([
+      { state: ClaimState.WAITING },
+    ]);
+    expect((await call("forceRelease", { target, reason: "r" })).ended).toEqual([]);
+  });
+
+  test("of a lock that nobody named is an error", async () => {
+    await expect(call("forceRelease", { ...named("nobody"), reason: "r" })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      reason: "UNKNOWN_LOCK",
+    });
+  });
+});

@@ -1,0 +1,332 @@
+// WaitInQueue through a real client: places, grants, ends, and a client that goes away in each phase.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { Event } from "../../../server/core/command.ts";
+import type { Waiter } from "../../../server/engine/lock-engine.ts";
+import type { TestServer } from "../../support/harness.ts";
+import { lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const AT_ONCE = { seconds: 0n, nanos: 0 };
+const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
+const release = (leaseId: string) => server.client.call("release", { leaseId });
+const endOf = (claimId: string) => (event: Event) =>
+  event.kind === "ended" && event.claim.lockId === lockIdOf(claimId) && event.was === "waiting";
+
+describe("a new request", () => {
+  test("is granted at once where the lock is free, and the stream is closed", async () => {
+    const stream = server.client.wait(acquire({ name: "free", requestId: "free-1" }));
+    expect(await stream.granted()).toMatchObject({ lockName: "free", fencingToken: 1n, requestId: "free-1" });
+  });
+
+  test("is first told its place, then the grant, with the same id", async () => {
+    const held = await server.client.lease({ name: "place" });
+    const stream = server.client.wait(acquire({ name: "place" }));
+    const ticket = await stream.position();
+    expect(ticket).toMatchObject({ lockName: "place", ahead: 0, permitsAhead: 0n, queueLength: 1 });
+    expect(ticket.keptFor).toMatchObject({ seconds: 10n });
+    await release(held.leaseId);
+    expect(await stream.granted()).toMatchObject({ leaseId: ticket.ticketId, fencingToken: 2n });
+  });
+
+  test("is told each step as it moves up, and nothing for those who come after it", async () => {
+    const held = await server.client.lease({ name: "steps" });
+    const first = await server.client.ticket({ name: "steps" });
+    const second = await server.client.ticket({ name: "steps" });
+    const stream = server.client.wait({ ...acquire({ name: "steps" }), minUpdateInterval: AT_ONCE });
+    expect((await stream.position()).ahead).toBe(2);
+    await server.client.ticket({ name: "steps" });
+    await release(second.ticketId);
+    expect(await stream.position()).toMatchObject({ ahead: 1, permitsAhead: 1n, queueLength: 3 });
+    await release(first.ticketId);
+    const last = await stream.position();
+    expect(last).toMatchObject({ ahead: 0, permitsAhead: 0n });
+    expect(Number(last.waited?.seconds) + (last.waited?.nanos ?? 0)).toBeGreaterThan(0);
+    await release(held.leaseId);
+    expect((await stream.granted()).fencingToken).toBe(2n);
+  });
+
+  test("is refused where waiting could not help", async () => {
+    const stream = server.client.wait(acquire({ name: "never", permits: 2 }));
+    expect(await stream.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+  });
+
+  test("is ended where waiting can no longer help, with the limit that was lowered and why", async () => {
+    const target = { case: "name" as const, value: "lowered" };
+    await server.client.call("setLimit", { target, limit: 3 });
+    const { leaseId } = await server.client.lease({ name: "lowered" });
+    const stream = server.client.wait(acquire({ name: "lowered", permits: 3 }));
+    await stream.position();
+    await server.client.call("setLimit", { target, limit: 2, reason: "fewer seats" });
+    await release(leaseId);
+    expect(await stream.ended()).toMatchObject({
+      reason: RefusalReason.NEVER_FITS,
+      message: expect.stringContaining("the limit is lower"),
+      limit: { limit: 2, version: 2n, reason: "fewer seats" },
+    });
+  });
+
+  test("waits for a paused lock", async () => {
+    await server.client.call("setLimit", { target: { case: "name", value: "paused" }, limit: 0 });
+    const stream = server.client.wait(acquire({ name: "paused" }));
+    await stream.position();
+    await server.client.call("setLimit", { target: { case: "name", value: "paused" }, limit: 1 });
+    expect((await stream.granted()).lockName).toBe("paused");
+  });
+
+  test("ends when max_wait has passed, and when the limit drops below it", async () => {
+    await server.client.lease({ name: "long" });
+    const timed = server.client.wait(acquire({ name: "long", maxWait: { seconds: 0n, nanos: 50_000_000 } }));
+    expect(await timed.ended()).toMatchObject({
+      reason: RefusalReason.TIMED_OUT,
+      holders: [{ lockName: "long" }],
+    });
+
+    await server.client.call("setLimit", { target: { case: "name", value: "wide" }, limit: 3 });
+    await server.client.lease({ name: "wide", permits: 3 });
+    const wide = server.client.wait(acquire({ name: "wide", permits: 3 }));
+    await wide.position();
+    await server.client.call("setLimit", { target: { case: "name", value: "wide" }, limit: 2 });
+    expect(await wide.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+  });
+
+  test("is told that the queue is full", async () => {
+    const small = await startServer({ rules: { queueMax: 1 } });
+    try {
+      await small.client.lease({ name: "full" });
+      await small.client.ticket({ name: "full" });
+      const stream = small.client.wait(acquire({ name: "full" }));
+      expect(await stream.ended()).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
+    } finally {
+      await small.stop();
+    }
+  });
+
+  test("repeated with its request id finds its place, its lease and its end", async () => {
+    const held = await server.client.lease({ name: "repeat" });
+    const request = acquire({ name: "repeat", requestId: "repeat-1" });
+    const [first, second] = [server.client.wait(request), server.client.wait(request)];
+    const ids = [(await first.position()).ticketId, (await second.position()).ticketId];
+    expect(ids[0]).toBe(ids[1]);
+    await release(held.leaseId);
+    const leases = [await first.granted(), await second.granted()];
+    expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 2n]);
+    expect((await server.client.wait(request).granted()).fencingToken).toBe(2n);
+    await release(ids[0] as string);
+    expect(await server.client.wait(request).ended()).toMatchObject({ reason: RefusalReason.RELEASED });
+  });
+});
+
+describe("a ticket", () => {
+  test("from an Acquire is followed to the grant", async () => {
+    const held = await server.client.lease({ name: "ticket" });
+    const ticket = await server.client.ticket({ name: "ticket" });
+    const stream = server.client.wait(comeBack(ticket.ticketId));
+    expect(await stream.position()).toMatchObject({ ticketId: ticket.ticketId, ahead: 0, queueLength: 1 });
+    await release(held.leaseId);
+    expect((await stream.granted()).leaseId).toBe(ticket.ticketId);
+  });
+
+  test("that was granted meanwhile is answered with its lease", async () => {
+    const held = await server.client.lease({ name: "meanwhile" });
+    const ticket = await server.client.ticket({ name: "meanwhile" });
+    await release(held.leaseId);
+    const lease = await server.client.wait(comeBack(ticket.ticketId)).granted();
+    expect(lease).toMatchObject({ leaseId: ticket.ticketId, fencingToken: 2n });
+  });
+
+  test("that is given up ends every stream that follows it", async () => {
+    await server.client.lease({ name: "given-up" });
+    const stream = server.client.wait(acquire({ name: "given-up" }));
+    const { ticketId } = await stream.position();
+    const other = server.client.wait(comeBack(ticketId));
+    await other.position();
+    expect(await release(ticketId)).toMatchObject({ released: true });
+    for (const each of [stream, other]) {
+      expect(await each.ended()).toMatchObject({ reason: RefusalReason.CANCELLED });
+    }
+  });
+
+  test("that an operator ends is told why", async () => {
+    await server.client.lease({ name: "forced" });
+    const stream = server.client.wait(acquire({ name: "forced" }));
+    await stream.position();
+    const claim = { lockName: "forced", ticketNumber: 2n };
+    await server.client.call("forceRelease", {
+      target: { case: "claim", value: claim },
+      reason: "not tonight",
+    });
+    expect(await stream.ended()).toMatchObject({
+      reason: RefusalReason.FORCE_RELEASED,
+      message: expect.stringContaining("not tonight"),
+    });
+  });
+
+  test("that nobody knows is an error", async () => {
+    const stream = server.client.wait(comeBack("zz.1.abcdefghijklmnopqrstuv"));
+    expect(await stream.failure()).toMatchObject({ code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" });
+  });
+});
+
+test("a request with both targets means the last one, as it does everywhere in protobuf", async () => {
+  const ticketId = "zz.1.abcdefghijklmnopqrstuv";
+  const acquireFirst = [0x0a, 3, 0x0a, 1, 0x61];
+  const both = Buffer.from([...acquireFirst, 0x12, ticketId.length, ...Buffer.from(ticketId)]);
+  expect(await server.client.waitBytes(both).failure()).toMatchObject({ reason: "UNKNOWN_CLAIM" });
+  const { locks } = await server.client.call("listLocks", { prefix: "a" });
+  expect(locks.map(({ name }) => name)).not.toContain("a");
+});
+
+describe("a client that goes away", () => {
+  test("before the first answer leaves the queue, as it knows of nothing to come back to", async () => {
+    const asked = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const slow = await startServer({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          async acquire(ask, waiter) {
+            const answer = await engine.acquire(ask, waiter);
+            if (waiter) {
+              asked.resolve();
+              await gate.promise;
+            }
+            return answer;
+          },
+        }),
+    });
+    try {
+      await slow.client.lease({ name: "early" });
+      const stream = slow.client.wait(acquire({ name: "early" }));
+      const failure = stream.failure();
+      await asked.promise;
+      stream.cancel();
+      expect(await failure).toMatchObject({ code: "CANCELLED" });
+      await slow.client.call("getLock", { name: "early" });
+      gate.resolve();
+      const end = await slow.event(({ kind }) => kind === "ended");
+      expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  test("while it waits keeps its place for the grace period, and finds it again", async () => {
+    const held = await server.client.lease({ name: "back" });
+    const lost = server.client.wait(acquire({ name: "back" }));
+    const { ticketId } = await lost.position();
+    await server.client.ticket({ name: "back" });
+    lost.cancel();
+    await until(() => server.engine.waiterCount === 0);
+    const stream = server.client.wait(comeBack(ticketId));
+    expect(await stream.position()).toMatchObject({ ticketId, ahead: 0, queueLength: 2 });
+    await release(held.leaseId);
+    expect((await stream.granted()).leaseId).toBe(ticketId);
+  });
+
+  test("while it waits and does not come back loses its place after the grace period", async () => {
+    const hasty = await startServer({ rules: { graceUs: 50_000, attachedForUs: 10_000_000 } });
+    try {
+      await hasty.client.lease({ name: "lapsed" });
+      const stream = hasty.client.wait(acquire({ name: "lapsed" }));
+      await stream.position();
+      stream.cancel();
+      const end = await hasty.event(({ kind }) => kind === "ended");
+      expect(end).toMatchObject({ was: "waiting", claim: { endReason: "lapsed" } });
+    } finally {
+      await hasty.stop();
+    }
+  });
+
+  test("at the grant has its lease cut to the grace period unless it comes for it", async () => {
+    const held = await server.client.lease({ name: "late", ttl: { seconds: 3_600n, nanos: 0 } });
+    const stream = server.client.wait(
+      acquire({ name: "late", requestId: "late-1", ttl: { seconds: 3_600n, nanos: 0 } }),
+    );
+    await stream.position();
+    stream.cancel();
+    await until(() => server.engine.waiterCount === 0);
+    await release(held.leaseId);
+    const { lock } = await server.client.call("getLock", { name: "late" });
+    const [holder] = lock?.holders ?? [];
+    const leaseSeconds = Number(holder?.expiresAt?.seconds) - Number(holder?.grantedAt?.seconds);
+    expect(leaseSeconds).toBeLessThanOrEqual(11);
+    const lease = await server.client.lease({ name: "late", requestId: "late-1" });
+    expect(Number(lease.ttl?.seconds)).toBeGreaterThan(3_500);
+  });
+
+  test("by its deadline keeps its place, too", async () => {
+    const held = await server.client.lease({ name: "deadline" });
+    const stream = server.client.wait(acquire({ name: "deadline" }), { deadlineMs: 150 });
+    const { ticketId } = await stream.position();
+    expect(await stream.failure()).toMatchObject({ code: "DEADLINE_EXCEEDED" });
+    await until(() => server.engine.waiterCount === 0);
+    await release(held.leaseId);
+    expect((await server.client.wait(comeBack(ticketId)).granted()).fencingToken).toBe(2n);
+    expect(server.events.some(endOf(ticketId))).toBe(false);
+  });
+
+  test("leaves no stream open and nobody followed", async () => {
+    await until(() => server.openStreams() === 0 && server.engine.waiterCount === 0);
+    const codes = new Set(
+      server.calls.filter(({ method }) => method === "WaitInQueue").map(({ code }) => code),
+    );
+    expect([...codes].sort()).toEqual(["CANCELLED", "DEADLINE_EXCEEDED", "NOT_FOUND", "OK"]);
+    expect(server.loopFailures).toEqual([]);
+    expect(server.logLines).toEqual([]);
+  });
+});
+
+test("a place that cannot be read ends the stream, and the ticket lives on by its grace period", async () => {
+  const broken = await startServer({
+    wrapEngine: (engine) => replacing(engine, { place: () => Promise.reject(new Error("no place")) }),
+  });
+  try {
+    await broken.client.lease({ name: "unread" });
+    const ticket = await broken.client.ticket({ name: "unread", whenBusy: WhenBusy.ENQUEUE });
+    const stream = broken.client.wait(comeBack(ticket.ticketId));
+    expect(await stream.failure()).toMatchObject({ code: "INTERNAL" });
+    expect(broken.engine.waiterCount).toBe(0);
+    const { lock } = await broken.client.call("getLock", { name: "unread" });
+    expect(lock?.waiters).toHaveLength(1);
+  } finally {
+    await broken.stop();
+  }
+});
+
+test("a place that cannot be shown ends its stream, and not the process", async () => {
+  const waiting = Promise.withResolvers<Waiter>();
+  const odd = await startServer({
+    wrapEngine: (engine) =>
+      replacing(engine, {
+        async acquire(ask, waiter) {
+          const answer = await engine.acquire(ask, waiter);
+          if (waiter) waiting.resolve(waiter);
+          return answer;
+        },
+      }),
+  });
+  try {
+    await odd.client.lease({ name: "odd" });
+    const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
+    await stream.position();
+    const waiter = await waiting.promise;
+    // Again and again, as the engine tells of the true place beside it.
+    const telling = setInterval(
+      () => waiter.placed?.({ ahead: 0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
+      1,
+    );
+    expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
+    clearInterval(telling);
+    expect(odd.logLines).toMatchObject([{ level: "error", fields: { err: expect.any(RangeError) } }]);
+    expect(odd.engine.waiterCount).toBe(0);
+  } finally {
+    await odd.stop();
+  }
+});

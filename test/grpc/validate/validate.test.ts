@@ -1,0 +1,451 @@
+// What each request must be: one table for each message, of a change to a good request and the violations it makes.
+
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import type { Mode, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import * as requests from "#proto/rowlock/v1/lock_service_pb.js";
+import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
+import { limitsTokenAfter, pageTokenAfter } from "../../../server/grpc/messages/page-tokens.ts";
+import { checkAcquire } from "../../../server/grpc/validate/acquire.ts";
+import { checkForceRelease, checkRelease, checkRenew } from "../../../server/grpc/validate/claims.ts";
+import { checkGetLock, checkListLimits, checkListLocks } from "../../../server/grpc/validate/listings.ts";
+import { checkSetLimit } from "../../../server/grpc/validate/set-limit.ts";
+import type { Checked } from "../../../server/grpc/validate/violations.ts";
+import { checkWaitInQueue } from "../../../server/grpc/validate/wait-in-queue.ts";
+
+const DAY_S = 86_400;
+const span = (seconds: number | bigint, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
+const ID = "1.z.abcdefghijklmnopqrstuv";
+const REF = { lockId: 1n, ticketNumber: 35n, secret: "abcdefghijklmnopqrstuv" };
+const DURATION = /is not a valid Duration/;
+const REQUIRED = /^is required/;
+
+type Row<Schema extends DescMessage> = [
+  title: string,
+  request: MessageInitShape<Schema>,
+  violations: Record<string, RegExp | string>,
+];
+
+/** Each row is refused with these violations and no others. */
+function refuses<Schema extends DescMessage>(
+  schema: Schema,
+  check: (message: MessageShape<Schema>) => Checked<unknown>,
+  rows: Row<Schema>[],
+): void {
+  test.each(rows)("refuses %s", (_, request, expected) => {
+    const { violations = [] } = check(create(schema, request));
+    expect(violations.map(({ field }) => field).sort()).toEqual(Object.keys(expected).sort());
+    for (const { field, description } of violations) expect(description).toMatch(expected[field] as RegExp);
+  });
+}
+
+/** The request that came of it; what is not given stands for a good one. */
+function accepted<Schema extends DescMessage, Request>(
+  schema: Schema,
+  check: (message: MessageShape<Schema>) => Checked<Request>,
+): (request: MessageInitShape<Schema>) => Request {
+  return (request) => {
+    const checked = check(create(schema, request));
+    expect(checked.violations).toBeUndefined();
+    return (checked as { value: Request }).value;
+  };
+}
+
+describe("AcquireRequest", () => {
+  const schema = requests.AcquireRequestSchema;
+  const accept = accepted(schema, checkAcquire);
+  const labels = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, ""]));
+
+  test("needs no more than a name", () => {
+    expect(accept({ name: "a" })).toEqual({
+      whenBusy: "refuse",
+      ask: {
+        name: "a",
+        mode: "permit",
+        permits: 1,
+        ttlUs: 30_000_000,
+        requestId: "",
+        owner: "",
+        labels: {},
+        mayWait: false,
+        maxWaitUs: null,
+      },
+    });
+  });
+
+  test("takes everything up to its bounds", () => {
+    const text = (bytes: number) => `${"é".repeat((bytes - 1) / 2)}x`;
+    const atBounds = {
+      name: text(255),
+      permits: 1_000_000,
+      ttl: span(24 * DAY_S),
+      requestId: "r".repeat(128),
+      owner: text(255),
+      labels: { ...labels(15), [text(63)]: text(255) },
+      whenBusy: 3,
+      maxWait: span(0, 1_000_000),
+    };
+    expect(accept(atBounds)).toMatchObject({
+      whenBusy: "wait",
+      ask: { permits: 1_000_000, ttlUs: 24 * DAY_S * 1e6, mayWait: true, maxWaitUs: 1_000 },
+    });
+  });
+
+  test.each([
+    [0, "permit"],
+    [1, "permit"],
+    [2, "shared"],
+    [3, "exclusive"],
+  ])("takes mode %i as %s", (mode, expected) => {
+    expect(accept({ name: "a", mode, permits: 1 }).ask.mode).toBe(expected);
+  });
+
+  test.each([
+    ["1 s", span(1), 1_000_000],
+    ["parts of a microsecond, rounded up", span(1, 1), 1_000_001],
+    ["the longest time there is", span(24 * DAY_S), 2_073_600_000_000],
+    ["just under it", span(24 * DAY_S - 1, 999_999_999), 2_073_600_000_000],
+  ])("takes a ttl of %s", (_, ttl, ttlUs) => {
+    expect(accept({ name: "a", ttl }).ask.ttlUs).toBe(ttlUs);
+  });
+
+  test("takes no_expiry for a lease without end", () => {
+    expect(accept({ name: "a", noExpiry: true }).ask.ttlUs).toBeNull();
+  });
+
+  refuses(schema, checkAcquire, [
+    ["an empty name", {}, { name: REQUIRED }],
+    ["a name of 256 bytes", { name: "n".repeat(256) }, { name: /^is 256 bytes long; use at most 255/ }],
+    ["a name of 128 characters in 256 bytes", { name: "é".repeat(128) }, { name: /256 bytes/ }],
+    ["a mode that nobody knows", { name: "a", mode: 4 as Mode }, { mode: /^is 4, which nobody knows/ }],
+    ["a negative mode", { name: "a", mode: -1 as Mode }, { mode: /^is -1/ }],
+    [
+      "a when_busy that nobody knows",
+      { name: "a", whenBusy: 4 as WhenBusy, maxWait: span(1) },
+      { when_busy: /^is 4/ },
+    ],
+    ["more permits than there are", { name: "a", permits: 1_000_001 }, { permits: /at most 1000000/ }],
+    ["permits of a reader", { name: "a", mode: 2, permits: 2 }, { permits: /not counted/ }],
+    ["permits of a writer", { name: "a", mode: 3, permits: 2_000_000 }, { permits: /not counted/ }],
+    ["a ttl of 0", { name: "a", ttl: span(0) }, { ttl: "is 0 s; use 1 s to 24 days" }],
+    ["a ttl below 1 s", { name: "a", ttl: span(0, 999_999_999) }, { ttl: "is 0.999999999 s; use" }],
+    ["a negative ttl", { name: "a", ttl: span(-1, -500_000_000) }, { ttl: "is -1.5 s; use" }],
+    ["a ttl of 25 days", { name: "a", ttl: span(25 * DAY_S) }, { ttl: /^is 2160000 s/ }],
+    ["a ttl of 24 days and a nanosecond", { name: "a", ttl: span(24 * DAY_S, 1) }, { ttl: /24 days/ }],
+    ["a ttl with too many nanos", { name: "a", ttl: span(1, 1_000_000_000) }, { ttl: DURATION }],
+    ["a ttl with nanos of another sign", { name: "a", ttl: span(1, -1) }, { ttl: DURATION }],
+    [
+      "a ttl of more seconds than a Duration has",
+      { name: "a", ttl: span(2n ** 63n - 1n) },
+      { ttl: DURATION },
+    ],
+    ["no_expiry with a ttl", { name: "a", noExpiry: true, ttl: span(9) }, { ttl: /contradicts no_expiry/ }],
+    ["max_wait where nobody waits", { name: "a", maxWait: span(1) }, { max_wait: /WHEN_BUSY_WAIT/ }],
+    ["max_wait below 1 ms", { name: "a", whenBusy: 2, maxWait: span(0, 999_999) }, { max_wait: /1 ms/ }],
+    ["max_wait of 25 days", { name: "a", whenBusy: 3, maxWait: span(25 * DAY_S) }, { max_wait: /24 days/ }],
+    ["a request id of 129 bytes", { name: "a", requestId: "r".repeat(129) }, { request_id: /128/ }],
+    ["a request id with a NUL before it", { name: "a", requestId: "\0r" }, { request_id: /NUL/ }],
+    ["an owner of 256 bytes", { name: "a", owner: "o".repeat(256) }, { owner: /255/ }],
+    ["17 labels", { name: "a", labels: labels(17) }, { labels: /^has 17 entries/ }],
+    ["a label without a key", { name: "a", labels: { "": "v" } }, { 'labels[""]': /key of 0 bytes/ }],
+    [
+      "everything at once",
+      { permits: 2_000_000, ttl: span(0), requestId: "\0", owner: "o".repeat(256), maxWait: span(1) },
+      {
+        name: REQUIRED,
+        permits: /2000000/,
+        ttl: /0 s/,
+        request_id: /NUL/,
+        owner: /255/,
+        max_wait: /when_busy/,
+      },
+    ],
+  ]);
+
+  test("refuses a label for its key and for its value", () => {
+    const message = create(schema, { name: "a", labels: { ["k".repeat(64)]: "v".repeat(256), good: "x" } });
+    const field = `labels["${"k".repeat(24)}"]`;
+    expect(checkAcquire(message).violations).toEqual([
+      { field, description: "has a key of 64 bytes; use 1 to 63 bytes of UTF-8" },
+      { field, description: "is 256 bytes long; use at most 255 bytes of UTF-8" },
+    ]);
+  });
+});
+
+describe("WaitInQueueRequest", () => {
+  const schema = requests.WaitInQueueRequestSchema;
+  const accept = accepted(schema, checkWaitInQueue);
+  const target = (value: MessageInitShape<typeof requests.AcquireRequestSchema>) => ({
+    target: { case: "acquire" as const, value },
+  });
+
+  test("waits whatever when_busy says of waiting, with positions once a second", () => {
+    for (const whenBusy of [0, 2, 3]) {
+      expect(accept(target({ name: "a", whenBusy, maxWait: span(5) }))).toMatchObject({
+        target: { kind: "ask", ask: { name: "a", mayWait: true, maxWaitUs: 5_000_000 } },
+        updateIntervalMs: 1_000,
+      });
+    }
+  });
+
+  test("takes a ticket, and positions as often as wanted", () => {
+    const request = { target: { case: "ticketId" as const, value: ID }, minUpdateInterval: span(0) };
+    expect(accept(request)).toEqual({ target: { kind: "ticket", ref: REF }, updateIntervalMs: 0 });
+    expect(accept({ ...request, minUpdateInterval: span(3_600) }).updateIntervalMs).toBe(3_600_000);
+  });
+
+  refuses(schema, checkWaitInQueue, [
+    ["no target", {}, { target: /^is required/ }],
+    ["a ticket that is none", { target: { case: "ticketId", value: "x" } }, { ticket_id: /not an id/ }],
+    ["an empty ticket", { target: { case: "ticketId", value: "" } }, { ticket_id: REQUIRED }],
+    ["WHEN_BUSY_REFUSE", target({ name: "a", whenBusy: 1 }), { "acquire.when_busy": /use Acquire/ }],
+    [
+      "a when_busy that nobody knows",
+      target({ name: "a", whenBusy: 9 as WhenBusy }),
+      { "acquire.when_busy": /^is 9/ },
+    ],
+    [
+      "updates once a day",
+      { ...target({ name: "a" }), minUpdateInterval: span(DAY_S) },
+      { min_update_interval: /60 min/ },
+    ],
+    [
+      "updates back in time",
+      { ...target({ name: "a" }), minUpdateInterval: span(-1) },
+      { min_update_interval: /^is -1 s/ },
+    ],
+    [
+      "everything at once",
+      { ...target({ ttl: span(0), labels: { "": "" } }), minUpdateInterval: span(1, -1) },
+      {
+        "acquire.name": REQUIRED,
+        "acquire.ttl": /0 s/,
+        'acquire.labels[""]': /key/,
+        min_update_interval: DURATION,
+      },
+    ],
+  ]);
+});
+
+describe("RenewRequest", () => {
+  const schema = requests.RenewRequestSchema;
+
+  test("may leave the ttl as it was", () => {
+    expect(accepted(schema, checkRenew)({ leaseId: ID })).toEqual({ ref: REF, ttlUs: undefined });
+    expect(accepted(schema, checkRenew)({ leaseId: ID, ttl: span(2) })).toEqual({
+      ref: REF,
+      ttlUs: 2_000_000,
+    });
+  });
+
+  refuses(schema, checkRenew, [
+    ["no id and no ttl", { ttl: span(0) }, { lease_id: REQUIRED, ttl: /1 s to 24 days/ }],
+    ["an id of another kind", { leaseId: "0198c1ce-0000-7000-8000-000000000000" }, { lease_id: /not an id/ }],
+    ["an id that is cut off", { leaseId: ID.slice(0, -1) }, { lease_id: /unchanged/ }],
+    [
+      "an id with a number beyond 64 bits",
+      { leaseId: `zzzzzzzzzzzzz.1.${ID.slice(4)}` },
+      { lease_id: /not an id/ },
+    ],
+    ["an id in other letters", { leaseId: ID.toUpperCase() }, { lease_id: /not an id/ }],
+    ["an id with something behind it", { leaseId: `${ID}\n` }, { lease_id: /not an id/ }],
+  ]);
+});
+
+describe("ReleaseRequest", () => {
+  test("has an id", () => {
+    expect(accepted(requests.ReleaseRequestSchema, checkRelease)({ leaseId: ID })).toEqual(REF);
+  });
+
+  refuses(requests.ReleaseRequestSchema, checkRelease, [
+    ["no id", {}, { lease_id: REQUIRED }],
+    ["an id that is none", { leaseId: "../x" }, { lease_id: /not an id/ }],
+  ]);
+});
+
+describe("SetLimitRequest", () => {
+  const schema = requests.SetLimitRequestSchema;
+  const accept = accepted(schema, checkSetLimit);
+  const name = { target: { case: "name" as const, value: "a" } };
+  const pattern = (value: string) => ({ target: { case: "pattern" as const, value }, limit: 1 });
+
+  test("sets a limit, 0 included, or takes it away", () => {
+    expect(accept({ ...name, limit: 0 })).toEqual({
+      target: { kind: "name", name: "a" },
+      limit: 0,
+      expectedVersion: undefined,
+      reason: "",
+    });
+    expect(accept({ ...name, limit: 1_000_000 }).limit).toBe(1_000_000);
+    expect(accept({ ...name, unset: true, expectedVersion: 0n })).toMatchObject({
+      limit: null,
+      expectedVersion: 0n,
+    });
+  });
+
+  test.each([
+    ["etl/*", "etl/"],
+    ["*", ""],
+    [`${"p".repeat(254)}*`, "p".repeat(254)],
+  ])("takes the pattern %s", (value, prefix) => {
+    expect(accept(pattern(value)).target).toEqual({ kind: "pattern", prefix });
+  });
+
+  test("takes a name with a star for the name that it is", () => {
+    expect(accept({ target: { case: "name", value: "a*" }, limit: 1 }).target).toEqual({
+      kind: "name",
+      name: "a*",
+    });
+  });
+
+  const ONE_STAR = /one star, at its end/;
+  refuses(schema, checkSetLimit, [
+    ["nothing at all", {}, { target: REQUIRED, limit: REQUIRED }],
+    ["an empty name", { target: { case: "name", value: "" }, limit: 1 }, { name: REQUIRED }],
+    ["an empty pattern", pattern(""), { pattern: ONE_STAR }],
+    ["a pattern without a star", pattern("etl/"), { pattern: ONE_STAR }],
+    ["a star in the middle", pattern("etl/*/load"), { pattern: ONE_STAR }],
+    ["a star at the beginning", pattern("*/load"), { pattern: ONE_STAR }],
+    ["two stars", pattern("etl/**"), { pattern: ONE_STAR }],
+    ["a star in the middle and one at the end", pattern("e*l/*"), { pattern: ONE_STAR }],
+    ["a pattern of 256 bytes", pattern(`${"p".repeat(255)}*`), { pattern: /256 bytes/ }],
+    ["a limit beyond the highest", { ...name, limit: 1_000_001 }, { limit: /0 to 1000000/ }],
+    ["a limit and unset", { ...name, limit: 3, unset: true }, { limit: /contradicts unset/ }],
+    ["a reason of 256 bytes", { ...name, limit: 3, reason: "r".repeat(256) }, { reason: /255/ }],
+  ]);
+});
+
+describe("ForceReleaseRequest", () => {
+  const schema = requests.ForceReleaseRequestSchema;
+  const claim = (lockName: string, ticketNumber: bigint) => ({
+    target: { case: "claim" as const, value: { lockName, ticketNumber } },
+  });
+
+  test("names a lock or a claim", () => {
+    const accept = accepted(schema, checkForceRelease);
+    const lock = { target: { case: "name" as const, value: "a" }, reason: "r" };
+    expect(accept(lock)).toEqual({ name: "a", ticketNumber: null, reason: "r" });
+    expect(accept({ ...claim("a", 7n), reason: "r" })).toEqual({ name: "a", ticketNumber: 7n, reason: "r" });
+  });
+
+  refuses(schema, checkForceRelease, [
+    ["nothing at all", {}, { target: REQUIRED, reason: REQUIRED }],
+    ["an empty name", { target: { case: "name", value: "" }, reason: "r" }, { name: REQUIRED }],
+    [
+      "a claim without a lock and a number",
+      { ...claim("", 0n), reason: "r" },
+      { "claim.lock_name": REQUIRED, "claim.ticket_number": /^is 0/ },
+    ],
+    [
+      "a number that no claim has",
+      { ...claim("a", 2n ** 63n), reason: "r" },
+      { "claim.ticket_number": /no claim/ },
+    ],
+    ["a reason of 256 bytes", { ...claim("a", 1n), reason: "r".repeat(256) }, { reason: /255/ }],
+  ]);
+});
+
+describe("GetLockRequest", () => {
+  refuses(requests.GetLockRequestSchema, checkGetLock, [
+    ["an empty name", {}, { name: REQUIRED }],
+    ["a name of 256 bytes", { name: "n".repeat(256) }, { name: /256/ }],
+  ]);
+});
+
+describe("ListLocksRequest", () => {
+  const schema = requests.ListLocksRequestSchema;
+  const accept = accepted(schema, checkListLocks);
+
+  test("lists everything, 100 at a time, unless told otherwise", () => {
+    const unasked = { prefix: "", afterName: null, pageSize: 100, busyOnly: false, order: "name" };
+    expect(accept({})).toEqual(unasked);
+    expect(accept({ order: ListOrder.NAME })).toEqual(unasked);
+    expect(accept({ prefix: "a/", pageSize: 1_000, busyOnly: true })).toMatchObject({
+      pageSize: 1_000,
+      busyOnly: true,
+    });
+  });
+
+  test.each(["a", "etl/é", "\u{1f512}", "n".repeat(255), "\ufeffb", "a\0"])(
+    "goes on after the name %j",
+    (name) => {
+      expect(accept({ pageToken: pageTokenAfter(name) }).afterName).toBe(name);
+    },
+  );
+
+  const FOREIGN = /not one of this server/;
+  refuses(schema, checkListLocks, [
+    ["a negative page size", { pageSize: -1 }, { page_size: /^is -1; use 1 to 1000/ }],
+    ["a page size of 1,001", { pageSize: 1_001 }, { page_size: /1000/ }],
+    ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, { prefix: /256/ }],
+    ["a token that is no base64url", { pageToken: "a+b/" }, { page_token: FOREIGN }],
+    ["a token with something behind it", { pageToken: `${pageTokenAfter("abc")}=` }, { page_token: FOREIGN }],
+    [
+      "a token that is not UTF-8",
+      { pageToken: Buffer.from([0xff, 0xfe]).toString("base64url") },
+      { page_token: FOREIGN },
+    ],
+    [
+      "a token of a name that is too long",
+      { pageToken: pageTokenAfter("n".repeat(256)) },
+      { page_token: FOREIGN },
+    ],
+    [
+      "a token of another listing",
+      { prefix: "b/", pageToken: pageTokenAfter("a/1") },
+      { page_token: /another prefix/ },
+    ],
+    ["everything at once", { pageSize: -5, pageToken: "?" }, { page_size: /-5/, page_token: FOREIGN }],
+    ["an order that nobody knows", { order: 4 as ListOrder }, { order: /^is 4, which nobody knows/ }],
+    [
+      "a token with an order that has one page",
+      { order: ListOrder.LONGEST_WAIT, pageToken: pageTokenAfter("a") },
+      { page_token: /one page/ },
+    ],
+  ]);
+
+  test("lists by waiters", () => {
+    expect(accept({ order: ListOrder.LONGEST_WAIT }).order).toBe("longest_wait");
+    expect(accept({ order: ListOrder.MOST_WAITERS }).order).toBe("most_waiters");
+  });
+});
+
+describe("ListLimitsRequest", () => {
+  const schema = requests.ListLimitsRequestSchema;
+  const accept = accepted(schema, checkListLimits);
+
+  test("lists everything, 100 at a time, unless told otherwise", () => {
+    expect(accept({})).toEqual({ prefix: "", after: null, pageSize: 100 });
+    expect(accept({ prefix: "a/", pageSize: 1_000 })).toMatchObject({ prefix: "a/", pageSize: 1_000 });
+  });
+
+  test.each([
+    { kind: "pattern", target: "*" },
+    { kind: "pattern", target: `${"p".repeat(254)}*` },
+    { kind: "name", target: "etl/\u{1f512}" },
+    { kind: "name", target: "a*" },
+  ] as const)("goes on after the $kind $target", (after) => {
+    expect(accept({ pageToken: limitsTokenAfter(after) }).after).toEqual(after);
+  });
+
+  const FOREIGN = /not one of this server/;
+  refuses(schema, checkListLimits, [
+    ["a page size of 1,001", { pageSize: 1_001 }, { page_size: /1000/ }],
+    ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, { prefix: /256/ }],
+    ["a token of a listing of locks", { pageToken: pageTokenAfter("a") }, { page_token: FOREIGN }],
+    ["a pattern without a star", { pageToken: pageTokenAfter("pa") }, { page_token: FOREIGN }],
+    [
+      "a token that is too long",
+      { pageToken: pageTokenAfter(`n${"a".repeat(256)}`) },
+      { page_token: FOREIGN },
+    ],
+    [
+      "a token of another listing",
+      { prefix: "b/", pageToken: limitsTokenAfter({ kind: "name", target: "a/1" }) },
+      { page_token: /another prefix/ },
+    ],
+    ["everything at once", { pageSize: -5, pageToken: "?" }, { page_size: /-5/, page_token: FOREIGN }],
+  ]);
+});

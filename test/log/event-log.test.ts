@@ -1,0 +1,259 @@
+// The log: no secret gets into it, and what operators look for does.
+
+import { createHash } from "node:crypto";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import { formatClaimId } from "../../server/core/claim-id.ts";
+import type { Command, Event, Outcome } from "../../server/core/command.ts";
+import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import { EventLog } from "../../server/log/event-log.ts";
+import { createLog } from "../../server/log/log.ts";
+import { OutageLog } from "../../server/log/outage-log.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { ACQUIRE } from "../support/claims.ts";
+
+const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
+
+const hashOf = (requestId: string) => createHash("sha256").update(requestId).digest("hex").slice(0, 16);
+
+const CLAIM: Claim = {
+  lockId: 7n,
+  ticketNumber: 9n,
+  secret: SECRET,
+  requestId: "hush-request",
+  mode: "permit",
+  permits: 1,
+  owner: "worker-1",
+  labels: {},
+  requestedAtUs: 0,
+  waitUntilUs: null,
+  state: "ended",
+  ttlUs: null,
+  deadlineUs: null,
+  replica: null,
+  provisional: false,
+  fencingToken: 4n,
+  grantedAtUs: 1,
+  endedAtUs: 2,
+  endReason: "expired",
+  endNote: "",
+};
+
+function recorded(level = "info") {
+  const lines: string[] = [];
+  return { lines, log: createLog({ level, write: (line) => lines.push(line) }) };
+}
+
+describe("a line", () => {
+  test("is JSON with a level, a time and what happened", () => {
+    const { lines, log } = recorded();
+    log.info({ lock: "etl/orders" }, "limit set");
+    expect(JSON.parse(lines[0] as string)).toEqual({
+      level: "info",
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      lock: "etl/orders",
+      msg: "limit set",
+    });
+  });
+
+  test("holds no secret, wherever it stood", () => {
+    const { lines, log } = recorded();
+    const id = formatClaimId(CLAIM);
+    const cause = new Error(`connect mysql://root:hu:s@h@db:3306/x failed for ${id}`);
+    log.error({ err: new Error("away", { cause }) }, "failed");
+    log.warn({ url: "mysql://root:hush@db/x", claim: CLAIM, deep: { lease_id: id, password: "hush" } }, id);
+    log.info({ requestId: 'hush "quoted" hush', ticketId: id, authorization: "Bearer hush" }, "x");
+    const text = lines.join("");
+    for (const hidden of [SECRET, "hush", "hu:s", "s@h"]) expect(text).not.toContain(hidden);
+    expect(text).toContain("mysql://root:***@db");
+    expect(text).toContain("7.9.***");
+    for (const line of lines) JSON.parse(line);
+  });
+
+  test("is left as it is where there is nothing to hide", () => {
+    const { lines, log } = recorded();
+    log.info(
+      { database: "sqlite:./a.b.db", address: "[::1]:50051", at: "http://127.0.0.1:9464/metrics" },
+      "ok",
+    );
+    expect(lines[0]).not.toContain("***");
+  });
+});
+
+describe("events", () => {
+  const report = (log: EngineObserver) => {
+    log({ kind: "event", event: { kind: "enqueued", claim: CLAIM }, lockName: "l" });
+    log({
+      kind: "event",
+      event: { kind: "granted", claim: CLAIM, waitedUs: 5, queued: true },
+      lockName: "l",
+    });
+    log({
+      kind: "event",
+      event: { kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" },
+      lockName: "l",
+    });
+    log({
+      kind: "event",
+      event: { kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" },
+      lockName: "l",
+    });
+    log({ kind: "event", event: { kind: "ended", claim: CLAIM, was: "held" }, lockName: "l" });
+    log({
+      kind: "event",
+      event: {
+        kind: "ended",
+        claim: { ...CLAIM, endReason: "force_released", endNote: "stuck" },
+        was: "held",
+      },
+      lockName: "l",
+    });
+    log({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 2n, reason: "more", caller: undefined });
+    log({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
+    log({ kind: "clock_jumped", byUs: 3_600_000_000 });
+    log({ kind: "retried", cause: "deadlock" });
+    log({ kind: "batch", commands: 1, locks: 1 });
+  };
+  const messages = (lines: readonly string[]) =>
+    lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+
+  test("at info are those that an operator asks about", () => {
+    const { lines, log } = recorded();
+    report(new EventLog(log, { audit: false, outage: new OutageLog(log) }).observe);
+    expect(messages(lines)).toEqual([
+      "lease ended",
+      "lease ended",
+      "limit set",
+      "background work failed, and will be tried again",
+      "the database's clock jumped",
+    ]);
+    expect(JSON.parse(lines[1] as string)).toMatchObject({
+      lock: "l",
+      ticket: "9",
+      owner: "worker-1",
+      token: "4",
+      reason: "force_released",
+      note: "stuck",
+    });
+    expect(lines[2]).toContain('"pattern":"etl/*"');
+  });
+
+  test("that are audited are at info those and each grant and release, without secrets", () => {
+    const { lines, log } = recorded();
+    report(new EventLog(log, { audit: true, outage: new OutageLog(log) }).observe);
+    expect(messages(lines).slice(0, 3)).toEqual(["granted", "lease ended", "lease ended"]);
+    const told = { lock: "l", ticket: "9", owner: "worker-1", token: "4", mode: "permit", permits: 1 };
+    expect(JSON.parse(lines[0] as string)).toEqual({
+      ...told,
+      level: "info",
+      time: expect.any(String),
+      requestHash: hashOf("hush-request"),
+      waitedMs: 0.005,
+      msg: "granted",
+    });
+    expect(JSON.parse(lines[1] as string)).toMatchObject({ ...told, level: "info", reason: "released" });
+    expect(messages(lines)).not.toContain("queued");
+    expect(messages(lines)).not.toContain("left the queue");
+    for (const hidden of [SECRET, "hush"]) expect(lines.join("")).not.toContain(hidden);
+  });
+
+  test("at debug are all", () => {
+    const { lines, log } = recorded("debug");
+    report(new EventLog(log, { audit: false, outage: new OutageLog(log) }).observe);
+    expect(messages(lines)).toEqual(
+      expect.arrayContaining(["queued", "granted", "left the queue", "transaction repeated"]),
+    );
+    expect(lines.join("")).not.toContain(SECRET);
+  });
+});
+
+describe("the caller", () => {
+  const from = (address: string) => ({ caller: { getPeer: () => address } });
+  const acquire = (claim: Claim) => ({ ...ACQUIRE, secret: claim.secret, ...from("asker") });
+  const observing = ({ observe }: Pick<EventLog, "observe">) => ({
+    answered: (command: Command, outcome: Outcome) =>
+      observe({ kind: "answered", command, outcome, lockName: "l", seconds: 0 }),
+    event: (event: Event, lockName: string) => observe({ kind: "event", event, lockName }),
+  });
+  const peers = (lines: readonly string[]) =>
+    lines
+      .map((line) => JSON.parse(line) as { msg: string; peer?: string })
+      .map(({ msg, peer }) => [msg, peer]);
+
+  test("of a grant is who asked, also after a wait, and of an end who ended it", () => {
+    const { lines, log } = recorded();
+    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const other = { ...CLAIM, ticketNumber: 10n };
+    const byHolder = { verb: "release", ref: CLAIM, repeated: false, ...from("holder") } as const;
+    events.answered(acquire(CLAIM), { kind: "held", claim: CLAIM });
+    events.event({ kind: "granted", claim: CLAIM, waitedUs: 0, queued: false }, "l");
+    events.answered(acquire(other), { kind: "waiting", claim: other, place: null });
+    events.event({ kind: "enqueued", claim: other }, "l");
+    events.answered(byHolder, { kind: "released", byThisCall: true });
+    events.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
+    events.event({ kind: "granted", claim: other, waitedUs: 5, queued: true }, "l");
+    events.event({ kind: "ended", claim: other, was: "held" }, "l");
+    expect(peers(lines)).toEqual([
+      ["granted", "asker"],
+      ["lease ended", "holder"],
+      ["granted", "asker"],
+      ["lease ended", undefined],
+    ]);
+  });
+
+  test("of what an operator did is told without an audit, too", () => {
+    const { lines, log } = recorded();
+    const { observe } = new EventLog(log, { audit: false, outage: new OutageLog(log) });
+    const events = observing({ observe });
+    const force = {
+      verb: "force_release",
+      name: "l",
+      ticketNumber: null,
+      reason: "stuck",
+      ...from("operator"),
+    } as const;
+    const ended: Claim = { ...CLAIM, endReason: "force_released" };
+    events.answered(force, { kind: "forced", ended: [CLAIM], holdersLeft: 0 });
+    events.event({ kind: "ended", claim: ended, was: "held" }, "l");
+    observe({
+      kind: "limit_rule_set",
+      prefix: "etl/",
+      limit: 3,
+      version: 2n,
+      reason: "more",
+      caller: { getPeer: () => "operator" },
+    });
+    expect(peers(lines)).toEqual([
+      ["lease ended", "operator"],
+      ["limit set", "operator"],
+    ]);
+  });
+});
+
+describe("a loop that goes on failing", () => {
+  afterEach(() => vi.useRealTimers());
+  const busy = (reason: string) => new StoreError("unavailable", reason, "The database is busy.");
+
+  test("is told at once and then seldom, with the number of times in between", () => {
+    vi.useFakeTimers();
+    const { lines, log } = recorded();
+    const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });
+    for (let tick = 0; tick < 201; tick++) {
+      events.observe({ kind: "loop_failed", loop: "poll", error: busy("pool_exhausted") });
+      vi.advanceTimersByTime(100);
+    }
+    expect(lines.map((line) => (JSON.parse(line) as { suppressed: number }).suppressed)).toEqual([0, 99, 99]);
+  });
+
+  test("does not hide another one, or another reason", () => {
+    const { lines, log } = recorded();
+    const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });
+    for (let round = 0; round < 3; round++) {
+      events.observe({ kind: "loop_failed", loop: "poll", error: busy("pool_exhausted") });
+      events.observe({ kind: "loop_failed", loop: "sweep", error: busy("pool_exhausted") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: busy("deadlock") });
+      events.observe({ kind: "loop_failed", loop: "poll", error: new Error("a bug") });
+    }
+    expect(lines).toHaveLength(4);
+  });
+});

@@ -1,0 +1,348 @@
+// The metrics: what they count, that their names keep the conventions, and that no lock's name becomes a label.
+
+import { Registry } from "prom-client";
+import { describe, expect, test, vi } from "vitest";
+import { CLASS_OTHER } from "../../server/config/settings.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import { Labelled } from "../../server/metrics/labelled.ts";
+import { lockClasses } from "../../server/metrics/lock-classes.ts";
+import type { StoreSource } from "../../server/metrics/metrics.ts";
+import { Metrics } from "../../server/metrics/metrics.ts";
+import type { Store, StoreObserver } from "../../server/storage/store.ts";
+import { ACQUIRE, CLAIM } from "../support/claims.ts";
+
+const LOCK: Lock = {
+  id: 1n,
+  name: "etl/orders",
+  limit: 3,
+  limitVersion: 1n,
+  limitReason: "",
+  nextTicket: 5n,
+  lastToken: 4n,
+  heldPermits: 2,
+  sharedHolders: 0,
+  exclusiveHolders: 0,
+  holders: 2,
+  waiting: 1,
+  waitingPermits: 1,
+  revision: 9n,
+};
+
+function source(over: Partial<StoreSource> = {}): StoreSource {
+  return {
+    busyLocks: async () => [{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }],
+    limitRules: async () => [],
+    pool: () => ({ open: 10, idle: 4, waiting: 2 }),
+    ...over,
+  };
+}
+
+const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
+
+/** Metrics with everything reported once, through the interfaces of those who report. */
+function reported(over: Partial<StoreSource> = {}): Metrics {
+  const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
+  const engine: EngineObserver = metrics.engine.observe;
+  const store: StoreObserver = metrics.store;
+  engine({
+    kind: "answered",
+    command: ACQUIRE,
+    outcome: { kind: "held", claim: CLAIM },
+    lockName: "etl/orders",
+    seconds: 0.002,
+  });
+  engine({
+    kind: "answered",
+    command: ACQUIRE,
+    outcome: { kind: "refused", reason: "busy", limit: LIMIT },
+    lockName: "web/1",
+    seconds: 0.002,
+  });
+  engine({
+    kind: "answered",
+    command: { verb: "renew", ref: CLAIM, ttlUs: undefined },
+    outcome: { kind: "ended", claim: CLAIM },
+    lockName: "web/1",
+    seconds: 0.002,
+  });
+  engine({
+    kind: "event",
+    event: { kind: "granted", claim: CLAIM, waitedUs: 1_000_000, queued: true },
+    lockName: "etl/orders",
+  });
+  engine({ kind: "event", event: { kind: "enqueued", claim: CLAIM }, lockName: "etl/orders" });
+  engine({ kind: "event", event: { kind: "ended", claim: CLAIM, was: "held" }, lockName: "etl/orders" });
+  engine({
+    kind: "event",
+    event: { kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" },
+    lockName: "web/1",
+  });
+  engine({ kind: "event", event: { kind: "limit_set", lock: LOCK, from: null }, lockName: "etl/orders" });
+  engine({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 1n, reason: "", caller: undefined });
+  engine({ kind: "batch", commands: 7, locks: 3 });
+  engine({ kind: "retried", cause: "deadlock" });
+  engine({ kind: "clock_jumped", byUs: -2_000_000 });
+  engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
+  store.statement("lock.take", 0.0004);
+  store.transaction(0.003, 2, "committed");
+  store.connection("opened");
+  metrics.calls.call("Acquire", "OK", 0.002);
+  metrics.calls.streamOpened();
+  metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
+  metrics.observeReadiness({ check: async () => ({ ready: true }) });
+  return metrics;
+}
+
+interface Family {
+  readonly type: string;
+  readonly help: string;
+}
+
+/** Families and lines of an exposition. */
+async function scrape(metrics: Metrics): Promise<{ families: Map<string, Family>; lines: string[] }> {
+  const families = new Map<string, Family>();
+  const lines: string[] = [];
+  let help = "";
+  for (const line of (await metrics.render()).split("\n")) {
+    const words = line.split(" ");
+    if (line.startsWith("# HELP")) help = words.slice(3).join(" ");
+    else if (line.startsWith("# TYPE")) families.set(words[2] as string, { type: words[3] as string, help });
+    else if (line !== "") lines.push(line);
+  }
+  return { families, lines };
+}
+
+describe("what is counted", () => {
+  test("claims by outcome, mode and class", async () => {
+    const { lines } = await scrape(reported());
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'rowlock_acquires_total{class="etl/*",mode="permit",outcome="granted"} 1',
+        'rowlock_acquires_total{class="other",mode="permit",outcome="busy"} 1',
+        'rowlock_renewals_total{class="other",outcome="lost"} 1',
+        'rowlock_enqueued_total{class="etl/*"} 1',
+        'rowlock_leases_ended_total{class="etl/*",reason="expired"} 1',
+        'rowlock_tickets_ended_total{class="other",reason="timed_out"} 1',
+        'rowlock_wait_duration_seconds_sum{class="etl/*",queued="true"} 1',
+        'rowlock_hold_duration_seconds_sum{class="etl/*"} 3',
+        'rowlock_limit_changes_total{target="name"} 1',
+        'rowlock_limit_changes_total{target="pattern"} 1',
+      ]),
+    );
+  });
+
+  test("a request that came back by its request id is told apart from a new one", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const earlier = { ...CLAIM, secret: "another" };
+    metrics.engine.observe({
+      kind: "answered",
+      command: ACQUIRE,
+      outcome: { kind: "held", claim: earlier },
+      lockName: "x",
+      seconds: 0,
+    });
+    metrics.engine.observe({
+      kind: "answered",
+      command: ACQUIRE,
+      outcome: { kind: "waiting", claim: earlier, place: null },
+      lockName: "x",
+      seconds: 0,
+    });
+    const { lines } = await scrape(metrics);
+    expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="granted_before"} 1');
+    expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="queued_before"} 1');
+  });
+
+  test("transactions, calls and background work", async () => {
+    const { lines } = await scrape(reported());
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "rowlock_transaction_commands_sum 7",
+        "rowlock_transaction_locks_sum 3",
+        "rowlock_transaction_round_trips_sum 2",
+        'rowlock_transaction_duration_seconds_count{outcome="committed"} 1',
+        'rowlock_transaction_retries_total{cause="deadlock"} 1',
+        'rowlock_statement_duration_seconds_count{statement="lock.take"} 1',
+        'rowlock_connection_events_total{event="opened"} 1',
+        'rowlock_clock_jumps_total{direction="behind"} 1',
+        'rowlock_loop_failures_total{loop="sweep"} 1',
+        'rowlock_grpc_calls_total{method="Acquire",code="OK"} 1',
+        "rowlock_grpc_open_streams 1",
+        'rowlock_build_info{version="1.2.3",node="26",database="MariaDB 10.11"} 1',
+        'rowlock_pool_connections{state="busy"} 6',
+        'rowlock_pool_connections{state="idle"} 4',
+        "rowlock_pool_waiters 2",
+      ]),
+    );
+  });
+});
+
+test("what is rare is there from the start, so that its first time is an increase", async () => {
+  const { lines } = await scrape(new Metrics({ classes: ["etl/*"], nodeMetrics: false }));
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'rowlock_leases_ended_total{class="etl/*",reason="expired"} 0',
+      'rowlock_tickets_ended_total{class="other",reason="timed_out"} 0',
+      'rowlock_limit_changes_total{target="pattern"} 0',
+      'rowlock_transaction_retries_total{cause="failed_over"} 0',
+      'rowlock_clock_jumps_total{direction="ahead"} 0',
+      'rowlock_loop_failures_total{loop="poll"} 0',
+      'rowlock_connection_events_total{event="destroyed"} 0',
+    ]),
+  );
+});
+
+test("readiness is a gauge", async () => {
+  const rowlockReady = async (ready: boolean) => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    metrics.observeReadiness({ check: async () => (ready ? { ready } : { ready, reason: "away" }) });
+    return (await scrape(metrics)).lines;
+  };
+  expect(await rowlockReady(true)).toContain("rowlock_ready 1");
+  expect(await rowlockReady(false)).toContain("rowlock_ready 0");
+});
+
+describe("the gauges of locks", () => {
+  test("sum what is busy by class", async () => {
+    const { lines } = await scrape(reported());
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'rowlock_busy_locks{class="etl/*"} 1',
+        'rowlock_waiters{class="etl/*"} 1',
+        'rowlock_waiters{class="other"} 0',
+        'rowlock_held_permits{class="etl/*"} 2',
+        'rowlock_limit_permits{class="etl/*"} 3',
+        "rowlock_lock_gauges_complete 1",
+      ]),
+    );
+    const age = lines.find((line) => line.startsWith('rowlock_oldest_waiter_age_seconds{class="etl/*"}'));
+    expect(Number(age?.split(" ")[1])).toBeCloseTo(5, 0);
+  });
+
+  test("are read once for many scrapes", async () => {
+    let reads = 0;
+    const metrics = reported({
+      busyLocks: async () => {
+        reads += 1;
+        return [];
+      },
+    });
+    await Promise.all([metrics.render(), metrics.render()]);
+    await metrics.render();
+    expect(reads).toBe(1);
+  });
+
+  test("are left out while the database is away, and the rest is served", async () => {
+    const away = () => Promise.reject(new Error("away"));
+    const { lines } = await scrape(reported({ busyLocks: away }));
+    expect(lines).toContain("rowlock_lock_gauges_complete 0");
+    expect(lines).toContain("rowlock_transaction_commands_sum 7");
+    expect(lines.filter((line) => line.startsWith("rowlock_waiters"))).toEqual([]);
+  });
+
+  test("do not hold up a scrape for a database that hangs", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const scraped = scrape(reported({ busyLocks: () => new Promise(() => {}) }));
+    await vi.advanceTimersByTimeAsync(2_000);
+    vi.useRealTimers();
+    const { lines } = await scraped;
+    expect(lines).toContain("rowlock_lock_gauges_complete 0");
+  });
+
+  test("do not begin a read beside one that the database has not answered", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return new Promise<never>(() => {});
+    };
+    const metrics = reported({ busyLocks: ask, limitRules: ask });
+    for (let times = 0; times < 3; times++) {
+      const rendered = metrics.render();
+      await vi.advanceTimersByTimeAsync(5_000);
+      await rendered;
+    }
+    vi.useRealTimers();
+    expect(asked).toBe(1);
+  });
+
+  test("take a real store as their source", () => {
+    const isSource = (store: Store): StoreSource => store;
+    expect(isSource).toBeDefined();
+  });
+});
+
+describe("classes", () => {
+  test("an exact name beats the longest pattern, which beats other", () => {
+    const classes = lockClasses(["etl/*", "etl/night/*", "etl/night/load", "*x"]);
+    const classOf = (name: string) => classes.labels[classes.indexOf(name)];
+    expect(classOf("etl/a")).toBe("etl/*");
+    expect(classOf("etl/night/a")).toBe("etl/night/*");
+    expect(classOf("etl/night/load")).toBe("etl/night/load");
+    expect(classOf("ETL/a")).toBe(CLASS_OTHER);
+    expect(classOf("")).toBe(CLASS_OTHER);
+  });
+
+  test("the rest has the name that the settings reserve for it", () => {
+    expect(lockClasses([]).labels).toEqual([CLASS_OTHER]);
+  });
+
+  test("an unbounded label is cut off", () => {
+    const labelled = new Labelled((value) => value);
+    const seen = new Set(Array.from({ length: 1_000 }, (_, index) => labelled.of(`v${index}`)));
+    expect(seen.size).toBe(101);
+    expect(seen).toContain("other");
+  });
+});
+
+describe("conventions", () => {
+  test("names have the prefix, snake case, base units, and counters end in _total", async () => {
+    const { families } = await scrape(reported());
+    expect(families.size).toBeGreaterThan(25);
+    for (const [name, { type, help }] of families) {
+      expect(name).toMatch(/^rowlock(_[a-z]+)+$/);
+      expect(name, "base units only").not.toMatch(
+        /(_ms|_us|_milliseconds|_minutes|_percent|_kilobytes)(_|$)/,
+      );
+      expect(name, "no type in the name").not.toMatch(
+        /_(counter|gauge|histogram|summary|count|sum|bucket)(_|$)/,
+      );
+      expect(name.endsWith("_total"), name).toBe(type === "counter");
+      expect(help, name).toMatch(/^[A-Z0-9].{9,}\.$/);
+    }
+  });
+
+  test("no label takes the name of a lock, an owner or a secret", async () => {
+    const text = await reported().render();
+    for (const hidden of ["etl/orders", "web/1", CLAIM.secret]) expect(text).not.toContain(hidden);
+  });
+
+  test("label names are few and known", async () => {
+    const { lines } = await scrape(reported());
+    const labels = new Set(
+      lines.flatMap((line) => [...line.matchAll(/(?:[{,])([a-z_]+)="/g)].map((match) => match[1])),
+    );
+    const known = [
+      "class",
+      "mode",
+      "outcome",
+      "queued",
+      "reason",
+      "le",
+      "verb",
+      "target",
+      "cause",
+      "loop",
+      "statement",
+    ];
+    const others = ["direction", "event", "method", "code", "state", "version", "node", "database"];
+    expect([...labels].sort()).toEqual([...known, ...others].sort());
+  });
+
+  test("Node's own metrics are there when wanted", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: true });
+    expect(await metrics.render()).toContain("process_resident_memory_bytes");
+    expect(metrics.contentType).toBe(new Registry().contentType);
+  });
+});

@@ -1,0 +1,150 @@
+// The HTTP listener for operators, over real connections.
+
+import { request } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import { MetricsHttp } from "../../server/ops/http.ts";
+import { Readiness } from "../../server/ops/readiness.ts";
+
+const running: MetricsHttp[] = [];
+
+afterEach(async () => {
+  for (const http of running.splice(0)) await http.stop();
+});
+
+async function serve(readiness: Readiness, render = async () => "up 1\n") {
+  const errors: unknown[] = [];
+  const http = new MetricsHttp({
+    metrics: { contentType: "text/plain; version=0.0.4", render },
+    readiness,
+    onError: (error) => errors.push(error),
+  });
+  running.push(http);
+  const address = await http.start({ host: "127.0.0.1", port: 0 });
+  const get = (path: string, method = "GET") =>
+    fetch(`http://${address.host}:${address.port}${path}`, { method }).then(async (response) => ({
+      status: response.status,
+      text: await response.text(),
+      headers: response.headers,
+    }));
+  return { http, address, errors, get };
+}
+
+const healthy = () => new Readiness({ probe: async () => {} });
+
+describe("pages", () => {
+  test("metrics, health and readiness", async () => {
+    const { get } = await serve(healthy());
+    const metrics = await get("/metrics?x=1");
+    expect([metrics.status, metrics.text]).toEqual([200, "up 1\n"]);
+    expect(metrics.headers.get("content-type")).toBe("text/plain; version=0.0.4");
+    expect(await get("/healthz")).toMatchObject({ status: 200, text: "ok\n" });
+    expect(await get("/readyz")).toMatchObject({ status: 200, text: "ready\n" });
+    expect(await get("/readyz", "HEAD")).toMatchObject({ status: 200, text: "" });
+  });
+
+  test("anything else is told what there is", async () => {
+    const { get } = await serve(healthy());
+    expect(await get("/")).toMatchObject({
+      status: 404,
+      text: "Not found. There are /metrics, /healthz, /readyz.\n",
+    });
+    const posted = await get("/metrics", "POST");
+    expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("a page that fails says nothing of why", async () => {
+    const { get, errors } = await serve(healthy(), () => Promise.reject(new Error("hush")));
+    expect(await get("/metrics")).toMatchObject({ status: 500, text: expect.not.stringContaining("hush") });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("start and stop", () => {
+  test("can be done twice", async () => {
+    const { http, address } = await serve(healthy());
+    expect(await http.start({ host: "127.0.0.1", port: 0 })).toEqual(address);
+    await http.stop();
+    await http.stop();
+    await expect(fetch(`http://127.0.0.1:${address.port}/healthz`)).rejects.toThrow();
+  });
+
+  test("ends connections that are open", async () => {
+    const { http, address } = await serve(healthy(), () => new Promise(() => {}));
+    const ended = Promise.withResolvers<void>();
+    const pending = request({ ...address, path: "/metrics" }).on("error", () => ended.resolve());
+    pending.end();
+    await fetch(`http://127.0.0.1:${address.port}/healthz`);
+    await http.stop();
+    await ended.promise;
+  });
+
+  test("an address that is taken is an error", async () => {
+    const { address } = await serve(healthy());
+    const second = new MetricsHttp({
+      metrics: { contentType: "", render: async () => "" },
+      readiness: healthy(),
+      onError: () => {},
+    });
+    await expect(second.start(address)).rejects.toThrow("EADDRINUSE");
+    await second.stop();
+  });
+});
+
+describe("readiness", () => {
+  test("a database that cannot be written is 503, with the label of the fault alone", async () => {
+    const fault = Object.assign(new Error("hush"), { reason: "read_only" });
+    const { get } = await serve(new Readiness({ probe: () => Promise.reject(fault) }));
+    expect(await get("/readyz")).toMatchObject({
+      status: 503,
+      text: "not ready: the database cannot be written: read_only\n",
+    });
+    expect(await get("/healthz")).toMatchObject({ status: 200 });
+  });
+
+  test("draining is 503 whatever the database says", async () => {
+    const readiness = healthy();
+    const { get } = await serve(readiness);
+    readiness.drain();
+    expect(await get("/readyz")).toMatchObject({ status: 503, text: "not ready: draining\n" });
+  });
+
+  test("many askers share one probe, and a fresh answer needs none", async () => {
+    let probes = 0;
+    const gate = Promise.withResolvers<void>();
+    const readiness = new Readiness({
+      probe: () => {
+        probes += 1;
+        return gate.promise;
+      },
+    });
+    const asked = [readiness.check(), readiness.check()];
+    gate.resolve();
+    expect(await Promise.all(asked)).toEqual([{ ready: true }, { ready: true }]);
+    expect(await readiness.check()).toEqual({ ready: true });
+    expect(probes).toBe(1);
+  });
+
+  test("a probe that hangs is not waited for, nor started again beside itself", async () => {
+    let probes = 0;
+    const changes: boolean[] = [];
+    const gate = Promise.withResolvers<void>();
+    const readiness = new Readiness({
+      probe: () => {
+        probes += 1;
+        return gate.promise;
+      },
+      timeoutMs: 5,
+      freshMs: 0,
+      onChange: ({ ready }) => changes.push(ready),
+    });
+    expect(await readiness.check()).toEqual({
+      ready: false,
+      reason: "the database did not answer within 5 ms",
+    });
+    expect((await readiness.check()).ready).toBe(false);
+    expect(probes).toBe(1);
+    gate.resolve();
+    expect((await readiness.check()).ready).toBe(true);
+    expect(changes).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,40 @@
+// The contract of server/storage/store.ts as tests, one run of them for each database. A store that passes them can
+// stand behind the engine.
+
+import { afterAll, beforeAll, beforeEach, describe } from "vitest";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import { BIG, empty } from "../../support/store-fixture.ts";
+import { contractOfClosing } from "./closing.ts";
+import { contractOfFailOver } from "./fail-over.ts";
+import { contractOfInvariants } from "./invariants.ts";
+import { contractOfListings } from "./listings.ts";
+import { contractOfUpkeep } from "./maintenance.ts";
+import { contractOfNames } from "./names.ts";
+import { contractOfRows } from "./rows.ts";
+import { contractOfRules } from "./rules.ts";
+import { contractOfTransactions } from "./transactions.ts";
+
+/** Runs the contract on one database, which is emptied before each test. */
+export function runStoreContract(name: string, openFreshStore: () => Promise<FreshStore>): void {
+  describe(`the store contract on ${name}`, () => {
+    let fresh: FreshStore;
+    beforeAll(async () => {
+      fresh = await openFreshStore();
+      // Every lock of the suite then has an id that a double cannot hold.
+      await fresh.tamper("INSERT INTO rowlock_lock (id, name) VALUES (?, ?)", BIG, Buffer.from("first"));
+    });
+    beforeEach(() => empty(fresh));
+    afterAll(() => fresh?.close());
+
+    const current = () => fresh;
+    contractOfNames(current);
+    contractOfRows(current);
+    contractOfTransactions(current);
+    contractOfRules(current);
+    contractOfUpkeep(current);
+    contractOfFailOver(current);
+    contractOfListings(current);
+    contractOfInvariants(current);
+    contractOfClosing(openFreshStore);
+  });
+}

@@ -1,0 +1,197 @@
+// Contract: `checkInvariants` finds nothing in a sound database, and each kind of damage in one that is not.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { FreshStore, Wanted } from "../../support/store-fixture.ts";
+import {
+  addClaims,
+  changeClaims,
+  changeLock,
+  lockId,
+  NO_CHANGES,
+  raised,
+  SECOND_US,
+  transact,
+} from "../../support/store-fixture.ts";
+
+const HELD: Wanted = { state: "held" };
+
+export function contractOfInvariants(fresh: () => FreshStore): void {
+  const found = async (max = 100) =>
+    (await fresh().store.checkInvariants(max)).map(({ severity, check }) => `${severity} ${check}`);
+
+  const limit = (id: bigint, value: number) =>
+    changeLock(fresh().store, id, (lock) => Object.assign(lock, { limit: value, limitVersion: 1n }));
+
+  describe("the check of all rows", () => {
+    test("says that nothing is granted after a fail-over, and takes no waiter for forgotten", async () => {
+      const { store } = fresh();
+      await addClaims(store, await lockId(store, "a"), {});
+      expect(await found()).toEqual(["error not_granted"]);
+      await store.failOver({
+        seenEpoch: 0n,
+        epochMin: 0n,
+        pauseUsMin: 60 * SECOND_US,
+        pauseUsMax: 60 * SECOND_US,
+      });
+      expect(await found()).toEqual(["warning fail_over"]);
+    });
+
+    test("finds nothing wrong with locks that are held and waited for in every way", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve([
+        "mutex",
+        "pool",
+        "readers",
+        "writer",
+        "paused",
+        "overdue",
+        "etl/a",
+        "idle",
+      ]);
+      const id = (name: string) => ids.get(name) as bigint;
+      await limit(id("pool"), 5);
+      await limit(id("paused"), 0);
+      await transact(store, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => ({
+        ...NO_CHANGES,
+        locks: raised(loaded),
+        rule: { prefix: "etl/", limit: 2, version: 1n, reason: "" },
+      }));
+      await addClaims(store, id("mutex"), { state: "ended", fencingToken: 1n }, HELD, {}, { mode: "shared" });
+      await addClaims(store, id("pool"), { ...HELD, permits: 3 }, HELD, { permits: 2 }, {});
+      await addClaims(
+        store,
+        id("readers"),
+        { ...HELD, mode: "shared" },
+        { ...HELD, mode: "shared" },
+        { mode: "exclusive" },
+      );
+      await addClaims(store, id("writer"), { ...HELD, mode: "exclusive", dueInUs: null }, { mode: "shared" });
+      await addClaims(store, id("paused"), {}, { mode: "shared" });
+      await addClaims(store, id("overdue"), { dueInUs: -SECOND_US }, {});
+      await addClaims(store, id("etl/a"), HELD, HELD, {});
+      expect(await store.checkInvariants(100)).toEqual([]);
+    });
+
+    test.for([
+      ["held_permits", "UPDATE rowlock_lock SET held_permits = held_permits + 1"],
+      ["shared_holders", "UPDATE rowlock_lock SET shared_holders = shared_holders + 1"],
+      ["exclusive_holders", "UPDATE rowlock_lock SET exclusive_holders = exclusive_holders + 1"],
+      ["holders", "UPDATE rowlock_lock SET holders = 0"],
+      ["waiting", "UPDATE rowlock_lock SET waiting = waiting + 1"],
+      ["waiting_permits", "UPDATE rowlock_lock SET waiting_permits = 0"],
+    ] as const)("finds a counter that differs from the rows: %s", async ([counter, sql]) => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a\0 'lock' 🔒"), HELD, {});
+      await tamper(sql);
+      const [finding] = await store.checkInvariants(100);
+      expect(finding).toMatchObject({ severity: "error", check: "counters" });
+      expect(finding?.message).toContain(`${counter} is`);
+      expect(finding?.message).toContain(JSON.stringify("a\0 'lock' 🔒"));
+    });
+
+    test("finds claims without a guard row", async () => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), HELD, {});
+      await tamper("DELETE FROM rowlock_lock");
+      expect(await found()).toEqual(["error no_guard"]);
+    });
+
+    test.for<[string, Wanted, Wanted]>([
+      ["two writers", { mode: "exclusive" }, { mode: "exclusive" }],
+      ["a writer and a reader", { mode: "exclusive" }, { mode: "shared" }],
+      ["a permit and a writer", {}, { mode: "exclusive" }],
+      ["a reader and a permit", { mode: "shared" }, {}],
+    ])("finds %s that hold one lock together", async ([, first, second]) => {
+      const { store } = fresh();
+      await addClaims(store, await lockId(store, "a"), { ...HELD, ...first }, { ...HELD, ...second });
+      expect(await found()).toEqual(["error overlap"]);
+    });
+
+    test("warns of more permits than the limit, which may be draining", async () => {
+      const { store } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      await addClaims(store, a, HELD, HELD);
+      await limit(b, 5);
+      await addClaims(store, b, { ...HELD, permits: 5 });
+      expect(await found()).toEqual(["warning over_limit"]);
+    });
+
+    test("finds a token that was given twice", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      await addClaims(store, id, { state: "ended", fencingToken: 5n }, { ...HELD, fencingToken: 5n });
+      await addClaims(store, await lockId(store, "b"), { ...HELD, fencingToken: 5n });
+      expect(await found()).toEqual(["error tokens"]);
+    });
+
+    test.for<[string, string]>([
+      ["above the one given last", "UPDATE rowlock_claim SET fencing_token = 9"],
+      ["of 0 at a holder", "UPDATE rowlock_claim SET fencing_token = 0"],
+    ])("finds a token %s", async ([, sql]) => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), HELD);
+      await tamper(sql);
+      expect(await found()).toEqual(["error tokens"]);
+    });
+
+    test("finds a ticket number that will be given again", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      await addClaims(store, id, HELD, {});
+      await changeLock(store, id, (lock) => {
+        lock.nextTicket = 2n;
+      });
+      expect(await found()).toEqual(["error tickets"]);
+    });
+
+    test("finds a claim that would never run out", async () => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), HELD, {}, { state: "ended" });
+      await tamper("UPDATE rowlock_claim SET deadline = NULL");
+      expect(await found()).toEqual(["error deadlines", "error deadlines", "error deadlines"]);
+    });
+
+    test("finds who was granted out of turn", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      await limit(id, 2);
+      const [first] = (await addClaims(store, id, {}, { ...HELD, permits: 2 })) as [Claim];
+      expect(await found()).toEqual(["error order"]);
+      await changeClaims(store, { ...first, state: "held", fencingToken: 2n });
+      await changeLock(store, id, (lock) =>
+        Object.assign(lock, {
+          lastToken: 2n,
+          limit: 3,
+          waiting: 0,
+          waitingPermits: 0,
+          holders: 2,
+          heldPermits: 3,
+        }),
+      );
+      expect(await found()).toEqual(["error order"]);
+    });
+
+    test("finds a waiter that fits and was not granted, unless time has yet to be dealt with", async () => {
+      const { store } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      await limit(a, 5);
+      const [holder] = (await addClaims(store, a, { ...HELD, permits: 3 }, { permits: 2 }, {})) as [Claim];
+      await limit(b, 5);
+      await addClaims(store, b, { ...HELD, permits: 3 }, { permits: 3 }, {});
+      expect(await found()).toEqual(["error not_granted"]);
+      await changeClaims(store, { ...holder, deadlineUs: 1 });
+      expect(await found()).toEqual([]);
+    });
+
+    test("finds no more than asked for", async () => {
+      const { store, tamper } = fresh();
+      for (const name of ["a", "b", "c"]) await addClaims(store, await lockId(store, name), HELD, HELD);
+      expect((await found(2)).length).toBe(2);
+      await tamper("UPDATE rowlock_lock SET holders = 7");
+      expect((await found()).length).toBe(6);
+      expect((await found(4)).length).toBe(4);
+      expect(await found(0)).toEqual([]);
+    });
+  });
+}

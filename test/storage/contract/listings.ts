@@ -1,0 +1,259 @@
+// Contract: what people and gauges are shown.
+
+import { describe, expect, test } from "vitest";
+import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
+import type { LockQuery } from "../../../server/storage/store.ts";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
+
+const NAMES = [
+  "!",
+  "A",
+  "Z",
+  "a",
+  "a ",
+  "a%",
+  "a/",
+  "a/b",
+  "a/c/d",
+  "a_",
+  "aa",
+  "b",
+  "é",
+  "ÿ",
+  "ÿa",
+  "Ā",
+  "\uffff",
+  "\uffffa",
+  "\u{10000}",
+  "\u{10ffff}",
+  "\u{10ffff}z",
+];
+
+export function contractOfListings(fresh: () => FreshStore): void {
+  const step = (query: Partial<LockQuery>) =>
+    fresh().store.list({ prefix: "", afterName: null, max: 1000, which: "all", ...query });
+  const names = async (query: Partial<LockQuery>) => (await step(query)).locks.map(({ name }) => name);
+  /** All steps of a listing. */
+  const allNames = async (query: Partial<LockQuery>) => {
+    const read: string[] = [];
+    let afterName = query.afterName ?? null;
+    do {
+      const { locks, next } = await step({ ...query, afterName });
+      read.push(...locks.map(({ name }) => name));
+      afterName = next;
+    } while (afterName !== null);
+    return read;
+  };
+
+  describe("a listing", () => {
+    test("is in the order of bytes", async () => {
+      await fresh().store.resolve(NAMES.toReversed());
+      const inBytes = NAMES.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      expect(inBytes).not.toEqual(NAMES.toSorted());
+      expect(await names({})).toEqual(inBytes);
+    });
+
+    test.for(["a", "a/", "a%", "a_", "A", "ÿ", "é", "\uffff", "\u{10ffff}", "nobody", "a/c/d", "\0"])(
+      "of a prefix holds the names that begin with it: %j",
+      async (prefix) => {
+        await fresh().store.resolve(NAMES);
+        expect((await names({ prefix })).sort()).toEqual(
+          NAMES.filter((name) => name.startsWith(prefix)).sort(),
+        );
+      },
+    );
+
+    test.for(["", "a", "a/"])("is read page by page without gap or repetition: prefix %j", async (prefix) => {
+      await fresh().store.resolve(NAMES);
+      const whole = await names({ prefix });
+      for (const max of [1, 2, 3]) {
+        const read: string[] = [];
+        while (read.length <= whole.length) {
+          const page = await names({ prefix, max, afterName: read.at(-1) ?? null });
+          expect(page.length).toBeLessThanOrEqual(max);
+          if (page.length === 0) break;
+          read.push(...page);
+        }
+        expect(read).toEqual(whole);
+      }
+    });
+
+    test("goes on after a name that is gone, or that is not under the prefix", async () => {
+      await fresh().store.resolve(NAMES);
+      expect(await names({ prefix: "a", afterName: "a/bb" })).toEqual(["a/c/d", "a_", "aa"]);
+      expect(await names({ prefix: "a/", afterName: "Z" })).toEqual(["a/", "a/b", "a/c/d"]);
+      expect(await names({ prefix: "a/", afterName: "b" })).toEqual([]);
+    });
+
+    test("of busy locks leaves out those that nobody holds or waits for", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["ended", "held", "idle", "waited", "without end"]);
+      const add = (name: string, wanted: Parameters<typeof addClaims>[2]) =>
+        addClaims(store, ids.get(name) as bigint, wanted);
+      await add("ended", { state: "ended" });
+      await add("held", { state: "held" });
+      await add("waited", {});
+      await add("without end", { state: "held", dueInUs: null });
+      expect(await names({ which: "busy" })).toEqual(["held", "waited", "without end"]);
+      expect(await names({ which: "busy", prefix: "w", max: 1 })).toEqual(["waited"]);
+    });
+
+    test("of locks with a limit leaves out those that have none, or no longer", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["a", "paused", "unset", "z"]);
+      const limit = (name: string, value: number | null) =>
+        changeLock(store, ids.get(name) as bigint, (lock) => {
+          lock.limit = value;
+          lock.limitVersion += 1n;
+        });
+      await limit("a", 3);
+      await limit("paused", 0);
+      await limit("unset", null);
+      expect(await names({ which: "limited" })).toEqual(["a", "paused"]);
+      expect(await names({ which: "limited", prefix: "p" })).toEqual(["paused"]);
+    });
+
+    test("says where the next step begins, and nothing after the last", async () => {
+      await fresh().store.resolve(["a", "b", "c"]);
+      expect((await step({ max: 2 })).next).toBe("b");
+      expect((await step({ max: 2, afterName: "b" })).next).toBeNull();
+      expect((await step({ prefix: "nobody" })).next).toBeNull();
+    });
+
+    test("of very many locks is read in steps of a bounded size, whichever of them are wanted", async () => {
+      const { store } = fresh();
+      const many = Array.from({ length: LIST_SCAN_MAX * 2 + 1 }, (_, index) => `n/${10_000 + index}`);
+      await store.resolve(many);
+      for (const name of [many.at(0), many.at(-1)]) {
+        await addClaims(store, await lockId(store, name as string), { state: "held" });
+      }
+      expect((await step({ max: many.length })).locks.length).toBe(LIST_ROWS_MAX);
+      expect(await allNames({ prefix: "n/" })).toEqual(many);
+      expect(await allNames({ prefix: "n/", which: "busy" })).toEqual([many.at(0), many.at(-1)]);
+      expect(await allNames({ prefix: "n/", which: "limited" })).toEqual([]);
+    });
+
+    test("shows the first holders and waiters of each lock, oldest first", async () => {
+      const { store } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      const holders = await addClaims(
+        store,
+        a,
+        ...Array.from({ length: 11 }, () => ({ state: "held" as const })),
+      );
+      await addClaims(store, a, { state: "ended" });
+      const waiters = await addClaims(store, a, ...Array.from({ length: 11 }, () => ({})));
+      const [other] = await addClaims(store, b, {});
+      for (const shown of [0, 1, 10, 100]) {
+        const [ofB, ofA] = await store.views([b, a + 1000n, a], shown);
+        expect((await step({})).locks).toEqual([ofA?.lock, ofB?.lock]);
+        expect(ofA?.holders).toEqual(holders.slice(0, shown));
+        expect(ofA?.waiters).toEqual(waiters.slice(0, shown));
+        expect(ofB?.holders).toEqual([]);
+        expect(ofB?.waiters).toEqual([other].slice(0, shown));
+        expect(await store.show("a", shown)).toEqual(ofA);
+        expect(await store.show("b", shown)).toEqual(ofB);
+      }
+      expect(await store.views([], 1)).toEqual([]);
+      expect(await store.show("A", 1)).toBeNull();
+    });
+  });
+
+  describe("locks that are waited for", () => {
+    test("come by the longest wait or by the most waiters, those under a prefix only, and no more than asked for", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["a/long", "a/many", "a/idle", "a/held", "b/many", "a/late"]);
+      const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
+        addClaims(store, ids.get(name) as bigint, ...wanted);
+      await add("a/held", { state: "held", requestedAtUs: 1 });
+      await add(
+        "a/long",
+        { state: "held" },
+        { state: "ended", requestedAtUs: 1 },
+        { requestedAtUs: 5 },
+        { requestedAtUs: 10 },
+      );
+      await add("a/many", { requestedAtUs: 6 }, { requestedAtUs: 7 }, { requestedAtUs: 8 });
+      await add("a/late", { requestedAtUs: 9 });
+      await add("b/many", ...Array.from({ length: 4 }, () => ({ requestedAtUs: 2 })));
+      const found = async (prefix: string, order: "longest_wait" | "most_waiters", max: number) => {
+        const waited = await store.waitedLocks(prefix, order, max);
+        return (
+          await store.views(
+            waited.map(({ id }) => id),
+            1,
+          )
+        ).map(({ lock }) => lock.name);
+      };
+      expect(await found("", "longest_wait", 9)).toEqual(["b/many", "a/long", "a/many", "a/late"]);
+      expect(await found("", "most_waiters", 9)).toEqual(["b/many", "a/many", "a/long", "a/late"]);
+      expect(await found("a/", "longest_wait", 2)).toEqual(["a/long", "a/many"]);
+      expect(await found("a/", "most_waiters", 1)).toEqual(["a/many"]);
+      expect(await store.waitedLocks("a/l", "longest_wait", 1)).toEqual([
+        { id: ids.get("a/long"), holders: 1, waiting: 2 },
+      ]);
+    });
+  });
+
+  describe("a queue", () => {
+    test("is shown whole and in order, with the permits that each asks for", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const other = await lockId(store, "b");
+      await addClaims(store, other, {});
+      await addClaims(
+        store,
+        id,
+        { state: "held" },
+        { state: "ended" },
+        { permits: 3 },
+        { permits: 1 },
+        { permits: 500 },
+      );
+      const { nowUs, places } = await store.queue(id);
+      expect(places).toEqual([
+        { ticketNumber: 3n, permits: 3 },
+        { ticketNumber: 4n, permits: 1 },
+        { ticketNumber: 5n, permits: 500 },
+      ]);
+      expect(nowUs).toBeGreaterThan(SECOND_US);
+      expect((await store.queue(id + 1000n)).places).toEqual([]);
+    });
+
+    test("has its holders beside it, the oldest first and no more than asked for", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const holders = await addClaims(
+        store,
+        id,
+        ...Array.from({ length: 12 }, () => ({ state: "held" as const })),
+      );
+      await addClaims(store, id, {}, { state: "ended" });
+      expect((await store.holders(id, 100)).claims).toEqual(holders);
+      expect((await store.holders(id, 3)).claims).toEqual(holders.slice(0, 3));
+      expect((await store.holders(id + 1000n, 3)).claims).toEqual([]);
+    });
+  });
+
+  describe("busy locks", () => {
+    test("are those held or waited for, those with most waiters first, with the age of the oldest wait", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["held", "two wait", "three wait", "idle", "ended"]);
+      const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
+        addClaims(store, ids.get(name) as bigint, ...wanted);
+      await add("held", { state: "held", requestedAtUs: 1 });
+      await add("two wait", { state: "held", requestedAtUs: 1 }, { requestedAtUs: 2 }, { requestedAtUs: 3 });
+      await add("three wait", { requestedAtUs: 5 }, { requestedAtUs: 6 }, { requestedAtUs: 7 });
+      await add("ended", { state: "ended" });
+      const busy = await store.busyLocks(10);
+      expect(busy.map(({ lock, oldestWaiterSinceUs }) => [lock.name, oldestWaiterSinceUs])).toEqual([
+        ["three wait", 5],
+        ["two wait", 2],
+        ["held", null],
+      ]);
+      expect(busy[1]?.lock).toEqual((await store.show("two wait", 0))?.lock);
+      expect((await store.busyLocks(1)).map(({ lock }) => lock.name)).toEqual(["three wait"]);
+    });
+  });
+}

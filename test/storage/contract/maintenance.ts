@@ -1,0 +1,308 @@
+// Contract: what keeps the database in order between decisions. Signs of life, what is due, and what is cleaned away
+// without a token ever falling.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Store } from "../../../server/storage/store.ts";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import {
+  addClaims,
+  BIG,
+  changeClaims,
+  changeLock,
+  load,
+  lockId,
+  NO_CHANGES,
+  planned,
+  raised,
+  readClaim,
+  SECOND_US,
+  TRIES_MAX,
+  transact,
+} from "../../support/store-fixture.ts";
+
+const HOUR_US = 3600 * SECOND_US;
+
+export function contractOfUpkeep(fresh: () => FreshStore): void {
+  describe("a heartbeat", () => {
+    test("keeps the places of the replica's waiters, and of those that no replica keeps", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const own = await addClaims(
+        store,
+        id,
+        { replica: BIG, dueInUs: SECOND_US * 20 },
+        { dueInUs: HOUR_US * 2 },
+      );
+      const before = (await store.claims([])).nowUs;
+      const revision = (await store.show("a", 0))?.lock.revision;
+      await store.heartbeat(BIG, own, HOUR_US);
+      const { nowUs, claims } = await store.claims(own);
+      for (const claim of claims) {
+        expect(claim.replica).toBe(BIG);
+        expect(claim.deadlineUs).toBeGreaterThanOrEqual(before + HOUR_US);
+        expect(claim.deadlineUs).toBeLessThanOrEqual(nowUs + HOUR_US);
+      }
+      expect(claims).toEqual(
+        own.map((claim, i) => ({ ...claim, replica: BIG, deadlineUs: claims[i]?.deadlineUs })),
+      );
+      expect((await store.show("a", 0))?.lock.revision).toBe(revision);
+    });
+
+    test("keeps no place beyond the end of its wait", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const waitUntilUs = (await load(store, {})).nowUs + 60 * SECOND_US;
+      const [claim] = (await addClaims(store, id, { waitUntilUs, replica: 1n, dueInUs: SECOND_US * 20 })) as [
+        Claim,
+      ];
+      await store.heartbeat(1n, [claim], HOUR_US);
+      expect((await readClaim(store, claim)).deadlineUs).toBe(waitUntilUs);
+    });
+
+    test("takes over the place of another replica's waiter, and one that is due but that nobody has ended", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const waiters = await addClaims(store, id, { replica: 2n }, { replica: 1n, dueInUs: -1 });
+      const before = (await store.claims([])).nowUs;
+      await store.heartbeat(1n, waiters, HOUR_US);
+      for (const claim of (await store.claims(waiters)).claims) {
+        expect(claim.replica).toBe(1n);
+        expect(claim.deadlineUs).toBeGreaterThanOrEqual(before + HOUR_US);
+      }
+    });
+
+    test("leaves alone what holds, what has ended and what is not named", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const added = await addClaims(
+        store,
+        id,
+        { replica: 1n, state: "held" },
+        { replica: null, state: "held", dueInUs: null },
+        { replica: null, state: "ended" },
+        { replica: 1n },
+      );
+      const [left, ...named] = added.toReversed() as [Claim, ...Claim[]];
+      const another = "s".repeat(22);
+      const strangers = [
+        { lockId: id, ticketNumber: 99n, secret: another },
+        { ...left, secret: another },
+      ];
+      await store.heartbeat(1n, [...named, ...strangers], HOUR_US);
+      expect((await store.claims(added)).claims).toEqual(added);
+      await store.heartbeat(1n, [], HOUR_US);
+    });
+
+    test("of hundreds of waiters at many locks keeps them all", async () => {
+      const { store } = fresh();
+      const ids = [...(await store.resolve(Array.from({ length: 10 }, (_, i) => `many ${i}`))).values()];
+      const waiters: Claim[] = [];
+      for (const id of ids) {
+        waiters.push(...(await addClaims(store, id, ...Array.from({ length: 40 }, () => ({ replica: 1n })))));
+      }
+      const before = (await store.claims([])).nowUs;
+      await store.heartbeat(1n, waiters, HOUR_US);
+      const { claims } = await store.claims(waiters);
+      expect(claims.length).toBe(400);
+      expect(claims.every((claim) => (claim.deadlineUs ?? 0) >= before + HOUR_US)).toBe(true);
+    });
+  });
+
+  describe("the register of replicas", () => {
+    test("takes a replica in, again and again, and lets it go, also twice", async () => {
+      const { store } = fresh();
+      const replica = { id: BIG, address: "host 🖥:50051", version: "1.2.3" };
+      await store.beat(replica, SECOND_US);
+      await store.beat({ ...replica, address: "elsewhere" }, SECOND_US);
+      await store.beat({ ...replica, id: 1n }, SECOND_US);
+      const { nowUs, replicas } = await store.replicas(10);
+      const byId = replicas.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      expect(byId).toMatchObject([{ id: 1n }, { ...replica, address: "elsewhere" }]);
+      for (const { sinceUs, deadlineUs } of replicas) {
+        expect(sinceUs).toBeLessThanOrEqual(nowUs);
+        expect(deadlineUs).toBeGreaterThanOrEqual(sinceUs + SECOND_US);
+      }
+      expect((await store.replicas(1)).replicas).toHaveLength(1);
+      await store.retire(BIG);
+      await store.retire(BIG);
+      expect((await store.replicas(10)).replicas).toMatchObject([{ id: 1n }]);
+      await store.beat(replica, SECOND_US);
+    });
+  });
+
+  describe("what is due", () => {
+    test("are the locks with a live claim past its deadline, in the order of their ids, from one on", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["late", "later", "latest", "ended", "endless", "in time", "none"]);
+      const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
+        addClaims(store, ids.get(name) as bigint, ...wanted);
+      await add("late", { dueInUs: -HOUR_US });
+      await add("latest", { state: "held", dueInUs: -3 * SECOND_US }, { dueInUs: -1 }, { dueInUs: HOUR_US });
+      await add("later", { dueInUs: -1 }, { state: "held", dueInUs: -2 * SECOND_US });
+      await add("ended", { state: "ended", dueInUs: -HOUR_US });
+      await add("endless", { state: "held", dueInUs: null });
+      await add("in time", { state: "held", dueInUs: HOUR_US }, { dueInUs: HOUR_US });
+      const expected = ["late", "later", "latest"]
+        .map((name) => ids.get(name) as bigint)
+        .sort((x, y) => (x < y ? -1 : 1));
+      const { nowUs } = await load(store, {});
+      const due = await store.dueLocks(0n, 10);
+      expect(due.lockIds).toEqual(expected);
+      expect(due.nowUs).toBeGreaterThanOrEqual(nowUs);
+      expect((await store.dueLocks(0n, 2)).lockIds).toEqual(expected.slice(0, 2));
+      expect((await store.dueLocks(expected[0] as bigint, 2)).lockIds).toEqual(expected.slice(1));
+      expect((await store.dueLocks(expected[2] as bigint, 2)).lockIds).toEqual([]);
+    });
+
+    test("is told with the revisions of the watched locks, of which missing ones are left out", async () => {
+      const { store } = fresh();
+      const [a, b, c] = [await lockId(store, "a"), await lockId(store, "b"), await lockId(store, "c")];
+      await addClaims(store, a, { dueInUs: -1 }, { dueInUs: -2 }, { dueInUs: HOUR_US });
+      await addClaims(
+        store,
+        b,
+        { state: "held", dueInUs: null },
+        { dueInUs: HOUR_US },
+        { state: "ended", dueInUs: -1 },
+      );
+      await addClaims(store, c, { dueInUs: -1 });
+      await changeLock(store, b, (lock) => {
+        lock.revision = BIG;
+      });
+      expect(await store.watch([b, a, a + 1000n])).toEqual({
+        revisions: new Map([
+          [a, 1n],
+          [b, BIG + 1n],
+        ]),
+        due: [a],
+      });
+      await changeLock(store, a, () => {});
+      expect((await store.watch([a])).revisions).toEqual(new Map([[a, 2n]]));
+      expect(await store.watch([])).toEqual({ revisions: new Map(), due: [] });
+    });
+  });
+
+  describe("cleaning away", () => {
+    test("takes ended claims whose retention has passed, and no others", async () => {
+      const { store } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      const kept = await addClaims(
+        store,
+        a,
+        { state: "ended", dueInUs: HOUR_US },
+        { state: "held", dueInUs: -HOUR_US },
+        { dueInUs: -HOUR_US },
+        { state: "held", dueInUs: null },
+      );
+      const old = Array.from({ length: 4 }, () => ({ state: "ended" as const, dueInUs: -1 }));
+      const gone = [...(await addClaims(store, a, ...old)), ...(await addClaims(store, b, ...old))];
+      const { nowUs } = await load(store, {});
+      expect(await store.purgeClaims((gone[0]?.deadlineUs ?? 0) - 1, 5)).toBe(0);
+      expect(await store.purgeClaims(nowUs, 5)).toBe(5);
+      expect(await store.purgeClaims(nowUs, 5)).toBe(3);
+      // The caller may not know yet that the clock was set back.
+      expect(await store.purgeClaims(nowUs + 2 * HOUR_US, 5)).toBe(0);
+      expect((await store.claims(kept)).claims).toEqual(kept);
+      expect((await store.claims(gone)).claims).toEqual([]);
+      // What is forgotten may be asked anew.
+      await addClaims(store, a, { requestId: gone[0]?.requestId ?? "" });
+    });
+
+    test("counts the idle time of a guard row from the last decision about it", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      await load(store, { locks: planned(id) });
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
+    });
+
+    test("takes guard rows that are long idle, without claims and never limited, and no others", async () => {
+      const { store, tamper } = fresh();
+      const names = ["idle", "idle too", "held", "remembered", "limited", "limited once", "new", "recent"];
+      const ids = await store.resolve(names.filter((name) => name !== "new"));
+      const id = (name: string) => ids.get(name) as bigint;
+      await addClaims(store, id("held"), { state: "held" });
+      await addClaims(store, id("remembered"), { state: "ended" });
+      await changeLock(store, id("limited"), (lock) => Object.assign(lock, { limit: 1, limitVersion: 1n }));
+      await changeLock(store, id("limited once"), (lock) =>
+        Object.assign(lock, { limit: null, limitVersion: 2n }),
+      );
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      await store.resolve(["new"]);
+      const { nowUs } = await load(store, {});
+      await tamper("UPDATE rowlock_lock SET decided_at = ? WHERE id = ?", nowUs - HOUR_US / 2, id("recent"));
+      expect(await store.purgeLocks(HOUR_US, 1)).toBe(1);
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
+      expect([...(await store.find(names)).keys()].sort()).toEqual(names.slice(2).sort());
+    });
+
+    test("a name that comes back starts at the highest token of all that were cleaned away", async () => {
+      const { store, tamper } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      await changeLock(store, a, (lock) => Object.assign(lock, { lastToken: BIG }));
+      await changeLock(store, b, (lock) => Object.assign(lock, { lastToken: 7n }));
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(2);
+      const back = await store.resolve(["a", "b", "new"]);
+      for (const [name, id] of back) {
+        expect([a, b]).not.toContain(id);
+        expect((await store.show(name, 0))?.lock).toMatchObject({ lastToken: BIG, nextTicket: 1n });
+      }
+      // The floor never falls.
+      await tamper("UPDATE rowlock_lock SET decided_at = 1, last_token = 3");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(3);
+      await store.resolve(["a"]);
+      expect((await store.show("a", 0))?.lock.lastToken).toBe(BIG);
+    });
+
+    test("tokens rise for ever, also while a name is cleaned away and comes back at the same time", async () => {
+      const { store, other, tamper } = fresh();
+      let last = 0n;
+      for (let round = 0; round < 15; round++) {
+        const [first] = await Promise.all([
+          grant(store, "back and forth"),
+          store.purgeLocks(HOUR_US, 10),
+          grant(other ?? store, "another"),
+        ]);
+        expect(first).toBeGreaterThan(last);
+        const next = await grant(other ?? store, "back and forth");
+        expect(next).toBeGreaterThan(first);
+        last = next;
+        await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      }
+    });
+
+    test("a guard row that is cleaned away between finding it and deciding about it is missing, and comes back", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      const claims = await addClaims(store, id, { state: "ended", dueInUs: HOUR_US });
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
+      await changeClaims(store, ...claims.map((claim) => ({ ...claim, deadlineUs: 1 })));
+      expect(await store.purgeClaims(1, 10)).toBe(1);
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
+      expect((await load(store, { locks: planned(id) })).locks.size).toBe(0);
+      expect(await lockId(store, "a")).not.toBe(id);
+    });
+  });
+}
+
+/** Gives out the next token of a name, whatever it takes. */
+async function grant(store: Store, name: string): Promise<bigint> {
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+    const id = await lockId(store, name);
+    let token: bigint | undefined;
+    await transact(store, { locks: planned(id) }, (loaded) => {
+      const [lock] = raised(loaded);
+      if (!lock) return NO_CHANGES;
+      lock.lastToken += 1n;
+      token = lock.lastToken;
+      return { ...NO_CHANGES, locks: [lock] };
+    });
+    if (token !== undefined) return token;
+  }
+  throw new Error(`${name} was cleaned away ${TRIES_MAX} times while it was in use.`);
+}

@@ -1,0 +1,179 @@
+// Contract: what is written comes back as it was, in every field, at every width.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
+import { END_REASONS, MODES, STATES } from "../../../server/storage/rows/codes.ts";
+import type { FreshStore, Wanted } from "../../support/store-fixture.ts";
+import {
+  addClaims,
+  BIG,
+  changeClaims,
+  changeLock,
+  load,
+  lockId,
+  planned,
+  readClaim,
+} from "../../support/store-fixture.ts";
+
+/** As far as microseconds are exact as numbers, in the year 2255. */
+const LATEST_US = Number.MAX_SAFE_INTEGER;
+
+const FULL: Wanted = {
+  ticketNumber: BIG,
+  secret: "A-Za-z0-9_-0123456789z",
+  requestId: `\0${"🔒".repeat(31)}abc`,
+  mode: "exclusive",
+  permits: 1_000_000,
+  owner: `${"🔒".repeat(63)}abc`,
+  labels: { job: "nightly 🌙", empty: "", "": "no key", 'quote"\\': "\0'\n", __proto: "x" },
+  requestedAtUs: LATEST_US,
+  waitUntilUs: LATEST_US - 1,
+  state: "held",
+  ttlUs: LATEST_US - 2,
+  deadlineUs: LATEST_US - 3,
+  replica: BIG,
+  provisional: true,
+  fencingToken: BIG,
+  grantedAtUs: LATEST_US - 4,
+  endedAtUs: LATEST_US - 5,
+  endReason: "force_released",
+  endNote: "é".repeat(127),
+};
+
+const BARE: Wanted = {
+  owner: "",
+  labels: {},
+  waitUntilUs: null,
+  state: "held",
+  ttlUs: null,
+  deadlineUs: null,
+  replica: null,
+  provisional: false,
+  fencingToken: 0n,
+  grantedAtUs: null,
+  endedAtUs: null,
+  endReason: null,
+  endNote: "",
+};
+
+export function contractOfRows(fresh: () => FreshStore): void {
+  describe("rows", () => {
+    test.for([
+      ["with every field filled to its brim", FULL],
+      ["with nothing in every field that may be empty", BARE],
+    ] as const)("a claim %s is read as it was added", async ([, wanted]) => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const [added] = await addClaims(store, id, wanted);
+      expect(await readClaim(store, added as Claim)).toEqual(added);
+      const { requestId } = added as Claim;
+      expect((await load(store, { requestIds: [requestId] })).claims).toEqual([added]);
+    });
+
+    test.for([
+      ["filled to its brim", BARE, FULL],
+      ["emptied", FULL, BARE],
+    ] as const)("every field of a claim that may change can be %s", async ([, from, to]) => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const [added] = (await addClaims(store, id, from)) as [Claim];
+      const { state, ttlUs, deadlineUs, replica, provisional, fencingToken } = to as Claim;
+      const { grantedAtUs, endedAtUs, endReason, endNote } = to as Claim;
+      const changed = { ...added, state, ttlUs, deadlineUs, replica, provisional, fencingToken };
+      Object.assign(changed, { grantedAtUs, endedAtUs, endReason, endNote });
+      await changeClaims(store, changed);
+      expect(await readClaim(store, added)).toEqual(changed);
+    });
+
+    test("every state, mode and reason comes back as the word it was", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const wanted: Wanted[] = [
+        ...STATES.filter(Boolean).map((state) => ({ state })),
+        ...MODES.filter(Boolean).map((mode) => ({ mode })),
+        ...END_REASONS.filter(Boolean).map((endReason) => ({ state: "ended" as const, endReason })),
+      ];
+      const added = await addClaims(store, id, ...wanted);
+      expect(added.length).toBe(13);
+      expect((await store.claims(added)).claims).toEqual(added);
+      const requestIds = added.map(({ requestId }) => requestId);
+      expect((await store.claimsByRequest([...requestIds, "nobody's"])).claims).toHaveLength(added.length);
+      expect((await store.claimsByRequest(requestIds.slice(0, 1))).claims).toEqual(added.slice(0, 1));
+      expect((await store.claimsByRequest([])).claims).toEqual([]);
+    });
+
+    test("claims by key leave out what is not there, and tell the time", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const [claim] = (await addClaims(store, id, {})) as [Claim];
+      const answer = await store.claims([
+        { lockId: id, ticketNumber: claim.ticketNumber + 1n },
+        claim,
+        { lockId: id + 1000n, ticketNumber: 1n },
+      ]);
+      expect(answer.claims).toEqual([claim]);
+      expect(answer.nowUs).toBeGreaterThanOrEqual(claim.requestedAtUs);
+      expect((await store.claims([])).claims).toEqual([]);
+    });
+
+    test("a guard row is new with its numbers at their beginning", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const lock: Lock = {
+        id,
+        name: "a",
+        limit: null,
+        limitVersion: 0n,
+        limitReason: "",
+        nextTicket: 1n,
+        lastToken: 0n,
+        heldPermits: 0,
+        sharedHolders: 0,
+        exclusiveHolders: 0,
+        holders: 0,
+        waiting: 0,
+        waitingPermits: 0,
+        revision: 0n,
+      };
+      expect((await load(store, { locks: planned(id) })).locks).toEqual(new Map([[id, lock]]));
+    });
+
+    test("every field of a guard row is read as it was written", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const fill = (lock: Lock) =>
+        Object.assign(lock, {
+          limit: 1_000_000,
+          limitVersion: BIG,
+          limitReason: "é".repeat(127),
+          nextTicket: BIG + 1n,
+          lastToken: BIG + 2n,
+          heldPermits: 100_000_000_000,
+          sharedHolders: 100_001,
+          exclusiveHolders: 1,
+          holders: 100_002,
+          waiting: 0,
+          waitingPermits: 100_000_000_001,
+          revision: BIG + 3n,
+        });
+      const written = await changeLock(store, id, fill);
+      expect((await store.show("a", 0))?.lock).toEqual(written);
+      expect((await load(store, { locks: planned(id) })).locks.get(id)).toEqual(written);
+      const emptied = await changeLock(store, id, (lock) => {
+        lock.limit = null;
+        lock.limitReason = "";
+      });
+      expect((await store.show("a", 0))?.lock).toEqual(emptied);
+    });
+
+    test("a limit of 0 is a limit, not the lack of one", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      await changeLock(store, id, (lock) => {
+        lock.limit = 0;
+      });
+      expect((await store.show("a", 0))?.lock.limit).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,176 @@
+// Contract: limits by pattern, and the transactions that change one and go on to the locks under it.
+
+import { describe, expect, test } from "vitest";
+import { QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
+import type { LimitRule } from "../../../server/core/limit.ts";
+import type { Loaded } from "../../../server/storage/store.ts";
+import { LOCKS_PER_RULE_MAX } from "../../../server/storage/store.ts";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import {
+  addClaims,
+  addClaimsTo,
+  BIG,
+  load,
+  lockId,
+  NO_CHANGES,
+  planned,
+  raised,
+  transact,
+} from "../../support/store-fixture.ts";
+
+const LIMIT_FOR_ETL: LimitRule = { prefix: "etl/", limit: 3, version: 1n, reason: "nightly" };
+
+export function contractOfRules(fresh: () => FreshStore): void {
+  const write = (rule: LimitRule) =>
+    transact(fresh().store, { rule: { prefix: rule.prefix, afterLockId: 0n } }, (loaded) => ({
+      ...NO_CHANGES,
+      locks: raised(loaded),
+      rule,
+    }));
+
+  const under = (prefix: string, afterLockId = 0n) => load(fresh().store, { rule: { prefix, afterLockId } });
+
+  describe("limits by pattern", () => {
+    test.for<LimitRule>([
+      LIMIT_FOR_ETL,
+      { prefix: "", limit: 0, version: BIG, reason: "" },
+      { prefix: "taken away", limit: null, version: 2n, reason: "é".repeat(127) },
+      { prefix: `${"🔒".repeat(63)}abc`, limit: 1_000_000, version: 3n, reason: "r" },
+    ])("a rule is read as it was written, by everybody: $limit for $prefix", async (rule) => {
+      const { store, other } = fresh();
+      await write(rule);
+      expect(await store.limitRules()).toEqual([rule]);
+      expect((await load(store, {})).limitRules).toEqual([rule]);
+      if (other) {
+        expect(await other.limitRules()).toEqual([rule]);
+        expect((await load(other, {})).limitRules).toEqual([rule]);
+      }
+    });
+
+    test("a rule is changed in its place, and other prefixes are other rules", async () => {
+      const { store, other } = fresh();
+      const again = { ...LIMIT_FOR_ETL, limit: null, version: 2n, reason: "over" };
+      const others = ["ETL/", "etl", "etl/ "].map((prefix) => ({ ...LIMIT_FOR_ETL, prefix }));
+      await write(LIMIT_FOR_ETL);
+      // Whoever remembers rules must see that they are others now.
+      for (const each of [store, other]) if (each) expect((await load(each, {})).limitRules.length).toBe(1);
+      for (const rule of [again, ...others]) await write(rule);
+      for (const each of [store, other]) {
+        if (!each) continue;
+        const { limitRules } = await load(each, {});
+        expect(limitRules.toSorted(byPrefix)).toEqual([again, ...others].toSorted(byPrefix));
+      }
+    });
+
+    test("a rule whose transaction is rolled back was never there", async () => {
+      const { store } = fresh();
+      const bug = new Error("a bug");
+      let round = 0;
+      const id = await lockId(store, "etl/a");
+      await addClaims(store, id, {});
+      const failing = transact(store, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => {
+        round += 1;
+        if (round === 2) throw bug;
+        return { ...NO_CHANGES, locks: raised(loaded), rule: { ...LIMIT_FOR_ETL, limit: 99 }, again: [id] };
+      });
+      await expect(failing).rejects.toBe(bug);
+      expect((await load(store, {})).limitRules).toEqual([]);
+      // The next one may come under the number that the lost one had.
+      await write(LIMIT_FOR_ETL);
+      expect((await load(store, {})).limitRules).toEqual([LIMIT_FOR_ETL]);
+    });
+
+    test("its transaction reads the locks with waiters under the prefix, as bytes, in ascending order", async () => {
+      const { store } = fresh();
+      const names = [
+        "etl/b",
+        "etl/",
+        "etl/a/x",
+        "etl/é",
+        "etl",
+        "ETL/a",
+        "etl0",
+        "a",
+        "etl/idle",
+        "etl/held",
+      ];
+      const ids = await store.resolve(names);
+      const id = (name: string) => ids.get(name) as bigint;
+      for (const name of names) {
+        const waits = name !== "etl/idle" && name !== "etl/held";
+        await addClaims(store, id(name), { state: "held" }, ...(waits ? [{}, {}] : []));
+      }
+      const expected = ["etl/b", "etl/", "etl/a/x", "etl/é"].map(id).sort((a, b) => (a < b ? -1 : 1));
+      const loaded = await under("etl/");
+      expect([...loaded.locks.keys()]).toEqual(expected);
+      for (const lock of expected) {
+        expect(loaded.queues.get(lock)?.head.map((claim) => claim.ticketNumber)).toEqual([2n, 3n]);
+        expect(loaded.queues.get(lock)?.complete).toBe(true);
+      }
+      expect([...(await under("etl/", expected[1])).locks.keys()]).toEqual(expected.slice(2));
+      expect((await under("")).locks.size).toBe(8);
+    });
+
+    test("its transaction reads what is due there", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "etl/a");
+      const [due] = await addClaims(store, id, { state: "held", dueInUs: -1 }, {});
+      expect((await under("etl/")).claims).toEqual([due]);
+    });
+
+    test("what goes on in its transaction sees the new rule, and more of the queue", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "etl/a");
+      await addClaims(store, id, ...Array.from({ length: QUEUE_HEAD_MAX + 10 }, () => ({})));
+      const rounds: Loaded[] = [];
+      await transact(store, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => {
+        rounds.push(structuredClone(loaded));
+        const changes = { ...NO_CHANGES, locks: raised(loaded) };
+        return rounds.length === 1 ? { ...changes, rule: LIMIT_FOR_ETL, again: [id] } : changes;
+      });
+      expect(rounds.map((round) => round.limitRules)).toEqual([[], [LIMIT_FOR_ETL]]);
+      expect(rounds[0]?.queues.get(id)?.head.length).toBeGreaterThan(0);
+      expect(rounds[1]?.queues.get(id)?.head.length).toBe(QUEUE_HEAD_MAX);
+    });
+
+    test("more locks than one transaction should decide about are read in the next ones", async () => {
+      const { store } = fresh();
+      const names = Array.from({ length: LOCKS_PER_RULE_MAX + 1 }, (_, i) => `etl/${i}`);
+      const ids = [...(await store.resolve(names)).values()].sort((a, b) => (a < b ? -1 : 1));
+      await addClaimsTo(store, ids, {});
+      const first = [...(await under("etl/")).locks.keys()];
+      expect(first).toEqual(ids.slice(0, LOCKS_PER_RULE_MAX));
+      const second = [...(await under("etl/", first.at(-1))).locks.keys()];
+      expect(second).toEqual(ids.slice(LOCKS_PER_RULE_MAX));
+    });
+
+    test("two that change one rule come one after the other, and other transactions see either", async () => {
+      const { store, other } = fresh();
+      const id = await lockId(store, "etl/a");
+      await addClaims(store, id, {});
+      const raise = (from: typeof store) =>
+        transact(from, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => {
+          const now = loaded.limitRules.find((rule) => rule.prefix === "etl/");
+          const rule = { ...LIMIT_FOR_ETL, version: (now?.version ?? 0n) + 1n };
+          return { ...NO_CHANGES, locks: raised(loaded), rule };
+        });
+      const versions: bigint[] = [];
+      const look = async (from: typeof store) => {
+        const { limitRules } = await load(from, { locks: planned(id) });
+        versions.push(limitRules[0]?.version ?? 0n);
+      };
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) => {
+          const from = other && i % 2 ? other : store;
+          return Promise.all([raise(from), look(from)]);
+        }),
+      );
+      expect(await store.limitRules()).toEqual([{ ...LIMIT_FOR_ETL, version: 20n }]);
+      expect(versions.every((version) => version >= 0n && version <= 20n)).toBe(true);
+    });
+  });
+}
+
+function byPrefix(a: LimitRule, b: LimitRule): number {
+  return a.prefix < b.prefix ? -1 : 1;
+}

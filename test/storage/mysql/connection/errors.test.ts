@@ -1,0 +1,143 @@
+// What each error of the database and of the network means: the table, its edges, and what messages must not hold.
+
+import { describe, expect, test } from "vitest";
+import { bugOf, classify, deadlineError } from "../../../../server/storage/mysql/connection/errors.ts";
+
+const SQL = "INSERT INTO rowlock_claim VALUES (X'73656372657421')";
+
+function serverError(errno: number, message = "as the server says it", sqlState = "HY000"): Error {
+  return Object.assign(new Error(message), { errno, sqlState, code: `ER_${errno}`, sql: SQL });
+}
+
+function networkError(code: string, fatal = true): Error {
+  return Object.assign(new Error(code), { code, errno: -104, fatal });
+}
+
+const meaning = (error: Error, commitSent = false) => {
+  const { error: known, reconnect } = classify(error, commitSent);
+  return `${known.kind} ${known.reason}${reconnect ? ", reconnect" : ""}`;
+};
+
+describe("an error of the server", () => {
+  test.each([
+    [1213, "transient deadlock"],
+    [1205, "transient lock_wait_timeout"],
+    [3572, "transient lock_wait_timeout"],
+    [1020, "transient row_changed"],
+    [1048, "transient changed"],
+    [1062, "transient duplicate_request"],
+    [1927, "transient connection_lost, reconnect"],
+    [4031, "transient connection_lost, reconnect"],
+    [1317, "transient connection_lost, reconnect"],
+    [1180, "transient commit_failed, reconnect"],
+    [1047, "unavailable cluster_not_ready, reconnect"],
+    [1290, "unavailable read_only, reconnect"],
+    [1792, "unavailable read_only, reconnect"],
+    [1836, "unavailable read_only, reconnect"],
+    [1053, "unavailable shutting_down, reconnect"],
+    [1021, "unavailable full"],
+    [1114, "unavailable full"],
+    [3, "unavailable full"],
+    [1665, "unavailable binlog_format"],
+    [1146, "unavailable schema, reconnect"],
+    [1054, "unavailable schema, reconnect"],
+    [1049, "unavailable no_database, reconnect"],
+    [1044, "unavailable access_denied, reconnect"],
+    [1045, "unavailable access_denied, reconnect"],
+    [1142, "unavailable access_denied, reconnect"],
+    [1040, "unavailable too_many_connections, reconnect"],
+    [1969, "unavailable timeout, reconnect"],
+    [3024, "unavailable timeout, reconnect"],
+    [65_000, "unavailable unexpected, reconnect"],
+  ])("%i is %s", (errno, expected) => {
+    expect(meaning(serverError(errno))).toBe(expected);
+  });
+
+  test("with SQLSTATE 40001 is a rolled back transaction, whatever its number", () => {
+    expect(meaning(serverError(65_001, "conflict", "40001"))).toBe("transient deadlock");
+  });
+
+  test("means the same in every language", () => {
+    for (const errno of [1048, 1062, 1213]) {
+      const messages = [
+        "Duplicate entry 'x' for key 'PRIMARY'",
+        "'x' は索引 'PRIMARY' で重複しています。",
+        "",
+      ];
+      const meanings = messages.map((message) => meaning(serverError(errno, message, "23000")));
+      expect(new Set(meanings).size).toBe(1);
+    }
+  });
+
+  test("of a wrong statement is a bug; of a missing table or a lost connection it is none", () => {
+    expect(bugOf(serverError(1064, "syntax", "42000"))).toBeInstanceOf(Error);
+    expect(bugOf(serverError(1146, "no table", "42S02"))).toBeNull();
+    expect(bugOf(networkError("ECONNRESET"))).toBeNull();
+  });
+
+  test("about a database that is not there does not speak of tables", () => {
+    expect(classify(serverError(1049)).error.message).toMatch(/CREATE DATABASE.* \(error 1049\)\.$/);
+  });
+
+  test("about the schema names the command that mends it", () => {
+    expect(classify(serverError(1146)).error.message).toContain("rowlock migrate up");
+  });
+});
+
+describe("after COMMIT was sent", () => {
+  test.each([
+    [serverError(1180), "unknown_outcome commit_failed, reconnect"],
+    [serverError(1047), "unknown_outcome cluster_not_ready, reconnect"],
+    [serverError(1053), "unknown_outcome shutting_down, reconnect"],
+    [serverError(1317), "unknown_outcome connection_lost, reconnect"],
+    [serverError(65_000), "unknown_outcome unexpected, reconnect"],
+    [networkError("ECONNRESET"), "unknown_outcome connection_lost, reconnect"],
+    [networkError("PROTOCOL_CONNECTION_LOST"), "unknown_outcome connection_lost, reconnect"],
+    [deadlineError(), "unknown_outcome timeout, reconnect"],
+  ])("%o leaves open whether it was committed", (error, expected) => {
+    expect(meaning(error, true)).toBe(expected);
+  });
+
+  test.each([
+    [1213, "transient deadlock"],
+    [1205, "transient lock_wait_timeout"],
+    [1290, "unavailable read_only, reconnect"],
+    [1114, "unavailable full"],
+  ])("%i says that it was not", (errno, expected) => {
+    expect(meaning(serverError(errno), true)).toBe(expected);
+  });
+});
+
+describe("an error of the network", () => {
+  test.each([
+    ["ECONNRESET", "transient connection_lost, reconnect"],
+    ["EPIPE", "transient connection_lost, reconnect"],
+    ["PROTOCOL_CONNECTION_LOST", "transient connection_lost, reconnect"],
+    ["ECONNREFUSED", "unavailable unreachable, reconnect"],
+    ["ENOTFOUND", "unavailable unreachable, reconnect"],
+    ["ETIMEDOUT", "unavailable unreachable, reconnect"],
+  ])("%s is %s", (code, expected) => {
+    expect(meaning(networkError(code))).toBe(expected);
+  });
+
+  test("that the driver gives no code is a lost connection if the driver calls it fatal", () => {
+    const error = Object.assign(new Error("Can't add new command when connection is in closed state"), {
+      fatal: true,
+    });
+    expect(meaning(error)).toBe("transient connection_lost, reconnect");
+  });
+
+  test("of our own deadline is a time-out", () => {
+    expect(meaning(deadlineError())).toBe("unavailable timeout, reconnect");
+  });
+});
+
+test("no message holds SQL, and the cause is attached without it", () => {
+  const cause = serverError(1213);
+  const { error } = classify(cause);
+  expect(error.cause).toBe(cause);
+  expect(`${error.message}${JSON.stringify(cause)}${error.stack}`).not.toContain("INSERT");
+  const bug = bugOf(serverError(1064, "syntax", "42000"));
+  expect(bug?.message).toContain("1064");
+  expect(JSON.stringify(bug?.cause)).not.toContain("INSERT");
+});

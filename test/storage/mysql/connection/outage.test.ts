@@ -1,0 +1,229 @@
+// What happens while a whole server is frozen, is switched to read-only, or gives its user the fewest rights, and how
+// much it reads. The server is started for this file alone, from a binary on this machine, because nobody else could
+// use it meanwhile.
+
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../../../server/core/claim.ts";
+import { migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
+import { openReadyStore } from "../../../../server/storage/open-ready.ts";
+import type { Store } from "../../../../server/storage/store.ts";
+import { StoreError } from "../../../../server/storage/store.ts";
+import { freshDatabase } from "../../../support/database.ts";
+import { chosenDatabases } from "../../../support/mysql-family/chosen-databases.ts";
+import { namedBinaries, ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
+import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
+import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
+import type { PlainSession, Stage } from "../../../support/mysql-stage.ts";
+import { connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
+import {
+  addClaims,
+  addClaimsTo,
+  changeLock,
+  load,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  raised,
+} from "../../../support/store-fixture.ts";
+
+const binaries = await ownBinaries();
+
+describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
+  let running: RunningServer;
+  let stage: Stage;
+  let plain: PlainSession;
+
+  beforeAll(async () => {
+    running = await startPrivateServer(binary, flavour);
+    stage = await openStage(running.server);
+    plain = await stage.session();
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await running?.stop();
+  });
+
+  async function variable(name: string): Promise<string> {
+    const [row] = await plain.run(`SELECT @@${name} AS value`);
+    return String(row?.value);
+  }
+
+  test("a frozen server fails calls in bounded time, and is used again when it goes on", async () => {
+    const store = await stage.store({ poolSize: 3 });
+    const id = await lockId(store, "frozen");
+    await Promise.all([1, 2, 3].map(() => store.find(["frozen"])));
+    const pid = Number(await readFile(await variable("pid_file"), "utf8"));
+    const reasons = new Set<string>();
+    process.kill(pid, "SIGSTOP");
+    try {
+      const startedMs = performance.now();
+      const calls = Array.from({ length: 30 }, () =>
+        refusal(store.transact({ ...NO_PLAN, locks: planned(id) }, neverDecide)),
+      );
+      for (const { kind, reason } of await Promise.all(calls)) {
+        expect(kind).toBe("unavailable");
+        reasons.add(reason);
+      }
+      // A lease and the wait for it, and not one for each of the thirty.
+      expect(performance.now() - startedMs).toBeLessThan(9_000);
+      expect(reasons).toEqual(new Set(["timeout", "pool_exhausted"]));
+      // The pool holds none of the connections that did not answer, and new ones are not answered either.
+      expect(store.pool().open).toBe(0);
+      expect(await refusal(store.find(["frozen"]))).toMatchObject({ kind: "unavailable", reason: "timeout" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await works(store, id);
+    expect(store.pool().waiting).toBe(0);
+  });
+
+  test("a server that has become read-only is refused, and used again when it is not", async () => {
+    const store = await stage.store({ poolSize: 2 });
+    const id = await lockId(store, "read-only");
+    await plain.run("SET GLOBAL read_only = 1");
+    try {
+      for (const other of await connectionsOf(plain, stage.address.database))
+        await plain.run(`KILL ${other}`);
+      await until(() => store.pool().open === 0);
+      expect(await refusal(store.find(["a"]))).toMatchObject({ kind: "unavailable", reason: "read_only" });
+      expect(await refusal(stage.store())).toMatchObject({ kind: "unavailable", reason: "read_only" });
+    } finally {
+      await plain.run("SET GLOBAL read_only = 0");
+    }
+    await works(store, id);
+  });
+
+  test("a user who may only read and write rows is enough, and read-only stops it in the middle", async () => {
+    const { database } = stage.address;
+    await plain.run(`CREATE USER 'small'@'%' IDENTIFIED BY 'small';
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO 'small'@'%'`);
+    const store = await stage.store({ user: "small", password: "small", poolSize: 1 });
+    const id = await lockId(store, "small");
+    const added = await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
+    await store.beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+    await store.heartbeat(1n, added, 1_000_000);
+    await store.watch([id]);
+    expect(await store.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
+    await lockId(store, "idle");
+    await until(async () => (await store.purgeLocks(0, 10)) > 0);
+    expect((await store.show("small", 10))?.holders.length).toBe(1);
+    expect(await store.checkInvariants(10)).toEqual([]);
+    expect(await store.checkDurability()).toEqual([]);
+
+    await plain.run("SET GLOBAL read_only = 1");
+    try {
+      const error = await refusal(changeLock(store, id, () => {}));
+      expect(error).toMatchObject({ kind: "unavailable", reason: "read_only" });
+      // The connection is not used again: its server may have become a replica for good.
+      expect(store.pool().open).toBe(0);
+    } finally {
+      await plain.run("SET GLOBAL read_only = 0");
+    }
+    await works(store, id);
+  });
+
+  test("a decision reads and locks a few rows of a table of many", async () => {
+    const target = await stage.store({ poolSize: 1 });
+    const ids = [
+      ...(await target.resolve(Array.from({ length: 300 }, (_, each) => `wide/${each}`))).values(),
+    ];
+    ids.sort((a, b) => (a < b ? -1 : 1));
+    const added = await addClaimsTo(target, ids, { state: "held" }, { state: "waiting" });
+    await plain.run("ANALYZE TABLE rowlock_lock, rowlock_claim");
+    const rowsRead = async () => {
+      const rows = await plain.run("SHOW GLOBAL STATUS LIKE 'Handler_read_%'");
+      return rows.reduce((sum, row) => sum + Number(row.Value), 0);
+    };
+    // SHOW STATUS reads rows too, always the same number.
+    const first = await rowsRead();
+    const byAsking = (await rowsRead()) - first;
+    for (const count of [1, 2]) {
+      const claims = added.slice(0, count);
+      const locks = planned(...new Set(claims.map((claim) => claim.lockId)));
+      const write = () =>
+        target.transact({ ...NO_PLAN, locks, claims }, (loaded) => {
+          for (const claim of loaded.claims) claim.endNote += "!";
+          return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+        });
+      const steps = [write, () => target.heartbeat(1n, claims, 1), () => target.claims(claims)];
+      for (const step of steps) {
+        const before = await rowsRead();
+        await step();
+        expect((await rowsRead()) - before - byAsking).toBeLessThan(READS_MAX);
+      }
+    }
+  });
+
+  test("a second request id is told from a second ticket number, whatever language the server speaks", async () => {
+    const id = await lockId(await stage.store(), "languages");
+    for (const language of LANGUAGES) {
+      await plain.run("SET GLOBAL lc_messages = ?", [language]);
+      const store = await stage.store({ poolSize: 1 });
+      const [first] = (await addClaims(store, id, { requestId: language })) as [Claim];
+      const secondRequest = refusal(addClaims(store, id, { requestId: language }));
+      expect(await secondRequest).toMatchObject({ kind: "transient", reason: "duplicate_request" });
+      const secondTicket = addClaims(store, id, { ticketNumber: first.ticketNumber });
+      await expect(secondTicket).rejects.not.toBeInstanceOf(StoreError);
+      await store.close();
+    }
+    await plain.run("SET GLOBAL lc_messages = ?", [LANGUAGES[0]]);
+  });
+
+  test("settings that lose acknowledged commits are found", async () => {
+    const store = await stage.store();
+    expect(await store.checkDurability()).toEqual([]);
+    const flush = await variable("global.innodb_flush_log_at_trx_commit");
+    await plain.run("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    try {
+      expect(await store.checkDurability()).toMatchObject([{ severity: "error", check: "durability" }]);
+      await refusedUntouched();
+    } finally {
+      await plain.run(`SET GLOBAL innodb_flush_log_at_trx_commit = ${flush}`);
+    }
+  });
+
+  /** A database that is refused is left as it was. */
+  async function refusedUntouched(): Promise<void> {
+    const { url, drop } = await freshDatabase(running.server);
+    try {
+      const settings = {
+        startupTimeoutMs: 0,
+        migrate: true,
+        weakDurability: false,
+        poolSize: 2,
+        lanes: null,
+      };
+      const silent = { debug() {}, info() {}, warn() {}, error() {} };
+      const unobserved = { statement() {}, transaction() {}, connection() {} };
+      const opened = openReadyStore({ databaseUrl: url, ...settings }, unobserved, silent);
+      expect(await refusal(opened)).toMatchObject({ reason: "weak_durability" });
+      expect((await migrationStatus(url)).applied).toEqual([]);
+    } finally {
+      await drop();
+    }
+  }
+
+  /** The first calls may still meet a connection that was being opened while nobody answered. */
+  async function works(store: Store, id: bigint): Promise<void> {
+    await until(async () => {
+      const answer = await load(store, { locks: planned(id) }).catch((error: unknown) => error);
+      return !(answer instanceof Error);
+    });
+  }
+});
+
+test("servers of their own are started wherever there is a binary", () => {
+  const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
+  expect(binaries.size).toBeGreaterThanOrEqual(namedBinaries().length > 0 && flavours.size > 0 ? 1 : 0);
+});
+
+/** The first is what servers speak by default; the others put the name of a key at another place of their messages. */
+const LANGUAGES = ["en_US", "ja_JP", "cs_CZ", "hu_HU", "sk_SK"];
+/** Far fewer than the tables hold. */
+const READS_MAX = 100;
+
+function neverDecide(): never {
+  throw new Error("A frozen server has answered.");
+}

@@ -1,0 +1,136 @@
+// The store contract on each server of the MySQL family that this run has, with two stores on each database, as two
+// servers have them; and the migrations there, which several servers may start at once.
+
+import { createConnection } from "mysql2/promise";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parseDatabaseUrl } from "../../../server/storage/database-url.ts";
+import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
+import { migrateMysql } from "../../../server/storage/migrate/migrate-mysql.ts";
+import { openStore } from "../../../server/storage/open.ts";
+import type { FoundServer, FreshDatabase } from "../../support/database.ts";
+import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import { runStoreContract } from "../contract/contract.ts";
+
+async function freshOn(server: FoundServer): Promise<FreshStore> {
+  const { url, drop } = await freshDatabase(server);
+  await migrateUp(url);
+  const [store, other] = [await openStore(url), await openStore(url)];
+  const behind = await createConnection({ uri: url });
+  return {
+    store,
+    other,
+    tamper: async (sql, ...values) => void (await behind.query(sql, values)),
+    close: async () => {
+      await Promise.all([store.close(), other.close(), behind.end()]);
+      await drop();
+    },
+  };
+}
+
+reportLeftOut(mysqlFamily());
+
+for (const server of mysqlFamily()) {
+  const label = `${server.flavour} ${server.version}`;
+  runStoreContract(label, () => freshOn(server));
+
+  describe(`migrations on ${label}`, () => {
+    const NAMES = ["0001-locks-and-claims"];
+    let fresh: FreshDatabase;
+    beforeEach(async () => {
+      fresh = await freshDatabase(server);
+    });
+    afterEach(() => fresh.drop());
+
+    async function run(...statements: string[]): Promise<void> {
+      const connection = await createConnection({ uri: fresh.url });
+      for (const statement of statements) await connection.query(statement);
+      await connection.end();
+    }
+
+    const address = () => {
+      const parsed = parseDatabaseUrl(fresh.url);
+      if (parsed.dialect !== "mysql") throw new Error("The database is not of the MySQL family.");
+      return parsed;
+    };
+
+    test("run once, and tell where the schema stands without changing it", async () => {
+      expect(await migrationStatus(fresh.url)).toEqual({ applied: [], pending: NAMES, unknown: [] });
+      expect(await migrateUp(fresh.url)).toEqual(NAMES);
+      expect(await migrateUp(fresh.url)).toEqual([]);
+      expect(await migrationStatus(fresh.url)).toEqual({ applied: NAMES, pending: [], unknown: [] });
+    });
+
+    test("are run by one of several servers that start at once, and the others wait", async () => {
+      const ran = await Promise.all(Array.from({ length: 4 }, () => migrateUp(fresh.url)));
+      expect(ran.flat()).toEqual(NAMES);
+      await (await openStore(fresh.url)).close();
+    });
+
+    test("wait for one that goes on for a while, say so, and give up in time", async () => {
+      await migrateUp(fresh.url);
+      const other = await createConnection({ uri: fresh.url });
+      await other.query("DELETE FROM rowlock_migration");
+      await other.query("BEGIN");
+      await other.query("SELECT id FROM rowlock_migration_turn FOR UPDATE");
+      const logged: string[] = [];
+      const waiting = migrateMysql(address(), { log: (message) => logged.push(message), lockWaitMs: 1 });
+      await expect(waiting).rejects.toMatchObject({ kind: "unavailable", reason: "migration_locked" });
+      expect(logged).toEqual([expect.stringContaining("Waiting for another server")]);
+      await other.end();
+      expect(await migrateUp(fresh.url)).toEqual(NAMES);
+    });
+
+    test("end the wait when the other server is done", async () => {
+      await migrateUp(fresh.url);
+      const other = await createConnection({ uri: fresh.url });
+      await other.query("DELETE FROM rowlock_migration");
+      await other.query("BEGIN");
+      await other.query("SELECT id FROM rowlock_migration_turn FOR UPDATE");
+      let logged = () => {};
+      const isWaiting = new Promise<void>((resolve) => {
+        logged = resolve;
+      });
+      const waiting = migrateMysql(address(), { log: () => logged() });
+      await isWaiting;
+      await run(`INSERT INTO rowlock_migration (name, batch) VALUES ('${NAMES[0]}', 1)`);
+      await other.end();
+      expect(await waiting).toEqual([]);
+    });
+
+    test("go on where one was cut off that held the lock of the library", async () => {
+      await migrateUp(fresh.url);
+      await run(
+        "DROP TABLE rowlock_meta, rowlock_replica",
+        "DELETE FROM rowlock_migration",
+        "UPDATE rowlock_migration_lock SET is_locked = 1",
+      );
+      expect(await migrateUp(fresh.url)).toEqual(NAMES);
+      await (await openStore(fresh.url)).close();
+    });
+
+    test("of a newer server are told apart", async () => {
+      await migrateUp(fresh.url);
+      await run("INSERT INTO rowlock_migration (name, batch) VALUES ('9999-of-the-future', 2)");
+      expect((await migrationStatus(fresh.url)).unknown).toEqual(["9999-of-the-future"]);
+      expect(await migrateUp(fresh.url)).toEqual([]);
+    });
+
+    test("without the right password say nothing of it", async () => {
+      const wrong = new URL(fresh.url);
+      wrong.password = "s3cret-and-wrong";
+      const refusal = await migrateUp(wrong.href).then(
+        () => null,
+        (error: Error) => error,
+      );
+      expect(refusal).not.toBeNull();
+      expect(`${refusal?.stack}${JSON.stringify(refusal)}`).not.toContain("s3cret");
+    });
+
+    test("of a server that cannot be reached say which", async () => {
+      const unreachable = migrateMysql({ ...address(), host: "127.0.0.1", port: 1 });
+      await expect(unreachable).rejects.toMatchObject({ name: "StoreError", kind: "unavailable" });
+      await expect(unreachable).rejects.toThrow("127.0.0.1:1");
+    });
+  });
+}

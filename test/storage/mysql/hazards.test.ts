@@ -1,0 +1,494 @@
+// What makes a lock server over MySQL wrong, one test for each: lost answers, killed connections, row locks that others
+// hold, clocks that were read too early, transactions that stay open behind a pool.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import { openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
+import { openStore } from "../../../server/storage/open.ts";
+import type { DecideRows, Store, StoreObserver } from "../../../server/storage/store.ts";
+import { ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
+import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
+import { startDroppingProxy } from "../../support/dropping-proxy.ts";
+import type { PlainSession, Stage } from "../../support/mysql-stage.ts";
+import { clockUs, connectionsOf, openStage, refusal, statementOf, until } from "../../support/mysql-stage.ts";
+import {
+  addClaims,
+  load,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  raised,
+  transact,
+} from "../../support/store-fixture.ts";
+
+describe.each(mysqlFamily())("on $flavour $version", (server) => {
+  let stage: Stage;
+  let store: Store;
+  let plain: PlainSession;
+  let names = 0;
+  const name = () => `hazard/${++names}`;
+
+  beforeAll(async () => {
+    stage = await openStage(server);
+    store = await stage.store();
+    plain = await stage.session();
+  });
+  afterAll(() => stage?.close());
+
+  /** Holds the guard row in another session until the answer is called. */
+  async function hold(sql: string, ...values: unknown[]): Promise<() => Promise<void>> {
+    const session = await stage.session();
+    await session.run("START TRANSACTION");
+    await session.run(`${sql} FOR UPDATE`, values);
+    return async () => {
+      await session.run("COMMIT");
+    };
+  }
+  const holdGuard = (id: bigint) =>
+    hold("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ?", id);
+
+  /** Writes a limit with the transaction that `again` keeps open, or commits. */
+  const setLimit = (target: Store, id: bigint, limit: number, goOn = false) => {
+    let round = 0;
+    return target.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => {
+      for (const lock of loaded.locks.values()) lock.limit = limit;
+      return { ...NO_CHANGES, locks: raised(loaded), again: goOn && round++ === 0 ? [id] : [] };
+    });
+  };
+  const limitOf = async (id: bigint) => (await load(store, { locks: planned(id) })).locks.get(id)?.limit;
+
+  test("an answer to COMMIT that is lost is an unknown outcome, and the rows are there", async () => {
+    const id = await lockId(store, name());
+    const proxy = await startDroppingProxy(stage.address.host, stage.address.port);
+    try {
+      const behind = await stage.store({ host: "127.0.0.1", port: proxy.port });
+      const dropped = proxy.dropAnswerTo("COMMIT");
+      const error = await refusal(setLimit(behind, id, 7));
+      await dropped;
+      expect(error).toMatchObject({ kind: "unknown_outcome", reason: "connection_lost" });
+      expect(await limitOf(id)).toBe(7);
+      // The next call gets another connection.
+      await setLimit(behind, id, 8);
+      expect(await limitOf(id)).toBe(8);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  test("a connection that is killed before COMMIT was sent leaves nothing, and says that it can be repeated", async () => {
+    const id = await lockId(store, name());
+    const [claim] = await addClaims(store, id, { state: "held" });
+    const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
+    let round = 0;
+    const writing = store.transact(
+      { ...NO_PLAN, locks: planned(id), claims: claim ? [claim] : [] },
+      (loaded) => {
+        for (const lock of loaded.locks.values()) lock.limit = 5;
+        for (const each of loaded.claims) each.endNote = "changed";
+        // Goes on after this, so the first trip that writes has no COMMIT in it.
+        return {
+          ...NO_CHANGES,
+          locks: raised(loaded),
+          changed: loaded.claims,
+          again: round++ === 0 ? [id] : [],
+        };
+      },
+    );
+    const failed = refusal(writing);
+    await plain.run(`KILL ${await statementOf(plain, stage.address.database, "UPDATE rowlock_claim")}`);
+    expect(await failed).toMatchObject({ kind: "transient", reason: "connection_lost" });
+    await free();
+    expect(await limitOf(id)).toBeNull();
+  });
+
+  test("a connection that is killed after COMMIT was sent is an unknown outcome, even if nothing was written", async () => {
+    const id = await lockId(store, name());
+    const [claim] = await addClaims(store, id, { state: "held" });
+    const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
+    const writing = store.transact(
+      { ...NO_PLAN, locks: planned(id), claims: claim ? [claim] : [] },
+      (loaded) => {
+        for (const lock of loaded.locks.values()) lock.limit = 5;
+        for (const each of loaded.claims) each.endNote = "changed";
+        return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+      },
+    );
+    const failed = refusal(writing);
+    await plain.run(`KILL ${await statementOf(plain, stage.address.database, "UPDATE rowlock_claim")}`);
+    expect((await failed).kind).toBe("unknown_outcome");
+    await free();
+    expect(await limitOf(id)).toBeNull();
+  });
+
+  test("idle connections that the server has closed do not fail a call", async () => {
+    const target = await stage.store({ poolSize: 3 });
+    const id = await lockId(target, name());
+    await Promise.all([1, 2, 3].map(() => target.find(["a"])));
+    await until(() => target.pool().idle === 3);
+    const others = await connectionsOf(plain, stage.address.database);
+    for (const other of others) await plain.run(`KILL ${other}`).catch(ignoreGone);
+    // At once, so that the pool may not have heard of it yet.
+    await Promise.all([setLimit(target, id, 3), target.find(["a"]), target.heartbeat(1n, [], 1)]);
+    expect(await limitOf(id)).toBe(3);
+  });
+
+  test("connections that were lost without a word do not fail a call", async () => {
+    const proxy = await startDroppingProxy(stage.address.host, stage.address.port);
+    try {
+      const behind = await stage.store({ host: "127.0.0.1", port: proxy.port, poolSize: 3 });
+      const id = await lockId(behind, name());
+      await Promise.all([1, 2, 3].map(() => behind.find(["a"])));
+      await until(() => behind.pool().idle === 3);
+      proxy.loseConnections();
+      await setLimit(behind, id, 3);
+      expect(await limitOf(id)).toBe(3);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  test("idle connections are given up before the server would close them", async () => {
+    const events: string[] = [];
+    const observer = { statement() {}, transaction() {}, connection: (event: string) => events.push(event) };
+    const target = await stage.store({ poolSize: 2, observer });
+    await Promise.all([target.find(["a"]), target.find(["a"])]);
+    await until(() => target.pool().open === 0);
+    // Ours is a goodbye; what the server cuts off is destroyed.
+    expect(new Set(events)).toEqual(new Set(["opened", "closed"]));
+    await target.find(["a"]);
+    expect(target.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
+  });
+
+  test("a row lock that another session holds is waited for, but not for long", async () => {
+    const id = await lockId(store, name());
+    const free = await holdGuard(id);
+    const startedMs = performance.now();
+    const error = await refusal(setLimit(store, id, 5));
+    expect(error).toMatchObject({ kind: "transient", reason: "lock_wait_timeout" });
+    expect(performance.now() - startedMs).toBeGreaterThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    await free();
+    await setLimit(store, id, 6);
+    expect(await limitOf(id)).toBe(6);
+  });
+
+  test("an impatient transaction waits for no row that it has to lock, and patient ones still do", async () => {
+    const id = await lockId(store, name());
+    const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
+    const plan = { ...NO_PLAN, locks: planned(id), claims: [claim] };
+    let writes = 0;
+    const write: DecideRows = (loaded) => {
+      writes += 1;
+      for (const each of loaded.claims) each.endNote = `changed ${writes}`;
+      return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+    };
+    const holds = [
+      () => holdGuard(id),
+      () => hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id),
+    ];
+    for (const holding of holds) {
+      const free = await holding();
+      const startedMs = performance.now();
+      const error = await refusal(store.transact({ ...plan, impatient: true }, write));
+      expect(error).toMatchObject({ kind: "transient", reason: ROW_LOCKED });
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      const waiting = store.transact(plan, write);
+      await statementOf(plain, stage.address.database, "rowlock_");
+      await free();
+      await waiting;
+    }
+    await store.transact({ ...plan, impatient: true }, write);
+  });
+
+  test("a heartbeat waits for no row, and tells whose it could not write", async () => {
+    const id = await lockId(store, name());
+    const [held, free, lease] = (await addClaims(store, id, {}, {}, { state: "held" })) as [
+      Claim,
+      Claim,
+      Claim,
+    ];
+    const one = "SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ?";
+    const release = await hold(one, id, held.ticketNumber);
+    const key = { lockId: id, ticketNumber: held.ticketNumber };
+    expect(await store.heartbeat(7n, [held, free, lease], 600_000_000)).toEqual([key]);
+    const byTicket = async () =>
+      (await store.claims([held, free, lease])).claims.map(({ replica }) => replica);
+    expect(await byTicket()).toEqual([null, 7n, null]);
+    await release();
+    expect(await store.heartbeat(7n, [held], 600_000_000)).toEqual([]);
+    expect(await byTicket()).toEqual([7n, 7n, null]);
+  });
+
+  test("nothing is cleaned away that others hold, and nothing waits for them", async () => {
+    const other = await openStage(server);
+    try {
+      const small = await other.store();
+      const ids = await small.resolve(["claimed", "idle", "held"]);
+      const claimed = ids.get("claimed") as bigint;
+      const [held] = (await addClaims(
+        small,
+        claimed,
+        { state: "ended", dueInUs: -1 },
+        { state: "ended", dueInUs: -1 },
+      )) as [Claim];
+      const session = await other.session();
+      await session.run("START TRANSACTION");
+      const one = "FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ? LOCK IN SHARE MODE";
+      await session.run(`SELECT 1 FROM rowlock_claim ${one}`, [claimed, held.ticketNumber]);
+      await session.run("SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? LOCK IN SHARE MODE", [
+        ids.get("held"),
+      ]);
+      expect(await small.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
+      await until(async () => (await small.purgeLocks(0, 10)) === 1);
+      expect((await small.find(["idle", "held"])).size).toBe(1);
+      await session.run("COMMIT");
+      expect(await small.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
+      await until(async () => (await small.purgeLocks(0, 10)) > 0);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("only the guard rows of the plan are waited for, however few there are", async () => {
+    const other = await openStage(server);
+    try {
+      const small = await other.store();
+      const ids = await small.resolve(["a", "b", "c"]);
+      const [a, b, c] = ["a", "b", "c"].map((each) => ids.get(each) as bigint);
+      if (!a || !b || !c) throw new Error("The names were not resolved.");
+      await addClaims(small, a, { state: "held" });
+      const held = await addClaims(small, b, { state: "held" });
+      const session = await other.session();
+      await session.run("START TRANSACTION");
+      await session.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [a]);
+      await session.run("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? FOR UPDATE", [
+        a,
+      ]);
+      const startedMs = performance.now();
+      await small.transact({ ...NO_PLAN, locks: planned(b, c), holdersOf: [b] }, (loaded) => {
+        for (const claim of loaded.claims) claim.endNote = "changed";
+        return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+      });
+      await small.heartbeat(1n, held, 1_000_000);
+      // The lock c has no claim, so it is cleaned away; a has one, and is not even waited for.
+      await until(async () => (await small.purgeLocks(0, 10)) === 1);
+      expect(performance.now() - startedMs).toBeLessThan(1_500);
+      expect((await small.find(["a", "b", "c"])).size).toBe(2);
+      await session.run("ROLLBACK");
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("the clock is read after the lock was waited for", async () => {
+    const id = await lockId(store, name());
+    const session = await stage.session();
+    await session.run("START TRANSACTION");
+    await session.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [id]);
+    const loading = load(store, { locks: planned(id) });
+    await statementOf(plain, stage.address.database, "FOR UPDATE");
+    const asked = await clockUs(plain);
+    await session.run("DO SLEEP(1.2)");
+    const released = await clockUs(session);
+    await session.run("COMMIT");
+    expect(released - asked).toBeGreaterThan(1_000_000);
+    expect((await loading).nowUs).toBeGreaterThanOrEqual(released);
+  });
+
+  test("a guard row is written by each decision about it, also by one that changes nothing", async () => {
+    const id = await lockId(store, name());
+    const written = async () => {
+      const [row] = await plain.run("SELECT revision, decided_at FROM rowlock_lock WHERE id = ?", [id]);
+      return `${row?.revision} ${row?.decided_at}`;
+    };
+    const decideNothing = (raise: boolean) =>
+      store.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => ({
+        ...NO_CHANGES,
+        locks: raise ? raised(loaded) : [...loaded.locks.values()],
+      }));
+    for (const raise of [true, false, true]) {
+      const before = await written();
+      await decideNothing(raise);
+      expect(await written()).not.toBe(before);
+    }
+  });
+
+  test("a waiter is not left behind by a rule that changed during its decision", async () => {
+    const other = await stage.store();
+    const id = await lockId(store, name());
+    const [claim] = await addClaims(store, id, { state: "held" });
+    const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
+    const enqueuing = store.transact(
+      { ...NO_PLAN, locks: planned(id), claims: claim ? [claim] : [] },
+      (loaded) => {
+        for (const lock of loaded.locks.values()) lock.waiting += 1;
+        for (const each of loaded.claims) each.endNote = "changed";
+        return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+      },
+    );
+    const failed = refusal(enqueuing);
+    await statementOf(plain, stage.address.database, "UPDATE rowlock_claim");
+    await other.transact({ ...NO_PLAN, rule: { prefix: "haz", afterLockId: 0n } }, () => ({
+      ...NO_CHANGES,
+      rule: { prefix: "haz", limit: 9, version: 1n, reason: "" },
+    }));
+    await free();
+    expect(await failed).toMatchObject({ kind: "transient", reason: "changed" });
+    const { limitRules, locks } = await load(store, { locks: planned(id) });
+    expect(limitRules).toMatchObject([{ prefix: "haz", limit: 9 }]);
+    expect(locks.get(id)?.waiting).toBe(0);
+  });
+
+  test("transactions that fail leave none open behind the pool", async () => {
+    const id = await lockId(store, name());
+    const thrownAway: string[] = [];
+    const observer: StoreObserver = {
+      statement() {},
+      transaction() {},
+      connection: (event) => {
+        if (event === "destroyed") thrownAway.push(event);
+      },
+    };
+    const target = await stage.store({ poolSize: 3, observer });
+    const broken = Array.from({ length: 30 }, (_, index) =>
+      target.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => {
+        if (index % 2 === 0) throw new Error("planted");
+        const locks = raised(loaded);
+        // Refused by the database: the column holds no such number.
+        for (const lock of locks) lock.holders = -1;
+        return { ...NO_CHANGES, locks };
+      }),
+    );
+    for (const result of await Promise.allSettled(broken)) expect(result.status).toBe("rejected");
+    const open = await plain.run(
+      `SELECT t.trx_id FROM information_schema.innodb_trx t
+        JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE p.db = ?`,
+      [stage.address.database],
+    );
+    expect(open).toEqual([]);
+    // How many were opened depends on how fast the first ones were through; that none was lost does not.
+    expect(thrownAway).toEqual([]);
+    const pool = target.pool();
+    expect(pool.idle).toBe(pool.open);
+    await setLimit(target, id, 4);
+    expect(await limitOf(id)).toBe(4);
+  });
+
+  test("64 first-comers on one new name get one lock, also when the first one gives up", async () => {
+    const stores = [store, await stage.store({ poolSize: 10 }), await stage.store({ poolSize: 10 })];
+    for (const gaveUp of [false, true]) {
+      const wanted = name();
+      const session = await stage.session();
+      if (gaveUp) {
+        await session.run("START TRANSACTION");
+        await session.run("INSERT INTO rowlock_lock (name) VALUES (?)", [wanted]);
+      }
+      const answers = Array.from({ length: 64 }, (_, index) => stores[index % 3]?.resolve([wanted]));
+      if (gaveUp) {
+        await statementOf(plain, stage.address.database, "INSERT IGNORE INTO rowlock_lock");
+        await session.run("ROLLBACK");
+      }
+      const ids = new Set((await Promise.all(answers)).map((answer) => answer?.get(wanted)));
+      expect(ids.size).toBe(1);
+      expect([...ids][0]).toBeTypeOf("bigint");
+    }
+  });
+
+  test("who makes a lock waits for a purge that is raising the token floor, and starts above it", async () => {
+    const session = await stage.session();
+    await session.run("START TRANSACTION");
+    await session.run("SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE");
+    const wanted = name();
+    const resolving = lockId(store, wanted);
+    await statementOf(plain, stage.address.database, "INSERT IGNORE INTO rowlock_lock");
+    await session.run("UPDATE rowlock_meta SET token_floor = 1000 WHERE id = 1");
+    await session.run("COMMIT");
+    const id = await resolving;
+    expect((await load(store, { locks: planned(id) })).locks.get(id)?.lastToken).toBe(1000n);
+  });
+
+  /** The next token of the name, or null if the lock was cleaned away meanwhile. */
+  async function nextToken(wanted: string): Promise<bigint | null> {
+    const ids = await store.resolve([wanted]).catch((error: unknown) => {
+      if (error instanceof StoreError && error.reason === "names_vanish") return null;
+      throw error;
+    });
+    let token: bigint | null = null;
+    await transact(store, { locks: planned(...(ids?.values() ?? [])) }, (loaded) => {
+      // What an attempt that was rolled back has decided is nothing.
+      token = null;
+      for (const lock of loaded.locks.values()) token = lock.lastToken += 1n;
+      return { ...NO_CHANGES, locks: raised(loaded) };
+    });
+    return token;
+  }
+
+  test("tokens rise while a lock is cleaned away and comes back, again and again", async () => {
+    const purger = await stage.store();
+    const wanted = name();
+    let last = 0n;
+    let gone = 0;
+    let busy = true;
+    const purging = (async () => {
+      while (busy) gone += await purger.purgeLocks(0, 1_000);
+    })();
+    try {
+      for (let given = 0; given < 40; ) {
+        const token = await nextToken(wanted);
+        // The row was cleaned away between its making and the decision.
+        if (token === null) continue;
+        expect(token).toBeGreaterThan(last);
+        last = token;
+        given += 1;
+      }
+    } finally {
+      busy = false;
+      await purging;
+    }
+    expect(gone).toBeGreaterThan(0);
+  });
+
+  test("a user, a database or a server that is not there is named, and the password is not", async () => {
+    const open = (options: object) => openMysqlStore({ ...stage.address, ...options });
+    const denied = await refusal(open({ password: "s3cret-and-wrong" }));
+    expect(denied).toMatchObject({ kind: "unavailable", reason: "access_denied" });
+    expect(`${denied.stack}${JSON.stringify(denied.cause)}`).not.toContain("s3cret");
+    expect(await refusal(open({ database: "rowlock_no_such" }))).toMatchObject({ reason: "no_database" });
+    expect(await refusal(open({ host: "127.0.0.1", port: 1 }))).toMatchObject({ reason: "unreachable" });
+    const bare = await freshDatabase(server);
+    try {
+      const empty = await refusal(openStore(bare.url));
+      expect(empty).toMatchObject({ kind: "unavailable", reason: "schema" });
+      expect(empty.message).toContain("rowlock migrate up");
+    } finally {
+      await bare.drop();
+    }
+  });
+
+  test("statements are named, and a transaction takes two round trips", async () => {
+    const statements: string[] = [];
+    const trips: [number, string][] = [];
+    const watched = await stage.store({
+      observer: {
+        statement: (statement) => statements.push(statement),
+        transaction: (_seconds, roundTrips, outcome) => trips.push([roundTrips, outcome]),
+        connection() {},
+      },
+    });
+    const id = await lockId(watched, name());
+    await setLimit(watched, id, 2);
+    statements.length = 0;
+    trips.length = 0;
+    await setLimit(watched, id, 3);
+    expect(statements).toEqual(["load", "save_commit"]);
+    expect(trips).toEqual([[2, "committed"]]);
+  });
+});
+
+reportLeftOut(mysqlFamily());
+
+/** The connection was closed already. */
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof Error && "errno" in error && error.errno === 1094)) throw error;
+}

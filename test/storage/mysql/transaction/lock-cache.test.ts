@@ -1,0 +1,330 @@
+// What a store knows of locks without asking: it saves a trip, and whatever somebody else has changed meanwhile is
+// noticed before anything is written.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
+import type { Claim } from "../../../../server/core/claim.ts";
+import { countHolder, countWaiter, uncountHolder } from "../../../../server/core/lock.ts";
+import { CLOCK_UNSURE_US_MAX, KNOWN_CLAIMS_PER_LOCK_MAX } from "../../../../server/storage/storage-bounds.ts";
+import type { Changes, Loaded, LoadPlan, Store } from "../../../../server/storage/store.ts";
+import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
+import type { PlainSession, Stage } from "../../../support/mysql-stage.ts";
+import { clockUs, connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
+import {
+  addClaims,
+  changeLock,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  raised,
+  SECOND_US,
+} from "../../../support/store-fixture.ts";
+
+const HOUR_US = 3_600 * SECOND_US;
+
+reportLeftOut(mysqlFamily());
+
+describe.each(mysqlFamily())("on $flavour $version", (server) => {
+  let stage: Stage;
+  let store: Store;
+  /** Another server's. */
+  let other: Store;
+  let plain: PlainSession;
+  /** The trips of the store. */
+  const trips: string[] = [];
+  let names = 0;
+
+  beforeAll(async () => {
+    stage = await openStage(server);
+    const observer = {
+      statement: (name: string) => void trips.push(name),
+      transaction() {},
+      connection() {},
+    };
+    store = await stage.store({ observer });
+    other = await stage.store();
+    plain = await stage.session();
+  });
+  afterAll(() => stage?.close());
+  beforeEach(() => {
+    trips.length = 0;
+  });
+
+  /** A transaction that writes nothing but the guard rows, and what is given. */
+  const look = (
+    of: Store,
+    plan: Partial<LoadPlan>,
+    changes: (loaded: Loaded) => Partial<Changes> = () => ({}),
+  ) => {
+    let read: Loaded | undefined;
+    return of
+      .transact({ ...NO_PLAN, ...plan }, (loaded) => {
+        read = structuredClone(loaded);
+        const changed = changes(loaded);
+        return { ...NO_CHANGES, locks: raised(loaded), ...changed };
+      })
+      .then(() => read as Loaded);
+  };
+
+  /** A lock that the store knows by heart, with these claims. */
+  async function knownLock(...claims: Parameters<typeof addClaims>[2][]) {
+    const id = await lockId(store, `known/${++names}`);
+    const added = claims.length > 0 ? await addClaims(store, id, ...claims) : [];
+    const plan = { locks: [{ id, heads: 10, likelyQueue: true }] };
+    await look(store, plan);
+    await look(store, plan);
+    trips.length = 0;
+    await look(store, plan);
+    expect(trips).toEqual(["decide_commit"]);
+    trips.length = 0;
+    return { id, plan, added };
+  }
+
+  test("a lock that nobody else writes is decided in one trip, with all of its rows as they are", async () => {
+    const { id, plan, added } = await knownLock(
+      { state: "held" },
+      { permits: 2, owner: "ö" },
+      { mode: "shared" },
+    );
+    const [holder, ...waiters] = added as [Claim, ...Claim[]];
+    const known = await look(store, {
+      ...plan,
+      claims: [holder],
+      requestIds: [waiters[1]?.requestId as string],
+    });
+    expect(trips).toEqual(["decide_commit"]);
+    expect(known.queues.get(id)).toEqual({ head: waiters, complete: true });
+    expect(known.claims).toEqual(expect.arrayContaining([holder, waiters[1]]));
+    const locks = [{ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }];
+    const asked = await look(other, { locks, claims: [holder] });
+    expect(asked.locks.get(id)).toEqual({ ...known.locks.get(id), revision: asked.locks.get(id)?.revision });
+    expect(asked.queues.get(id)).toEqual(known.queues.get(id));
+    expect(asked.limitRules).toEqual(known.limitRules);
+    expect(Math.abs(asked.nowUs - known.nowUs)).toBeLessThan(SECOND_US);
+  });
+
+  test("what is written by heart is what another server reads", async () => {
+    const { id, plan, added } = await knownLock({ state: "held" }, {});
+    const [holder, waiter] = added as [Claim, Claim];
+    await look(store, { ...plan, claims: [holder] }, (loaded) => {
+      const lock = loaded.locks.get(id);
+      const ended = loaded.claims.find(({ ticketNumber }) => ticketNumber === holder.ticketNumber);
+      const granted = loaded.queues.get(id)?.head[0];
+      if (!lock || !ended || !granted) throw new Error("Not all of it is known.");
+      uncountHolder(lock, ended);
+      Object.assign(ended, { state: "ended", endReason: "released", endedAtUs: loaded.nowUs });
+      lock.waiting -= 1;
+      lock.waitingPermits -= granted.permits;
+      Object.assign(granted, { state: "held", fencingToken: 77n, grantedAtUs: loaded.nowUs });
+      lock.lastToken = 77n;
+      countHolder(lock, granted);
+      const added = {
+        ...granted,
+        ticketNumber: lock.nextTicket,
+        state: "waiting",
+        fencingToken: 0n,
+      } as Claim;
+      lock.nextTicket += 1n;
+      countWaiter(lock, added);
+      const fresh = { ...added, requestId: `fresh ${id}`, secret: "s".repeat(22), grantedAtUs: null };
+      return { changed: [ended, granted], added: [fresh] };
+    });
+    expect(trips).toEqual(["decide_commit"]);
+    expect(await other.checkInvariants(5)).toEqual([]);
+    const { claims } = await other.claims([holder, waiter, { lockId: id, ticketNumber: 3n }]);
+    expect(claims.map(({ state }) => state)).toEqual(["ended", "held", "waiting"]);
+    expect(claims[1]).toMatchObject({ fencingToken: 77n, secret: waiter.secret });
+    const next = await look(store, { ...plan, claims: [waiter] });
+    expect(next.claims).toEqual(expect.arrayContaining([claims[1]]));
+    expect(next.queues.get(id)?.head).toEqual([claims[2]]);
+  });
+
+  test("a lock that another server has written since is not written, and read again", async () => {
+    const first = await knownLock();
+    const second = await knownLock();
+    await changeLock(other, second.id, (lock) => {
+      lock.limit = 9;
+    });
+    const both = { locks: planned(...[first.id, second.id].sort((a, b) => (a < b ? -1 : 1))) };
+    const tooLate = look(store, both, ({ locks }) => {
+      for (const lock of locks.values()) lock.limit = 5;
+      return {};
+    });
+    expect(await refusal(tooLate)).toMatchObject({ kind: "transient", reason: "changed" });
+    expect(trips).toEqual(["decide_commit", "rollback"]);
+    const { locks } = await look(store, both);
+    expect([first.id, second.id].map((id) => locks.get(id)?.limit)).toEqual([null, 9]);
+  });
+
+  test("a lock that was cleaned away is noticed", async () => {
+    const { id, plan } = await knownLock();
+    await plain.run("DELETE FROM rowlock_lock WHERE id = ?", [id]);
+    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
+    expect((await look(store, plan)).locks.size).toBe(0);
+  });
+
+  test("a pattern that was set meanwhile is noticed", async () => {
+    const { plan } = await knownLock();
+    await look(other, { rule: { prefix: "elsewhere/", afterLockId: 0n } }, () => ({
+      rule: { prefix: "elsewhere/", limit: 3, version: 1n, reason: "" },
+    }));
+    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
+    expect((await look(store, plan)).limitRules).toMatchObject([{ prefix: "elsewhere/", limit: 3 }]);
+  });
+
+  test("a fail-over that was noted meanwhile, and a copy on another server, are noticed", async () => {
+    const { plan } = await knownLock();
+    const { failOver } = await look(other, plan);
+    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
+    const again = await knownLock();
+    await other.failOver({ seenEpoch: failOver.epoch, epochMin: 0n, pauseUsMin: 0, pauseUsMax: 0 });
+    expect(await refusal(look(store, again.plan))).toMatchObject({ reason: "changed" });
+    expect((await look(store, again.plan)).failOver.epoch).toBeGreaterThan(failOver.epoch);
+    const copied = await knownLock();
+    const [row] = await plain.run("SELECT server_identity FROM rowlock_meta");
+    await plain.run("UPDATE rowlock_meta SET server_identity = 'another'");
+    try {
+      expect(await refusal(look(store, copied.plan))).toMatchObject({ reason: "changed" });
+      expect((await look(store, copied.plan)).isSuccessor).toBe(true);
+    } finally {
+      await plain.run("UPDATE rowlock_meta SET server_identity = ?", [row?.server_identity]);
+    }
+  });
+
+  test("a request id whose claim has ended, or is at another lock, is not taken for a new one", async () => {
+    const ended = await knownLock({ state: "ended", requestId: "ended before" });
+    const elsewhere = await lockId(store, "elsewhere");
+    await addClaims(other, elsewhere, { requestId: "at another lock" });
+    for (const requestId of ["ended before", "at another lock"]) {
+      const plan = { ...ended.plan, requestIds: [requestId] };
+      await look(store, ended.plan);
+      await look(store, ended.plan);
+      expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
+      expect((await look(store, plan)).claims).toMatchObject([{ requestId }]);
+    }
+    const { plan } = await knownLock();
+    await look(store, { ...plan, requestIds: ["never seen"] });
+    expect(trips).toEqual(["decide_commit"]);
+  });
+
+  test("a place that seems to have run out is asked for, as another server may have prolonged it", async () => {
+    const { id, plan, added } = await knownLock({ dueInUs: 400_000 });
+    const [waiter] = added as [Claim];
+    await other.heartbeat(5n, [waiter], 60 * SECOND_US);
+    let claims: readonly Claim[] = [];
+    while (!trips.includes("load")) ({ claims } = await look(store, plan));
+    expect(claims.filter(({ deadlineUs }) => (deadlineUs ?? 0) < waiter.requestedAtUs + SECOND_US)).toEqual(
+      [],
+    );
+    expect((await store.claims([{ lockId: id, ticketNumber: waiter.ticketNumber }])).claims).toMatchObject([
+      { state: "waiting", replica: 5n },
+    ]);
+  });
+
+  test("a place that this server prolongs itself is known to last", async () => {
+    const { id, plan, added } = await knownLock({ dueInUs: 300_000 });
+    const [waiter] = added as [Claim];
+    await store.heartbeat(5n, [waiter], 60 * SECOND_US);
+    trips.length = 0;
+    let now = 0;
+    while (now < waiter.requestedAtUs + 400_000) {
+      const { nowUs, queues } = await look(store, plan);
+      expect(queues.get(id)?.head).toMatchObject([{ state: "waiting", replica: 5n }]);
+      now = nowUs;
+    }
+    expect(new Set(trips)).toEqual(new Set(["decide_commit"]));
+  });
+
+  test("the clock is known within bounds, and told as it is by the load that makes sure", async () => {
+    const { plan } = await knownLock();
+    const before = await clockUs(plain);
+    const { nowUs, atLeastUs } = await look(store, plan);
+    expect(trips).toEqual(["decide_commit"]);
+    expect(nowUs).toBeGreaterThanOrEqual(before);
+    expect(atLeastUs).toBeLessThanOrEqual(await clockUs(plain));
+    const asked = await look(other, plan);
+    expect(asked.atLeastUs).toBe(asked.nowUs);
+  });
+
+  test("a lease that has ended when it comes to writing is not prolonged", async () => {
+    let wasInTime = false;
+    while (!wasInTime) {
+      const { id, plan, added } = await knownLock({ state: "held", dueInUs: SECOND_US });
+      const [lease] = added as [Claim];
+      const endUs = lease.deadlineUs as number;
+      let isOver = false;
+      const prolong = () =>
+        look(store, { ...plan, claims: [lease] }, ({ nowUs, atLeastUs, claims }) => {
+          const leftMs = (endUs - nowUs) / 1_000;
+          isOver = leftMs <= 0;
+          const isByHeart = atLeastUs < nowUs;
+          wasInTime = isByHeart && !isOver && leftMs < 60;
+          if (!wasInTime) return {};
+          // Decided in time, and sent when the lease has just ended.
+          const sendMs = performance.now() + leftMs;
+          while (performance.now() <= sendMs);
+          return { changed: claims.map((claim) => ({ ...claim, deadlineUs: endUs + HOUR_US })) };
+        });
+      let refused: unknown = null;
+      while (!wasInTime && !isOver)
+        refused = await prolong().then(
+          () => null,
+          (error: unknown) => error,
+        );
+      if (!wasInTime) continue;
+      expect(refused).toMatchObject({ kind: "transient", reason: "changed" });
+      expect((await store.claims([lease])).claims).toMatchObject([{ lockId: id, deadlineUs: endUs }]);
+    }
+  });
+
+  test("a lease that may have ended or not is asked for, so that it ends as soon as it has", async () => {
+    const { id, plan, added } = await knownLock({ state: "held", dueInUs: 300_000 });
+    await until(async () => (await other.dueLocks(0n, 1_000)).lockIds.includes(id));
+    // What is known after an answer that came late.
+    const askedUs = performance.now() * 1_000;
+    store.clock.doubt(askedUs);
+    store.clock.read(await clockUs(plain), askedUs, askedUs, CLOCK_UNSURE_US_MAX - 50_000);
+    expect((await look(store, plan)).claims).toEqual(added);
+  });
+
+  test("nothing is decided by heart by a clock that is not known well", async () => {
+    const { plan } = await knownLock();
+    const askedUs = performance.now() * 1_000;
+    store.clock.doubt(askedUs);
+    store.clock.read(await clockUs(plain), askedUs, askedUs, CLOCK_UNSURE_US_MAX);
+    await look(store, plan);
+    expect(trips).toEqual(["load", "save_commit"]);
+  });
+
+  test("a lock that two servers write in turns is asked for each time, and never in vain", async () => {
+    const { id } = await knownLock();
+    const plan = { locks: planned(id) };
+    expect(await look(other, plan)).toBeDefined();
+    await refusal(look(store, plan));
+    trips.length = 0;
+    for (let turn = 0; turn < 5; turn++) {
+      await look(store, plan);
+      await look(other, plan);
+    }
+    expect(new Set(trips)).toEqual(new Set(["load", "save_commit"]));
+  });
+
+  test("nothing is known any more when a connection is lost, as the database may have been set back", async () => {
+    const { plan } = await knownLock();
+    await Promise.all([store.find(["a"]), store.find(["a"])]);
+    const others = await connectionsOf(plain, stage.address.database);
+    for (const id of others) await plain.run(`KILL ${id}`);
+    await until(() => store.pool().open === 0);
+    await look(store, plan);
+    expect(trips).toContain("load");
+    expect(trips).not.toContain("decide_commit");
+  });
+
+  test("more claims of a lock than are remembered are asked for each time", async () => {
+    const id = await lockId(store, `known/${++names}`);
+    await addClaims(store, id, ...Array.from({ length: KNOWN_CLAIMS_PER_LOCK_MAX + 1 }, () => ({})));
+    for (let turn = 0; turn < 4; turn++) await look(store, { locks: planned(id) });
+    expect(trips).not.toContain("decide_commit");
+  });
+});

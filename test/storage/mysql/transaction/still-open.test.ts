@@ -1,0 +1,115 @@
+// A transaction that the server has rolled back without a word, as a Galera node does in the middle of a trip: here the
+// connection itself rolls it back just before the trip that writes.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../../../server/core/claim.ts";
+import { DatabaseClock } from "../../../../server/core/database-clock.ts";
+import { openSession } from "../../../../server/storage/mysql/connection/connect.ts";
+import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
+import { KnownLocks } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
+import type { Changes, Loaded, Store, StoreObserver } from "../../../../server/storage/store.ts";
+import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
+import type { Stage } from "../../../support/mysql-stage.ts";
+import { openStage, refusal } from "../../../support/mysql-stage.ts";
+import {
+  addClaims,
+  changeLock,
+  load,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  raised,
+} from "../../../support/store-fixture.ts";
+
+const clock = new DatabaseClock();
+const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
+
+const mariadbs = mysqlFamily().filter(({ flavour }) => flavour === "mariadb");
+
+reportLeftOut(mariadbs);
+
+describe.each(mariadbs)("on $flavour $version", (server) => {
+  let stage: Stage;
+  let store: Store;
+  let session: Session;
+  /** Before which trip the transaction is lost. */
+  let lostBefore = "";
+
+  beforeAll(async () => {
+    stage = await openStage(server);
+    store = await stage.store();
+    ({ session } = await openSession(stage.address, UNOBSERVED));
+    const run = session.run.bind(session);
+    session.run = async (trip) => {
+      if (trip.name === lostBefore) {
+        const rollback = new Trip("rollback");
+        rollback.add("ROLLBACK");
+        await run(rollback);
+      }
+      return run(trip);
+    };
+  });
+  afterAll(async () => {
+    session?.destroy(new Error("The test is over."));
+    await stage?.close();
+  });
+
+  const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Changes) =>
+    transactOn(session, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
+      rules: new RuleCache(),
+      known: new KnownLocks(clock),
+      clock,
+      observer: UNOBSERVED,
+    });
+
+  test.each(["save_commit", "save"])(
+    "nothing is written by a %s after it, and it is to be repeated",
+    async (trip) => {
+      const id = await lockId(store, `lost before ${trip}`);
+      const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
+      const added: Claim = {
+        ...claim,
+        ticketNumber: 2n,
+        requestId: `added after ${trip}`,
+        fencingToken: 2n,
+      };
+      const before = await load(store, { locks: planned(id), claims: [claim] });
+      const attempt = (adds: boolean) => {
+        let round = 0;
+        return decideOn([id], [claim], (loaded) => {
+          for (const each of loaded.claims) each.endNote = "changed";
+          return {
+            ...NO_CHANGES,
+            locks: raised(loaded),
+            added: adds && round === 0 ? [added] : [],
+            changed: loaded.claims,
+            again: trip === "save" && round++ === 0 ? [id] : [],
+          };
+        });
+      };
+      lostBefore = trip;
+      for (const adds of [true, false]) {
+        expect(await refusal(attempt(adds))).toMatchObject({ kind: "transient" });
+      }
+      const after = await load(store, { locks: planned(id), claims: [claim, added] });
+      expect(after.claims).toEqual(before.claims);
+      expect(after.locks.get(id)?.revision).toBe((before.locks.get(id)?.revision as bigint) + 1n);
+      lostBefore = "";
+      await attempt(true);
+      expect((await load(store, { locks: planned(id), claims: [claim, added] })).claims).toHaveLength(2);
+      // The counters follow, so that the database is sound again.
+      await changeLock(store, id, (lock) => {
+        lock.nextTicket = 3n;
+        lock.lastToken = 2n;
+        lock.holders = 2;
+        lock.heldPermits = 2;
+        lock.limit = 2;
+      });
+      expect(await store.checkInvariants(10)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,92 @@
+// Rows that are not there any more when a transaction writes what it has decided about them, as when somebody sets the
+// rows back: here the connection itself changes them just before the trip that writes.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../../../server/core/claim.ts";
+import { DatabaseClock } from "../../../../server/core/database-clock.ts";
+import { openSession } from "../../../../server/storage/mysql/connection/connect.ts";
+import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
+import { KnownLocks } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
+import type { Store, StoreObserver } from "../../../../server/storage/store.ts";
+import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
+import type { Stage } from "../../../support/mysql-stage.ts";
+import { openStage, refusal } from "../../../support/mysql-stage.ts";
+import {
+  addClaims,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  raised,
+  readClaim,
+} from "../../../support/store-fixture.ts";
+
+const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
+
+reportLeftOut(mysqlFamily());
+
+describe.each(mysqlFamily())("on $flavour $version", (server) => {
+  let stage: Stage;
+  let store: Store;
+  let session: Session;
+  /** What is done before rows are written. */
+  let before: [sql: string, id: bigint] | null = null;
+
+  beforeAll(async () => {
+    stage = await openStage(server);
+    store = await stage.store();
+    ({ session } = await openSession(stage.address, UNOBSERVED));
+    const run = session.run.bind(session);
+    session.run = async (trip) => {
+      if (before && (trip.commits || trip.name === "save")) {
+        const tamper = new Trip("tamper");
+        tamper.add(...before);
+        before = null;
+        await run(tamper);
+      }
+      return run(trip);
+    };
+  });
+  afterAll(async () => {
+    session?.destroy(new Error("The test is over."));
+    await stage?.close();
+  });
+
+  const CASES = [
+    ["a guard row is gone", "DELETE FROM rowlock_lock WHERE id = ?"],
+    ["a claim is gone", "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = 2"],
+    [
+      "a claim is another one",
+      "UPDATE rowlock_claim SET secret = REVERSE(secret) WHERE lock_id = ? AND ticket_number = 1",
+    ],
+  ] as const;
+
+  test.each(CASES)("nothing is written where %s, and it is to be repeated", async (what, sql) => {
+    for (const goesOn of [false, true]) {
+      const id = await lockId(store, `${what} ${goesOn}`);
+      const claims = (await addClaims(store, id, { state: "held" }, {})) as [Claim, Claim];
+      const added: Claim = { ...claims[1], ticketNumber: 3n, requestId: `${what} ${goesOn}` };
+      const clock = new DatabaseClock();
+      const context = { rules: new RuleCache(), known: new KnownLocks(clock), clock, observer: UNOBSERVED };
+      before = [sql, id];
+      let round = 0;
+      const writing = transactOn(
+        session,
+        { ...NO_PLAN, locks: planned(id), claims },
+        (loaded) => {
+          for (const claim of loaded.claims) claim.endNote = "changed";
+          const again = goesOn && round++ === 0 ? [id] : [];
+          return { ...NO_CHANGES, locks: raised(loaded), added: [added], changed: loaded.claims, again };
+        },
+        context,
+      );
+      expect(await refusal(writing)).toMatchObject({ kind: "transient", reason: "changed" });
+      for (const claim of claims) expect(await readClaim(store, claim)).toEqual(claim);
+      expect((await store.claims([added])).claims).toEqual([]);
+      expect((await store.show(`${what} ${goesOn}`, 0))?.lock.revision).toBe(1n);
+    }
+  });
+});

@@ -1,0 +1,224 @@
+// The store contract on SQLite, and what is SQLite's own: one server to a file, a clock that is given, and what a disk
+// can do wrong.
+
+import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
+import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
+import { openStore } from "../../../server/storage/open.ts";
+import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
+import { openSqliteStore, SqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
+import type { StoreObserver } from "../../../server/storage/store.ts";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import { addClaims, load, lockId, planned, readClaim, SECOND_US } from "../../support/store-fixture.ts";
+import { runStoreContract } from "../contract/contract.ts";
+
+async function freshInMemory(
+  options: { clock?: () => number; observer?: StoreObserver } = {},
+): Promise<FreshStore> {
+  const database = openSqliteFile(":memory:");
+  await migrateSqlite(database);
+  const store = new SqliteStore(database, { path: ":memory:", ...options });
+  return {
+    store,
+    other: null,
+    tamper: async (sql, ...values) => void database.prepare(sql).run(...values),
+    close: () => store.close(),
+  };
+}
+
+// With a clock that is taken to be exact, as those of the other databases are.
+runStoreContract("SQLite", () => freshInMemory({ clock: () => Date.now() * 1_000 }));
+
+describe("a SQLite file", () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "rowlock-sqlite-"));
+    path = join(folder, "rowlock.db");
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  test("keeps what was committed", async () => {
+    await migrateUp(`sqlite:${path}`);
+    const store = await openStore(`sqlite:${path}`);
+    const [claim] = await addClaims(store, await lockId(store, "a"), { state: "held" });
+    await store.close();
+    const again = await openStore(`sqlite:${path}`);
+    expect((await again.show("a", 1))?.holders).toEqual([claim]);
+    await again.close();
+  });
+
+  test("is written through to the disk on every commit, so that no power cut takes back what was answered", () => {
+    const database = openSqliteFile(path);
+    expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
+    expect(database.prepare("PRAGMA synchronous").get()).toMatchObject({ synchronous: 2n });
+    database.close();
+  });
+
+  test("serves one server at a time, and tells the second one which file and what to do", async () => {
+    await migrateUp(`sqlite:${path}`);
+    const first = await openStore(`sqlite:${path}`);
+    const inUse = { name: "StoreError", kind: "unavailable", reason: "in_use" };
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject(inUse);
+    await expect(openStore(`sqlite:${path}`)).rejects.toThrow(path);
+    await expect(openStore(`sqlite:${path}`)).rejects.toThrow("stop the other one");
+    await expect(migrateUp(`sqlite:${path}`)).rejects.toMatchObject(inUse);
+    await expect(migrationStatus(`sqlite:${path}`)).rejects.toMatchObject(inUse);
+    await lockId(first, "a");
+    await first.close();
+    await (await openStore(`sqlite:${path}`)).close();
+  });
+
+  test("is readable by its owner only", async () => {
+    await migrateUp(`sqlite:${path}`);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test("is migrated once, tells where it stands, and knows when a newer server has been there", async () => {
+    const url = `sqlite:${path}`;
+    expect(await migrationStatus(url)).toEqual({
+      applied: [],
+      pending: ["0001-locks-and-claims"],
+      unknown: [],
+    });
+    await expect(stat(path)).rejects.toThrow("ENOENT");
+    expect(await migrateUp(url)).toEqual(["0001-locks-and-claims"]);
+    expect(await migrateUp(url)).toEqual([]);
+    expect(await migrationStatus(url)).toEqual({
+      applied: ["0001-locks-and-claims"],
+      pending: [],
+      unknown: [],
+    });
+    const database = openSqliteFile(path);
+    database.exec("INSERT INTO rowlock_migration (name, migrated_at) VALUES ('9999-of-the-future', 0)");
+    database.close();
+    expect((await migrationStatus(url)).unknown).toEqual(["9999-of-the-future"]);
+    expect(await migrateUp(url)).toEqual([]);
+  });
+
+  test("that was never migrated is refused with what to run", async () => {
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "schema",
+    });
+    await expect(openStore(`sqlite:${path}`)).rejects.toThrow("rowlock migrate up");
+  });
+
+  test("that is not a database is refused, and left as it is", async () => {
+    await writeFile(path, "This is a letter to my grandmother, and not a database at all.".repeat(100));
+    await expect(migrateUp(`sqlite:${path}`)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "corrupt",
+    });
+    expect((await stat(path)).size).toBe(6200);
+  });
+
+  test("in a folder that is not there is refused", async () => {
+    const url = `sqlite:${join(folder, "nowhere", "rowlock.db")}`;
+    await expect(migrateUp(url)).rejects.toMatchObject({ kind: "unavailable", reason: "cannot_open" });
+  });
+
+  test("on a full disk is unavailable, changes nothing, and works again when there is room", async () => {
+    await migrateUp(`sqlite:${path}`);
+    const database = openSqliteFile(path);
+    const store = new SqliteStore(database, { path });
+    const id = await lockId(store, "a");
+    const limit = (pages: unknown) => database.exec(`PRAGMA max_page_count = ${pages}`);
+    limit(database.prepare("PRAGMA page_count").get()?.page_count);
+    const many = Array.from({ length: 200 }, () => ({ owner: "x".repeat(255) }));
+    await expect(addClaims(store, id, ...many)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "full",
+    });
+    expect((await store.show("a", 1))?.lock).toMatchObject({ waiting: 0, revision: 0n });
+    limit(1_000_000);
+    await addClaims(store, id, ...many);
+    expect(await store.checkInvariants(10)).toMatchObject([{ check: "not_granted" }]);
+    await store.close();
+  });
+
+  test("that cannot be written is unavailable", async () => {
+    await migrateUp(`sqlite:${path}`);
+    const database = openSqliteFile(path);
+    const store = new SqliteStore(database, { path });
+    const id = await lockId(store, "a");
+    // What the system would say of a disk that went read-only; permissions mean nothing to the superuser.
+    database.exec("PRAGMA query_only = ON");
+    await expect(addClaims(store, id, {})).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "read_only",
+    });
+    await store.close();
+    await chmod(path, 0o600);
+  });
+});
+
+describe("a SQLite database", () => {
+  test("in memory has its schema from the start, and says that it is not durable", async () => {
+    const store = await openStore("sqlite::memory:");
+    await lockId(store, "a");
+    expect(await store.checkDurability()).toMatchObject([{ severity: "warning", check: "durability" }]);
+    await store.close();
+    expect(await migrationStatus("sqlite::memory:")).toMatchObject({ pending: [], unknown: [] });
+    expect(await migrateUp("sqlite::memory:")).toEqual([]);
+  });
+
+  test("goes by the clock that it is given", async () => {
+    let nowUs = 1_000_000 * SECOND_US;
+    const store = await openSqliteStore({ path: ":memory:", clock: () => nowUs });
+    const id = await lockId(store, "a");
+    const [claim] = await addClaims(store, id, { replica: 1n, dueInUs: 10 * SECOND_US });
+    if (!claim) throw new Error("The claim was not added.");
+    expect(claim.requestedAtUs).toBe(nowUs);
+    nowUs += 9 * SECOND_US;
+    expect((await load(store, { locks: planned(id) })).claims).toEqual([]);
+    await store.heartbeat(1n, [claim], 10 * SECOND_US);
+    expect((await readClaim(store, claim)).deadlineUs).toBe(nowUs + 10 * SECOND_US);
+    nowUs += 10 * SECOND_US;
+    expect(await store.dueLocks(0n, 1)).toEqual({ nowUs, lockIds: [id] });
+    expect((await load(store, { locks: planned(id) })).claims.length).toBe(1);
+    await store.close();
+  });
+
+  test("takes the system's clock, told in whole milliseconds, to be up to one behind when it ends what is due", async () => {
+    const store = await openStore("sqlite::memory:");
+    const id = await lockId(store, "a");
+    const [claim] = await addClaims(store, id, { state: "held", dueInUs: 0 });
+    const { nowUs, atLeastUs, claims } = await load(store, { locks: planned(id) });
+    expect(atLeastUs).toBe(nowUs - 1_000);
+    expect(claims.length).toBe(atLeastUs >= (claim?.deadlineUs as number) ? 1 : 0);
+    await store.close();
+  });
+
+  test("tells its observer of each statement by name, of transactions and of its connection", async () => {
+    const seen = new Map<string, number>();
+    const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
+    const observer: StoreObserver = {
+      statement: (name, seconds) => count(`${name} ${seconds >= 0}`),
+      transaction: (_seconds, roundTrips, outcome) => count(`${outcome} in ${roundTrips}`),
+      connection: (event) => count(event),
+    };
+    const { store } = await freshInMemory({ observer });
+    const id = await lockId(store, "a");
+    await addClaims(store, id, {}, {});
+    const failing = store.transact({ locks: planned(id), claims: [], requestIds: [], holdersOf: [] }, () => {
+      throw new Error("a bug");
+    });
+    await expect(failing).rejects.toThrow("a bug");
+    await store.close();
+    expect(Object.fromEntries(seen)).toMatchObject({
+      opened: 1,
+      closed: 1,
+      "committed in 0": 1,
+      "rolled_back in 0": 1,
+      "add_claim true": 2,
+      "write_lock true": 1,
+      "begin true": 3,
+      "commit true": 2,
+      "rollback true": 1,
+    });
+  });
+});

@@ -1,0 +1,47 @@
+// Reads that complete answers (who holds, what place) are many when many locks are busy. They must not take all
+// connections to the database from those who decide.
+
+import { afterEach, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
+import { freshSqlite } from "../support/database.ts";
+import { ask, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const LOCKS = 20;
+let replicas: Replicas | undefined;
+afterEach(async () => {
+  await replicas?.stop();
+});
+
+test("few of them are read at once, and all are answered", async () => {
+  let atOnce = 0;
+  let most = 0;
+  const slowly = async <Answer>(read: () => Promise<Answer>): Promise<Answer> => {
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    await new Promise((resolve) => setImmediate(resolve));
+    atOnce -= 1;
+    return await read();
+  };
+  replicas = await startReplicas({ fresh: freshSqlite }, 1, {}, (store) => {
+    const slow: Partial<Store> = {
+      holders: (...args) => slowly(() => store.holders(...args)),
+      queue: (...args) => slowly(() => store.queue(...args)),
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        const value = slow[name as keyof Store] ?? Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  });
+  const { engine, store } = replicas.all[0] as Replica;
+  const held = await Promise.all(
+    Array.from({ length: LOCKS }, (_, index) => engine.acquire(ask(`busy/${index}`), null)),
+  );
+  const answers = held.flatMap(({ lockId }) => [
+    engine.holders(lockId),
+    engine.place({ lockId, ticketNumber: 1n }),
+  ]);
+  expect(await Promise.all(answers)).toHaveLength(2 * LOCKS);
+  expect(most).toBeLessThanOrEqual(store.readers);
+});

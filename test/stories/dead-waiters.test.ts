@@ -1,0 +1,198 @@
+// Waiters whose calls are gone although the database was not told, or was told too early: whatever the reason, they cost
+// the queue a grace period at the most, and one that nobody can come back to is taken out of it.
+
+import { setImmediate as aTurn } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { Fault } from "../../server/engine/faults.ts";
+import { Departures } from "../../server/engine/following/departures.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { testDatabases } from "../support/database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const MANY = 200;
+
+type Skipped = Awaited<ReturnType<Store["heartbeat"]>>;
+
+/** A store whose heartbeats wait in the database, and which can be away. */
+function delayedStore(store: Store) {
+  const control = {
+    isAway: false,
+    /** Whether the next transaction is committed, and the database away before it can say so. */
+    goesAwayAtCommit: false,
+    /** Runs in place of the next heartbeat that has keys; calls it when it likes. */
+    onHeartbeat: null as ((heartbeat: () => Promise<Skipped>) => Promise<Skipped>) | null,
+  };
+  const away = () => new StoreError("unavailable", "injected", "The database is away.");
+  const own: Partial<Store> = {
+    async transact(plan, decide) {
+      if (control.isAway) throw away();
+      await store.transact(plan, decide);
+      if (!control.goesAwayAtCommit) return;
+      control.goesAwayAtCommit = false;
+      control.isAway = true;
+      throw new StoreError("unknown_outcome", "injected", "The answer to COMMIT was lost.");
+    },
+    async heartbeat(replica, keys, keepForUs) {
+      if (control.isAway) throw away();
+      const beat = () => store.heartbeat(replica, keys, keepForUs);
+      const hook = control.onHeartbeat;
+      if (!hook || keys.length === 0) return await beat();
+      control.onHeartbeat = null;
+      return await hook(beat);
+    },
+  };
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { proxy, control };
+}
+
+describe.each(testDatabases())("waiters that are gone on $label", (database) => {
+  type Control = ReturnType<typeof delayedStore>["control"];
+
+  async function started(graceUs: number, run: (replicas: Replicas, control: Control) => Promise<void>) {
+    let control: Control | undefined;
+    const rules = { graceUs, attachedForUs: graceUs * 1.25 };
+    const replicas = await startReplicas(database, 1, rules, (store) => {
+      const delayed = delayedStore(store);
+      control = delayed.control;
+      return delayed.proxy;
+    });
+    try {
+      await run(replicas, control as Control);
+    } finally {
+      await replicas.stop();
+    }
+  }
+
+  test("while the database was away are taken out of the queue once it is back", () =>
+    started(600_000_000, async ({ all: [replica] }, control) => {
+      const { engine, events } = replica as Replica;
+      const holder = claimOf(await engine.acquire(ask("away"), null), "held");
+      const gone = follower();
+      const ticket = claimOf(await engine.acquire(ask("away", { ttlUs: null }), gone), "waiting");
+      const behind = follower();
+      claimOf(await engine.acquire(ask("away"), behind), "waiting");
+      control.isAway = true;
+      engine.leave(ticket, gone, false);
+      await engine.release(holder).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
+      control.isAway = false;
+      // Far sooner than the grace period, in which this test would time out.
+      await engine.release(holder);
+      const { claim } = await behind.settledClaim;
+      expect(claim.state).toBe("held");
+      expect(
+        events.filter((event) => event.kind === "ended").map(({ claim: { ticketNumber } }) => ticketNumber),
+      ).toContain(ticket.ticketNumber);
+    }));
+
+  test("while a heartbeat was under way that says they live are gone after it all the same", () =>
+    started(4_000_000, async ({ all: [replica] }, control) => {
+      const { engine, store } = replica as Replica;
+      const holder = claimOf(await engine.acquire(ask("crowd"), null), "held");
+      const crowd = await Promise.all(
+        Array.from({ length: MANY }, async () => {
+          const waiter = follower();
+          const answer = await engine.acquire(ask("crowd", { ttlUs: null }), waiter);
+          return { waiter, ticket: claimOf(answer, "waiting") };
+        }),
+      );
+      const rows = async () => (await store.claims(crowd.map(({ ticket }) => ticket))).claims;
+      const beaten = Promise.withResolvers<void>();
+      control.onHeartbeat = async (heartbeat) => {
+        for (const { waiter, ticket } of crowd) engine.leave(ticket, waiter, true);
+        // Decided after all that was submitted before it.
+        await engine.renew(holder, undefined);
+        expect((await rows()).filter(({ replica: listener }) => listener !== null)).toEqual([]);
+        const skipped = await heartbeat();
+        beaten.resolve();
+        return skipped;
+      };
+      await beaten.promise;
+      await aTurn();
+      await engine.renew(holder, undefined);
+      const listeners = (await rows()).map(({ replica: listener }) => listener);
+      expect(listeners).toEqual(crowd.map(() => null));
+    }));
+
+  test("and had no way back, after a grant that nobody heard, give the lock back although the database was away", () =>
+    started(600_000_000, async ({ all: [replica] }, control) => {
+      const { engine } = replica as Replica;
+      const unheard = claimOf(await engine.acquire(ask("unheard", { ttlUs: null }), null), "held");
+      const behind = follower();
+      claimOf(await engine.acquire(ask("unheard"), behind), "waiting");
+      control.isAway = true;
+      engine.leave(unheard, null, false);
+      await engine.renew(unheard, undefined).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
+      control.isAway = false;
+      expect((await behind.settledClaim).claim.state).toBe("held");
+    }));
+
+  test.each([
+    ["at once", 0],
+    ["after a wait", 1],
+  ])("although a commit that nobody could be told of has given them the lock %s", (_when, holders) =>
+    started(600_000_000, async ({ all: [replica] }, control) => {
+      const { engine } = replica as Replica;
+      const name = `unknown ${holders}`;
+      const held = holders > 0 ? claimOf(await engine.acquire(ask(name), null), "held") : null;
+      control.goesAwayAtCommit = true;
+      const lost = engine.acquire(ask(name, { ttlUs: null }), follower());
+      await expect(lost).rejects.toBeInstanceOf(Fault);
+      control.isAway = false;
+      const behind = follower();
+      const answer = await engine.acquire(ask(name), behind);
+      if (held) await engine.release(held);
+      const { claim } = answer.outcome.kind === "held" ? answer.outcome : await behind.settledClaim;
+      expect(claim.state).toBe("held");
+    }),
+  );
+});
+
+describe("departures", () => {
+  const ref = { lockId: 1n, ticketNumber: 1n, secret: "" };
+  const DETACH = { verb: "detach", ref, replica: 1n } as const;
+  const fault = () => new Fault("overloaded", "commands_queued", "", { retryAfterMs: 0 });
+
+  test("are told again until they are known, and not once more", async () => {
+    const told: unknown[] = [];
+    let failing = true;
+    const departures = new Departures({
+      async tell(lockId, command) {
+        if (failing) throw fault();
+        told.push([lockId, command]);
+      },
+      isFollowed: () => false,
+      onFailure: (_loop, error) => void told.push(error),
+    });
+    departures.add(1n, DETACH);
+    await departures.repeat();
+    failing = false;
+    await departures.repeat();
+    await departures.repeat();
+    expect(told).toEqual([[1n, DETACH]]);
+  });
+
+  test("of a waiter that has come back here mean nothing any more", async () => {
+    const told: unknown[] = [];
+    let isBack = false;
+    const departures = new Departures({
+      async tell(_lockId, command) {
+        if (!isBack) throw fault();
+        told.push(command);
+      },
+      isFollowed: () => isBack,
+      onFailure: (_loop, error) => void told.push(error),
+    });
+    departures.add(1n, DETACH);
+    isBack = true;
+    await departures.repeat();
+    isBack = false;
+    await departures.repeat();
+    expect(told).toEqual([]);
+  });
+});

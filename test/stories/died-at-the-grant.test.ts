@@ -1,0 +1,68 @@
+// A client that goes away at the very moment of its grant: too late to leave the queue, too early to be told. Its lease
+// must not keep others waiting for the whole of its time to live.
+
+import { describe, expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { TestServer } from "../support/harness.ts";
+import { lockIdOf, replacing, startServer, until } from "../support/harness.ts";
+
+const HOUR = { seconds: 3_600n, nanos: 0 };
+const GRACE_S = 10;
+
+const asked = (name: string) => ({ name, requestId: `${name}-1`, ttl: HOUR });
+
+/** Each begins to wait and answers how to go away. */
+const clients: Record<string, (server: TestServer, name: string) => () => void> = {
+  WaitInQueue(server, name) {
+    const stream = server.client.wait({ target: { case: "acquire", value: asked(name) } });
+    stream.failure().catch(() => {});
+    return () => stream.cancel();
+  },
+  Acquire(server, name) {
+    const controller = new AbortController();
+    const request = { ...asked(name), whenBusy: WhenBusy.WAIT };
+    server.client.call("acquire", request, { signal: controller.signal }).catch(() => {});
+    return () => controller.abort();
+  },
+};
+
+describe.each(Object.keys(clients))("%s that dies at its grant", (method) => {
+  test("holds the lock for the grace period, in which its client can fetch the lease", async () => {
+    const taken = Promise.withResolvers<void>();
+    const server = await startServer({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          // The answer is taken up late, so that grant and end of the call are both there by then.
+          async acquire(ask, waiter) {
+            const answer = await engine.acquire(ask, waiter);
+            if (waiter) await taken.promise;
+            return answer;
+          },
+        }),
+    });
+    try {
+      const held = await server.client.lease({ name: "lock" });
+      const goAway = clients[method]?.(server, "lock");
+      await server.event(({ kind }) => kind === "enqueued");
+      await server.client.call("release", { leaseId: held.leaseId });
+      goAway?.();
+      // The connection carries things in order: once this is answered, the cancellation has arrived.
+      await server.client.call("getLock", { name: "lock" });
+      taken.resolve();
+      await until(() => server.calls.some((call) => call.method === method && call.code === "CANCELLED"));
+
+      const { lock } = await server.client.call("getLock", { name: "lock" });
+      const [holder] = lock?.holders ?? [];
+      const forSeconds = Number(holder?.expiresAt?.seconds) - Number(holder?.grantedAt?.seconds);
+      expect(forSeconds).toBeLessThanOrEqual(GRACE_S + 1);
+
+      const lease = await server.client.lease(asked("lock"));
+      expect(lockIdOf(lease.leaseId)).toBe(lockIdOf(held.leaseId));
+      expect(lease.fencingToken).toBe(2n);
+      expect(Number(lease.ttl?.seconds)).toBeGreaterThan(3_500);
+      expect(server.logLines).toEqual([]);
+    } finally {
+      await server.stop();
+    }
+  });
+});

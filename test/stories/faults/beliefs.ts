@@ -1,0 +1,142 @@
+// What clients believe, on one monotonic clock, and what may never be among it: more holders than the limit allows, a
+// fencing token that repeats or falls, two claims for one request id, a lease that two releases ended. A client counts
+// its lease from the answer until the deadline that it has worked out from before its call; and it stops counting on it
+// before it sends the release.
+
+import type { Claim } from "../../../server/core/claim.ts";
+
+export interface Belief {
+  readonly claim: Claim;
+  /** performance.now() from before the call that was answered; moved by each renewal. */
+  untilMs: number;
+}
+
+interface Setting {
+  /** When the next one was surely in force: the answer to its call. */
+  endedMs: number;
+  readonly limit: number;
+}
+
+export class Beliefs {
+  readonly #held = new Map<bigint, Set<Belief>>();
+  readonly #settings = new Map<bigint, Setting[]>();
+  readonly #tokens = new Map<string, string>();
+  readonly #lastToken = new Map<bigint, bigint>();
+  readonly #requests = new Map<string, string>();
+  readonly #released = new Map<string, number>();
+  /** Each breach of a promise, in words. */
+  readonly breaches: string[] = [];
+  grants = 0;
+
+  /** The highest token that anybody was told of, to be asked for before an Acquire is sent. */
+  lastToken(lockId: bigint): bigint {
+    return this.#lastToken.get(lockId) ?? 0n;
+  }
+
+  /** A claim was seen that answers to this request id. */
+  answered(requestId: string, claim: Claim): void {
+    const key = keyOf(claim);
+    const before = this.#requests.get(requestId);
+    if (before !== undefined && before !== key) this.#breach(`request ${requestId}: ${before} and ${key}`);
+    this.#requests.set(requestId, key);
+  }
+
+  /**
+   * The client counts on the lease from now on. `sentMs`: before it sent the call whose answer it trusts; `askedMs`:
+   * before it first asked; `tokenBefore`: the highest token that was known then.
+   */
+  begin(
+    claim: Claim,
+    nowUs: number,
+    times: { sentMs: number; askedMs: number },
+    tokenBefore: bigint,
+  ): Belief {
+    this.grants += 1;
+    const belief = { claim, untilMs: untilMs(claim, nowUs, times.sentMs) };
+    const key = keyOf(claim);
+    const token = `${claim.lockId}/${claim.fencingToken}`;
+    const owner = this.#tokens.get(token);
+    if (owner !== undefined && owner !== key) this.#breach(`token ${token}: ${owner} and ${key}`);
+    this.#tokens.set(token, key);
+    if (claim.fencingToken <= tokenBefore) this.#breach(`token ${token} after ${tokenBefore}`);
+    if (claim.fencingToken > this.lastToken(claim.lockId)) {
+      this.#lastToken.set(claim.lockId, claim.fencingToken);
+    }
+    const held = this.#held.get(claim.lockId) ?? new Set();
+    this.#held.set(claim.lockId, held);
+    // Late: the client would not use it.
+    if (belief.untilMs <= performance.now()) return belief;
+    for (const other of held) if (keyOf(other.claim) === key) return other;
+    held.add(belief);
+    this.#check(claim, held, times.askedMs);
+    return belief;
+  }
+
+  /** A renewal was answered. */
+  prolong(belief: Belief, claim: Claim, nowUs: number, sentMs: number): void {
+    belief.untilMs = untilMs(claim, nowUs, sentMs);
+  }
+
+  /** To be called before the release is sent. */
+  end(belief: Belief): void {
+    this.#held.get(belief.claim.lockId)?.delete(belief);
+  }
+
+  /** A release was answered. */
+  released(claim: Claim, byThisCall: boolean): void {
+    const key = keyOf(claim);
+    const times = (this.#released.get(key) ?? 0) + (byThisCall ? 1 : 0);
+    this.#released.set(key, times);
+    if (times > 1) this.#breach(`${key} was released ${times} times`);
+  }
+
+  timesReleased(claim: Claim): number {
+    return this.#released.get(keyOf(claim)) ?? 0;
+  }
+
+  /**
+   * The limit of a lock is about to be set: from now on it may be in force. The answer is to be called when the call
+   * has succeeded: until then the limits before may be in force as well, and after a failure nobody knows.
+   */
+  limiting(lockId: bigint, limit: number): () => void {
+    const settings = this.#settings.get(lockId) ?? [];
+    this.#settings.set(lockId, settings);
+    const before = [...settings];
+    settings.push({ endedMs: Number.POSITIVE_INFINITY, limit });
+    return () => {
+      for (const setting of before) setting.endedMs = Math.min(setting.endedMs, performance.now());
+    };
+  }
+
+  #check(claim: Claim, held: Set<Belief>, askedMs: number): void {
+    const nowMs = performance.now();
+    for (const belief of held) if (belief.untilMs <= nowMs) held.delete(belief);
+    const claims = [...held].map((belief) => belief.claim);
+    const modes = new Set(claims.map((each) => each.mode));
+    if (modes.size > 1 || (modes.has("exclusive") && claims.length > 1)) {
+      this.#breach(`modes of ${claim.lockId}: ${claims.map((each) => `${each.mode} ${keyOf(each)}`)}`);
+    }
+    if (!modes.has("permit")) return;
+    const permits = claims.reduce((sum, each) => sum + each.permits, 0);
+    const limit = this.#highestSince(claim.lockId, askedMs);
+    if (permits > limit) this.#breach(`${permits} permits of ${claim.lockId}, limit ${limit}`);
+  }
+
+  #highestSince(lockId: bigint, sinceMs: number): number {
+    const settings = this.#settings.get(lockId) ?? [];
+    const inForce = settings.filter(({ endedMs }) => endedMs >= sinceMs).map(({ limit }) => limit);
+    return settings.length === 0 ? 1 : Math.max(...inForce);
+  }
+
+  #breach(what: string): void {
+    this.breaches.push(what);
+  }
+}
+
+function untilMs(claim: Claim, nowUs: number, sentMs: number): number {
+  return sentMs + ((claim.deadlineUs as number) - nowUs) / 1_000;
+}
+
+export function keyOf(claim: Claim): string {
+  return `${claim.lockId}.${claim.ticketNumber}`;
+}

@@ -1,0 +1,101 @@
+// Many clients that fight for few locks with short leases while operators turn limits, and what must have come of it.
+// What clients believe is held against what is promised, at every step; see beliefs.ts.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { Fault } from "../../../server/engine/faults.ts";
+import { chanceFrom } from "../../support/faulty-store.ts";
+import type { Replica } from "../../support/replicas.ts";
+import { Beliefs } from "./beliefs.ts";
+import { type Target, UnluckyClient } from "./unlucky-client.ts";
+
+export const CLIENTS = 24;
+/** Of the replicas of a contention: short, as dead waiters hold everybody up for as long. */
+export const GRACE_US = 600_000;
+/** A lease that was forgotten, the grace period of a dead waiter behind it, and a sweep. */
+const QUIET_MS_MAX = 10_000;
+
+export interface Contention {
+  readonly replicas: readonly Replica[];
+  readonly seed: number;
+  readonly runMs: number;
+  /** The locks are there: from now on things may go wrong. */
+  readonly onStart?: () => void;
+  /** The time is over: from now on nothing is to go wrong any more. */
+  readonly onOver?: () => void;
+}
+
+/** Runs to its end, holds it against all promises, and answers how many leases clients were given. */
+export async function contend({ replicas, seed, runMs, onStart, onOver }: Contention): Promise<number> {
+  const beliefs = new Beliefs();
+  const chance = chanceFrom(seed);
+  const untilMs = performance.now() + runMs;
+  const names = ["contended/mutex", "contended/named", "contended/under/pattern", "contended/modes"];
+  const ids = await (replicas[0] as Replica).store.resolve(names);
+  onStart?.();
+  const targets = names.map((name): Target => {
+    const modes = name.endsWith("modes") ? (["shared", "exclusive", "permit"] as const) : ["permit" as const];
+    const permitsMax = name.endsWith("named") || name.endsWith("pattern") ? 3 : 1;
+    return { name, id: ids.get(name) as bigint, modes, permitsMax };
+  });
+  const [, named, underPattern] = targets as [Target, Target, Target];
+  for (const { id } of [named, underPattern]) beliefs.limiting(id, 1);
+
+  const clients = Array.from({ length: CLIENTS }, (_, index) =>
+    new UnluckyClient({
+      name: `client ${index}`,
+      replicas,
+      targets,
+      beliefs,
+      chance: chanceFrom(seed + index),
+      untilMs,
+    }).run(),
+  );
+
+  /** Turns the limit of a lock, by its name or by a pattern, until the time is over. */
+  async function operate(target: Target, prefix: string | null): Promise<void> {
+    for (let limit = 1; ; limit = 1 + Math.floor(chance() * 3)) {
+      const last = performance.now() >= untilMs;
+      if (last) limit = 2;
+      const inForce = beliefs.limiting(target.id, limit);
+      const { engine } = replicas[Math.floor(chance() * replicas.length)] as Replica;
+      const set =
+        prefix === null
+          ? engine.setLimit(target.name, limit, undefined, "")
+          : engine.setLimitRule(prefix, limit, undefined, "");
+      const known = await set.then(
+        () => true,
+        (error: unknown) => {
+          if (!(error instanceof Fault)) throw error;
+          return false;
+        },
+      );
+      if (known) inForce();
+      if (last && known) return;
+      await sleep(chance() * 150);
+    }
+  }
+
+  // Each client ends its last round, which it can only if no waiter was lost.
+  await Promise.all([
+    ...clients,
+    operate(named, null),
+    operate(underPattern, "contended/under/"),
+    sleep(runMs).then(onOver),
+  ]);
+  expect(beliefs.breaches).toEqual([]);
+  expect(beliefs.grants).toBeGreaterThan(CLIENTS);
+
+  const { engine, store } = replicas[0] as Replica;
+  const quietByMs = performance.now() + QUIET_MS_MAX;
+  for (const { name } of targets) {
+    for (;;) {
+      const lock = (await engine.show(name))?.lock;
+      if (lock?.holders === 0 && lock.waiting === 0) break;
+      if (performance.now() > quietByMs) expect(lock).toMatchObject({ holders: 0, waiting: 0 });
+      await sleep(20);
+    }
+  }
+  expect(await store.checkInvariants(10)).toEqual([]);
+  return beliefs.grants;
+}

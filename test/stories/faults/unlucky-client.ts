@@ -1,0 +1,222 @@
+// A client as good ones are: it asks with and without request ids, waits, polls, comes back through another replica,
+// confirms what was granted after a wait, renews, releases, gives up, and now and then forgets its lease. What it
+// believes goes into Beliefs. A call that fails is repeated as its contract allows.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Claim, Mode } from "../../../server/core/claim.ts";
+import type { Outcome } from "../../../server/core/command.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { Ask } from "../../../server/engine/lock-engine.ts";
+import type { Chance } from "../../support/faulty-store.ts";
+import { ask, follower, type Replica } from "../../support/replicas.ts";
+import { type Belief, type Beliefs, keyOf } from "./beliefs.ts";
+
+/** A lock of the test, and what is asked of it. */
+export interface Target {
+  readonly name: string;
+  readonly id: bigint;
+  readonly modes: readonly Mode[];
+  readonly permitsMax: number;
+}
+
+export interface ClientOptions {
+  readonly name: string;
+  readonly replicas: readonly Replica[];
+  readonly targets: readonly Target[];
+  readonly beliefs: Beliefs;
+  readonly chance: Chance;
+  /** No round begins after it. */
+  readonly untilMs: number;
+}
+
+const TTL_US_MIN = 200_000;
+const TTL_US_MAX = 600_000;
+const HOLD_MS_MAX = 10;
+/** Longer than any queue of the test needs, with a dead holder and a dead waiter before each place of it. */
+const SETTLED_MS_MAX = 15_000;
+
+/** What a round has in hand once it may hold. */
+interface Hand {
+  readonly claim: Claim;
+  readonly nowUs: number;
+  readonly sentMs: number;
+}
+
+interface Asked {
+  /** undefined: the call failed. */
+  readonly answer: { readonly outcome: Outcome; readonly nowUs: number } | undefined;
+  readonly replica: Replica;
+  readonly sentMs: number;
+}
+
+export class UnluckyClient {
+  readonly #options: ClientOptions;
+  #rounds = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Round after round until the time is over. */
+  async run(): Promise<void> {
+    while (performance.now() < this.#options.untilMs) {
+      this.#rounds += 1;
+      await this.#round();
+    }
+  }
+
+  async #round(): Promise<void> {
+    const target = this.#one(this.#options.targets);
+    const mode = this.#one(target.modes);
+    const wanted = ask(target.name, {
+      mode,
+      permits: mode === "permit" ? 1 + Math.floor(this.#options.chance() * target.permitsMax) : 1,
+      ttlUs: TTL_US_MIN + Math.floor(this.#options.chance() * (TTL_US_MAX - TTL_US_MIN)),
+      requestId: this.#maybe(0.6) ? `${this.#options.name}/${this.#rounds}` : "",
+    });
+    const askedMs = performance.now();
+    const tokenBefore = this.#options.beliefs.lastToken(target.id);
+    const style = this.#options.chance();
+    const hand =
+      style < 0.2
+        ? await this.#askOnce(wanted)
+        : style < 0.45 && wanted.requestId !== ""
+          ? await this.#poll(wanted)
+          : await this.#wait(wanted);
+    if (!hand) return;
+    const { claim, nowUs, sentMs } = hand;
+    await this.#hold(this.#options.beliefs.begin(claim, nowUs, { sentMs, askedMs }, tokenBefore));
+  }
+
+  /** One Acquire that takes no place. */
+  async #askOnce(wanted: Ask): Promise<Hand | null> {
+    const { answer, sentMs } = await this.#acquire({ ...wanted, mayWait: false }, null);
+    if (answer?.outcome.kind !== "held") return null;
+    return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
+  }
+
+  /** Repeated Acquires with one request id, each a sign of life. */
+  async #poll(wanted: Ask): Promise<Hand | null> {
+    for (;;) {
+      const { answer, sentMs } = await this.#acquire(wanted, null);
+      if (answer?.outcome.kind === "held") {
+        return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
+      }
+      if (answer?.outcome.kind !== "waiting") return null;
+      // Gives up without a word: its place lapses, and so does what is granted to it.
+      if (this.#maybe(0.004)) return null;
+      await sleep(2 + this.#options.chance() * 15);
+    }
+  }
+
+  /** An open stream, which may be lost and found again at another replica. */
+  async #wait(wanted: Ask): Promise<Hand | null> {
+    let waiter = follower();
+    let { answer, replica, sentMs }: Asked = await this.#acquire(wanted, waiter);
+    while (answer?.outcome.kind === "waiting") {
+      const { claim } = answer.outcome;
+      const patienceMs = this.#maybe(0.2) ? this.#options.chance() * 60 : SETTLED_MS_MAX;
+      const settled = await Promise.race([waiter.settledClaim, sleep(patienceMs, null, { ref: false })]);
+      if (settled) return this.#confirm(settled.claim);
+      if (patienceMs === SETTLED_MS_MAX) throw new Error(`The waiter of ${keyOf(claim)} was lost.`);
+      const canReturn = wanted.requestId !== "" || this.#maybe(0.5);
+      replica.engine.leave(claim, waiter, canReturn);
+      if (!canReturn || this.#maybe(0.04)) return null;
+      waiter = follower();
+      ({ answer, replica, sentMs } = await this.#attach(claim, waiter));
+    }
+    if (answer?.outcome.kind !== "held") return null;
+    return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
+  }
+
+  /** A grant that came after a wait may have been on its way for any time: it is trusted from one Renew on. */
+  async #confirm(claim: Claim): Promise<Hand | null> {
+    if (claim.state === "ended") {
+      // Its stream was open and its replica alive, so nothing but its time or a limit below it may end its wait.
+      if (claim.endReason === "lapsed") throw new Error(`The followed place of ${keyOf(claim)} lapsed.`);
+      return null;
+    }
+    const sentMs = performance.now();
+    const answer = await this.#until(({ engine }) => engine.renew(claim, undefined));
+    if (answer?.outcome.kind !== "held") return null;
+    return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
+  }
+
+  async #hold(belief: Belief): Promise<void> {
+    const { chance, beliefs } = this.#options;
+    const { claim } = belief;
+    do {
+      await sleep(chance() * HOLD_MS_MAX);
+      if (!this.#maybe(0.3)) continue;
+      const sentMs = performance.now();
+      const renewed = await this.#one(this.#options.replicas).engine.renew(claim, undefined).catch(onlyFault);
+      if (renewed?.outcome.kind !== "held") continue;
+      beliefs.prolong(belief, renewed.outcome.claim, renewed.nowUs, sentMs);
+    } while (this.#maybe(0.3));
+    // Forgets it: it ends by itself.
+    if (this.#maybe(0.005)) return;
+    beliefs.end(belief);
+    const releases = this.#maybe(0.3) ? 2 : 1;
+    const failed = await Promise.all(Array.from({ length: releases }, () => this.#release(claim)));
+    // Where no call was left in the dark, one of them has to have been told that it ended the lease.
+    if (failed.includes(true) || beliefs.timesReleased(claim) === 1) return;
+    const ended = await this.#until(({ engine }) => engine.renew(claim, undefined));
+    if (ended.outcome.kind === "ended" && ended.outcome.claim.endReason === "released") {
+      beliefs.breaches.push(`${keyOf(claim)} was released, and by nobody`);
+    }
+  }
+
+  /** Repeats a release until it is answered; whether any of the calls failed. */
+  async #release(claim: Claim): Promise<boolean> {
+    for (let calls = 1; ; calls++) {
+      const { engine } = this.#one(this.#options.replicas);
+      const answer = await engine.release(claim).catch(onlyFault);
+      if (answer?.outcome.kind === "released") {
+        this.#options.beliefs.released(claim, answer.outcome.byThisCall);
+      }
+      if (answer) return calls > 1;
+    }
+  }
+
+  /** Repeats what failed where that is safe: with a request id, at any replica. */
+  async #acquire(wanted: Ask, waiter: ReturnType<typeof follower> | null): Promise<Asked> {
+    for (;;) {
+      const replica = this.#one(this.#options.replicas);
+      const sentMs = performance.now();
+      const answer = await replica.engine.acquire(wanted, waiter).catch(onlyFault);
+      if (answer && "claim" in answer.outcome && wanted.requestId !== "") {
+        this.#options.beliefs.answered(wanted.requestId, answer.outcome.claim);
+      }
+      if (answer || wanted.requestId === "") return { answer, replica, sentMs };
+    }
+  }
+
+  async #attach(claim: Claim, waiter: ReturnType<typeof follower>): Promise<Asked> {
+    for (;;) {
+      const replica = this.#one(this.#options.replicas);
+      const sentMs = performance.now();
+      const answer = await replica.engine.attach(claim, waiter).catch(onlyFault);
+      if (answer) return { answer, replica, sentMs };
+    }
+  }
+
+  async #until<Result>(call: (replica: Replica) => Promise<Result>): Promise<Result> {
+    for (;;) {
+      const answer = await call(this.#one(this.#options.replicas)).catch(onlyFault);
+      if (answer) return answer;
+    }
+  }
+
+  #one<Item>(items: readonly Item[]): Item {
+    return items[Math.floor(this.#options.chance() * items.length)] as Item;
+  }
+
+  #maybe(share: number): boolean {
+    return this.#options.chance() < share;
+  }
+}
+
+/** A fault is what the test makes; anything else is a bug. */
+function onlyFault(error: unknown): undefined {
+  if (!(error instanceof Fault)) throw error;
+}

@@ -1,0 +1,100 @@
+// Waiters are alive or gone: a place outlives a lost connection by the grace period and no longer, and a lease that was
+// granted to nobody who listens ends with it, however long its time to live.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testDatabases } from "../support/database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const SECOND_US = 1_000_000;
+const GRACE_US = SECOND_US / 2;
+
+describe.each(testDatabases())("the grace period on $label", (database) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+
+  beforeAll(async () => {
+    replicas = await startReplicas(database, 2, { graceUs: GRACE_US, attachedForUs: 2 * GRACE_US });
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterAll(async () => {
+    await replicas.stop();
+    expect([...here.failures, ...there.failures]).toEqual([]);
+  });
+
+  test("heartbeats keep a followed place for much longer than the grace period", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("kept", { ttlUs: 3 * GRACE_US }), null), "held");
+    const waiter = follower();
+    claimOf(await here.engine.acquire(ask("kept"), waiter), "waiting");
+    // The holder never comes back, so the grant comes by expiry, three grace periods later.
+    const { claim } = await waiter.settledClaim;
+    expect(claim.state).toBe("held");
+    expect((claim.grantedAtUs as number) - (holder.grantedAtUs as number)).toBeGreaterThanOrEqual(
+      3 * GRACE_US,
+    );
+  });
+
+  test("a dead waiter is dropped and the one behind it is granted", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("dead"), null), "held");
+    const dead = claimOf(await here.engine.acquire(ask("dead"), null), "waiting");
+    const alive = follower();
+    claimOf(await here.engine.acquire(ask("dead"), alive), "waiting");
+    // Granted to the dead one first, provisionally; it lapses with the grace period.
+    await here.engine.release(holder);
+    const { claim } = await alive.settledClaim;
+    expect(claim.state).toBe("held");
+    expect(claim.fencingToken).toBe(holder.fencingToken + 2n);
+    const ended = claimOf(await here.engine.attach(dead, follower()), "ended");
+    expect(ended.endReason).toBe("lapsed");
+  });
+
+  test("whoever comes back within the grace period gets the lease that was granted meanwhile, whole", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("fetched"), null), "held");
+    const ticket = claimOf(await here.engine.acquire(ask("fetched"), null), "waiting");
+    await here.engine.release(holder);
+    const lease = claimOf(await here.engine.attach(ticket, follower()), "held");
+    expect(lease.deadlineUs).toBe((lease.grantedAtUs as number) + 30 * SECOND_US);
+  });
+
+  test("a call that was cancelled and has no way back leaves at once", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("cancelled"), null), "held");
+    const gone = follower();
+    const ticket = claimOf(await here.engine.acquire(ask("cancelled"), gone), "waiting");
+    here.engine.leave(ticket, gone, false);
+    // Commands for one lock are decided in order, so this one comes after it.
+    await here.engine.renew(holder, undefined);
+    expect((await here.engine.show("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
+    await here.engine.release(holder);
+    expect((await here.engine.show("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 0 });
+  });
+
+  test.each([
+    ["by this server", () => here],
+    ["by another server", () => there],
+  ])(
+    "a client that freezes before its grant %s costs those behind it a grace period",
+    async (_by, granting) => {
+      const name = `frozen ${_by}`;
+      const holder = claimOf(await here.engine.acquire(ask(name), null), "held");
+      // Its stream is there, and it takes in nothing of what it is told.
+      const frozen = follower();
+      claimOf(await here.engine.acquire(ask(name, { ttlUs: null }), frozen), "waiting");
+      const behind = follower();
+      claimOf(await here.engine.acquire(ask(name), behind), "waiting");
+      await granting().engine.release(holder);
+      const told = await frozen.settledClaim;
+      expect(told.claim).toMatchObject({ provisional: true });
+      expect(told.claim.deadlineUs).toBe((told.claim.grantedAtUs as number) + GRACE_US);
+      const { claim } = await behind.settledClaim;
+      expect(claim.grantedAtUs).toBeGreaterThanOrEqual(told.claim.deadlineUs as number);
+    },
+  );
+
+  test("a bounded wait ends as timed out", async () => {
+    claimOf(await here.engine.acquire(ask("bounded"), null), "held");
+    const waiter = follower();
+    claimOf(await here.engine.acquire(ask("bounded", { maxWaitUs: GRACE_US / 4 }), waiter), "waiting");
+    const { claim } = await waiter.settledClaim;
+    expect(claim).toMatchObject({ state: "ended", endReason: "timed_out" });
+  });
+});

@@ -1,0 +1,289 @@
+// A lock whose rows another transaction holds costs nobody but those who want that lock: not the commands that are decided
+// beside it, not the waiters of other locks, not their places, not a limit for many names.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { freshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
+import type { PlainSession } from "../support/mysql-stage.ts";
+import { clockUs, openPlainSession, until } from "../support/mysql-stage.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const SECOND_US = 1_000_000;
+const GRACE_US = 2 * SECOND_US;
+/** Far above what anything takes that waits for no row lock, and below what a wait for one takes until it is given up. */
+const AT_ONCE_MS = 4_000;
+const OTHERS = 100;
+
+/** What a user's transaction may hold of a lock: as the README has it, and less. */
+const GUARD = "rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ?";
+const CLAIMS = "rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?";
+const HOLDS: Readonly<Record<string, readonly string[]>> = {
+  "the guard row and the claims": [GUARD, CLAIMS],
+  "the claims alone": [CLAIMS],
+};
+
+describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held by others", (server) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+  let plain: PlainSession;
+  /** Locks of which a poll of `there` has seen that something is due. */
+  const seenDue = new Set<bigint>();
+  const sessions: PlainSession[] = [];
+
+  beforeAll(async () => {
+    let stores = 0;
+    const wrap = (store: Store) => (++stores === 2 ? watched(store) : store);
+    const rules = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
+    replicas = await startReplicas({ fresh: () => freshDatabase(server) }, 2, rules, wrap);
+    [here, there] = replicas.all as [Replica, Replica];
+    plain = await openPlainSession(replicas.url);
+    sessions.push(plain);
+  });
+  afterAll(async () => {
+    for (const session of sessions) session.close();
+    expect((await here.store.checkInvariants(10)).filter(({ severity }) => severity === "error")).toEqual([]);
+    await replicas.stop();
+    expect([...here.failures, ...there.failures]).toEqual([]);
+  });
+
+  function watched(store: Store): Store {
+    const watch: Store["watch"] = async (lockIds) => {
+      const read = await store.watch(lockIds);
+      for (const id of read.due) seenDue.add(id);
+      return read;
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        const value = name === "watch" ? watch : Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  /** A transaction of somebody else's that holds rows of the lock until the answer is called. */
+  async function hold(
+    lockId: bigint,
+    what: readonly string[] = [GUARD, CLAIMS],
+  ): Promise<() => Promise<void>> {
+    const session = await openPlainSession(replicas.url);
+    sessions.push(session);
+    await session.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    await session.run("START TRANSACTION");
+    for (const rows of what) await session.run(`SELECT 1 FROM ${rows} LOCK IN SHARE MODE`, [lockId]);
+    return async () => {
+      await session.run("COMMIT");
+    };
+  }
+
+  const lease = async (name: string, overrides: Parameters<typeof ask>[1] = {}) =>
+    claimOf(await here.engine.acquire(ask(name, overrides), null), "held");
+
+  async function leases(prefix: string, count: number): Promise<Claim[]> {
+    return Promise.all(Array.from({ length: count }, (_, index) => lease(`${prefix}/${index}`)));
+  }
+
+  /** All of these are renewed, in two rounds: together with what comes first, and while that goes on. */
+  async function allAreRenewed(others: readonly Claim[]): Promise<void> {
+    const startedMs = performance.now();
+    for (let round = 0; round < 2; round++) {
+      const renewed = await Promise.all(others.map((each) => here.engine.renew(each, 60 * SECOND_US)));
+      expect(new Set(renewed.map(({ outcome }) => outcome.kind))).toEqual(new Set(["held"]));
+    }
+    expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+  }
+
+  test.each(Object.entries(HOLDS))("others are renewed at once while it holds %s", async (what, rows) => {
+    const held = await lease(`renewed/${what}`);
+    const others = await leases(`renewed beside ${what}`, OTHERS);
+    const free = await hold(held.lockId, rows);
+    let isRenewed = false;
+    const renewal = here.engine.renew(held, 60 * SECOND_US).then((answer) => {
+      isRenewed = true;
+      return answer;
+    });
+    await allAreRenewed(others);
+    expect(isRenewed).toBe(false);
+    await free();
+    claimOf(await renewal, "held");
+  });
+
+  test("others are renewed at once while as many are held as there are lanes, and more", async () => {
+    const held = await leases("several", here.store.lanes + 2);
+    const others = await leases("beside several", OTHERS);
+    const frees = await Promise.all(held.map(({ lockId }) => hold(lockId)));
+    const renewals = held.map((each) => here.engine.renew(each, 60 * SECOND_US));
+    await allAreRenewed(others);
+    await Promise.all(frees.map((free) => free()));
+    for (const renewal of renewals) claimOf(await renewal, "held");
+  });
+
+  test("others are renewed at once while a claim with the same request id is not committed yet", async () => {
+    const others = await leases("beside a request", OTHERS);
+    const taken = await lease("request", { requestId: "before" });
+    const session = await openPlainSession(replicas.url);
+    sessions.push(session);
+    await here.engine.release(await lease("another request"));
+    const columns = `state, mode, permits, owner, labels, requested_at, deadline, provisional, fencing_token, end_note`;
+    await session.run("START TRANSACTION");
+    await session.run(
+      `INSERT INTO rowlock_claim (lock_id, ticket_number, secret, request_id, ${columns})
+        SELECT lock_id, 1000000, secret, 'same', ${columns} FROM rowlock_claim WHERE lock_id = ?`,
+      [taken.lockId],
+    );
+    const acquired = here.engine.acquire(ask("another request", { requestId: "same" }), null);
+    await allAreRenewed(others);
+    await session.run("ROLLBACK");
+    claimOf(await acquired, "held");
+  });
+
+  test("a lock that stays held is unavailable, and only that one", async () => {
+    const held = await lease("unavailable");
+    const free = await hold(held.lockId);
+    await expect(here.engine.renew(held, undefined)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "lock_wait_timeout",
+    });
+    await free();
+    claimOf(await here.engine.renew(held, undefined), "held");
+  });
+
+  test("waiters of others are told at once by another server while it has something due", async () => {
+    const held = await lease("due", { ttlUs: SECOND_US });
+    claimOf(await there.engine.acquire(ask("due"), follower()), "waiting");
+    const other = await lease("told");
+    const waiter = follower();
+    claimOf(await there.engine.acquire(ask("told"), waiter), "waiting");
+    const free = await hold(held.lockId);
+    await until(() => seenDue.has(held.lockId));
+    const startedMs = performance.now();
+    await here.engine.release(other);
+    expect((await waiter.settledClaim).claim.state).toBe("held");
+    expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+    await free();
+  });
+
+  test.each(["its ticket", "its request id"])("whoever has come back by %s keeps its place", async (by) => {
+    const name = `came back by ${by}`;
+    const requestId = `request of ${name}`;
+    const held = await lease(name);
+    const ticket = claimOf(await here.engine.acquire(ask(name, { requestId }), null), "waiting");
+    const free = await hold(held.lockId, [GUARD]);
+    const waiter = follower();
+    const back =
+      by === "its ticket"
+        ? there.engine.attach(ticket, waiter)
+        : there.engine.acquire(ask(name, { requestId }), waiter);
+    // Longer than the place is kept by anything but this call.
+    await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number) + GRACE_US);
+    await free();
+    expect(claimOf(await back, "waiting").ticketNumber).toBe(ticket.ticketNumber);
+    await here.engine.release(held);
+    expect((await waiter.settledClaim).claim.ticketNumber).toBe(ticket.ticketNumber);
+  });
+
+  test("nobody's place is kept by a call that does not know its secret", async () => {
+    const held = await lease("guessed");
+    const ticket = claimOf(await here.engine.acquire(ask("guessed"), null), "waiting");
+    const free = await hold(held.lockId, [GUARD]);
+    const guess = there.engine.attach({ ...ticket, secret: "A".repeat(22) }, follower());
+    await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number));
+    await free();
+    expect((await guess).outcome.kind).toBe("unknown_claim");
+    expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
+  });
+
+  test.each(Object.entries(HOLDS))(
+    "a limit for many names is set at once beside %s, and reaches the lock when it is free",
+    async (what, rows) => {
+      const [held, other] = [await lease(`${what}/held`), await lease(`${what}/other`)];
+      const [last, first] = [follower(), follower()];
+      claimOf(await here.engine.acquire(ask(`${what}/held`), last), "waiting");
+      claimOf(await here.engine.acquire(ask(`${what}/other`), first), "waiting");
+      const free = await hold(held.lockId, rows);
+      const startedMs = performance.now();
+      const [answer, isNew] = await Promise.all([
+        here.engine.setLimitRule(`${what}/`, 2, undefined, "test"),
+        there.engine.acquire(ask(`new beside ${what}`), null),
+      ]);
+      expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n, heldPermits: 3, waiting: 1 });
+      claimOf(isNew, "held");
+      expect((await first.settledClaim).claim.state).toBe("held");
+      expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+      await free();
+      // Nobody comes by this lock but who owes it the limit.
+      expect((await last.settledClaim).claim.state).toBe("held");
+      await here.engine.release(other);
+    },
+  );
+});
+
+describe.each(testDatabases())("on $label", (database) => {
+  test("a place that ran out while the call to keep it waited for its turn is kept", async () => {
+    let gate: Promise<void> | null = null;
+    const wrap = (store: Store): Store => {
+      const transact: Store["transact"] = async (plan, decide) => {
+        await gate;
+        await store.transact(plan, decide);
+      };
+      return new Proxy(store, {
+        get(target, name) {
+          const value = name === "transact" ? transact : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    };
+    const rules = { graceUs: SECOND_US, attachedForUs: (SECOND_US * 5) / 4 };
+    const replicas = await startReplicas(database, 1, rules, wrap);
+    try {
+      const [{ engine, store }] = replicas.all as [Replica];
+      claimOf(await engine.acquire(ask("late"), null), "held");
+      const early = claimOf(await engine.acquire(ask("late"), null), "waiting");
+      const late = claimOf(await engine.acquire(ask("late"), null), "waiting");
+      const opened = Promise.withResolvers<void>();
+      gate = opened.promise;
+      const back = engine.attach(early, follower());
+      await until(async () => (await store.claims([])).nowUs > (late.deadlineUs as number));
+      const tooLate = engine.attach(late, follower());
+      opened.resolve();
+      expect(claimOf(await back, "waiting").ticketNumber).toBe(early.ticketNumber);
+      expect(claimOf(await tooLate, "ended").endReason).toBe("lapsed");
+    } finally {
+      await replicas.stop();
+    }
+  });
+
+  test("no lock that is due hides behind those that cannot be brought up to date", async () => {
+    const broken = new Set<bigint>();
+    const wrap = (store: Store): Store => {
+      const transact: Store["transact"] = async (plan, decide) => {
+        if (plan.locks.some(({ id }) => broken.has(id))) throw new Error("A fault made by a test.");
+        await store.transact(plan, decide);
+      };
+      return new Proxy(store, {
+        get(target, name) {
+          const value = name === "transact" ? transact : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    };
+    const replicas = await startReplicas(database, 1, {}, wrap);
+    try {
+      const [{ engine, events }] = replicas.all as [Replica];
+      const take = (name: string) => engine.acquire(ask(name, { ttlUs: SECOND_US }), null);
+      const names = Array.from({ length: 300 }, (_, index) => `stuck/${index}`);
+      for (const { lockId } of await Promise.all(names.map(take))) broken.add(lockId);
+      const behind = await take("behind");
+      await until(() => events.some(({ kind, ...of }) => kind === "ended" && isOf(of, behind.lockId)));
+    } finally {
+      await replicas.stop();
+    }
+  });
+});
+
+reportLeftOut(mysqlFamily());
+
+function isOf(event: object, lockId: bigint): boolean {
+  return "claim" in event && (event.claim as Claim).lockId === lockId;
+}

@@ -1,0 +1,132 @@
+// A database that answers one of two replicas late: what that one knows of the clock is uncertain by as much, and still no
+// lease begins before it was asked for, ends too early, or is revived.
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
+import { type LateProxy, startLateProxy } from "../support/late-proxy.ts";
+import { clockUs, openPlainSession, type PlainSession, until } from "../support/mysql-stage.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const TTL_MS = 1_000;
+const LATE_MS = 80;
+/** More than a jump of the clock is at least. */
+const VERY_LATE_MS = 560;
+const NAMES = Array.from({ length: 8 }, (_, index) => `late/${index}`);
+
+reportLeftOut(mysqlFamily());
+
+describe.each(mysqlFamily())("on $flavour $version", (server) => {
+  let proxy: LateProxy;
+  let plain: PlainSession;
+  let replicas: Replicas;
+  /** The one that is answered late. */
+  let here: Replica;
+  let there: Replica;
+
+  beforeEach(async () => {
+    const { hostname, port } = new URL(server.url);
+    proxy = await startLateProxy(hostname, Number(port));
+  });
+  afterEach(async () => {
+    plain?.close();
+    await replicas?.stop();
+    await proxy.close();
+  });
+
+  async function start(wrap?: (store: Store) => Store): Promise<void> {
+    const fresh = async () => {
+      const { url, drop } = await freshDatabase(server);
+      const late = Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(proxy.port) });
+      return { url, nodes: [late.href, url], drop };
+    };
+    replicas = await startReplicas({ fresh }, 2, {}, wrap);
+    [here, there] = replicas.all as [Replica, Replica];
+    plain = await openPlainSession(replicas.url);
+  }
+
+  /** A lease of a lock that the late replica alone has written, and so knows by heart. */
+  async function lease(name: string): Promise<{ claim: Claim; askedUs: number; sentMs: number }> {
+    for (let times = 0; times < 3; times++) {
+      await here.engine.release(claimOf(await here.engine.acquire(ask(name), null), "held"));
+    }
+    const askedUs = await clockUs(plain);
+    const sentMs = performance.now();
+    const claim = claimOf(await here.engine.acquire(ask(name, { ttlUs: TTL_MS * 1_000 }), null), "held");
+    return { claim, askedUs, sentMs };
+  }
+
+  test("no lease begins before it was asked for", async () => {
+    await start();
+    proxy.delayAnswers(LATE_MS);
+    const leases = await Promise.all(NAMES.map(lease));
+    expect(leases.filter(({ claim, askedUs }) => (claim.grantedAtUs as number) < askedUs)).toEqual([]);
+  });
+
+  test("no lease is given to the next one before its time has passed since it was asked for", async () => {
+    await start();
+    proxy.delayAnswers(LATE_MS);
+    const overlaps = await Promise.all(
+      NAMES.map(async (name) => {
+        const { sentMs, askedUs } = await lease(name);
+        const next = follower();
+        claimOf(await there.engine.acquire(ask(name), next), "waiting");
+        const { claim } = await next.settledClaim;
+        const afterMs = performance.now() - sentMs;
+        expect(claim.state).toBe("held");
+        const betweenMs = ((claim.grantedAtUs as number) - askedUs) / 1_000;
+        return Math.max(0, TTL_MS - Math.min(afterMs, betweenMs));
+      }),
+    );
+    expect(overlaps).toEqual(NAMES.map(() => 0));
+  });
+
+  test("no lease is renewed that a check in the database does not find any more", async () => {
+    await start();
+    proxy.delayAnswers(LATE_MS);
+    const revived = await Promise.all(
+      NAMES.map(async (name) => {
+        const { claim } = await lease(name);
+        const check = `SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? AND state = 2
+          AND deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)`;
+        const key = [String(claim.lockId), String(claim.ticketNumber)];
+        await until(async () => (await plain.run(check, key)).length === 0);
+        return (await here.engine.renew(claim, undefined)).outcome.kind;
+      }),
+    );
+    expect(revived).toEqual(NAMES.map(() => "ended"));
+  });
+
+  test("a replica that starts while answers come very late takes that for no jump of the clock", async () => {
+    let readings = 0;
+    let arrived = () => {};
+    /** Until the clock has been read anew so often. */
+    const read = async (times: number) => {
+      const enough = readings + times;
+      while (readings < enough) await new Promise<void>((resolve) => (arrived = resolve));
+    };
+    let isFirst = true;
+    await start((store) => {
+      if (!isFirst) return store;
+      isFirst = false;
+      proxy.delayAnswers(VERY_LATE_MS);
+      const dueLocks: Store["dueLocks"] = async (...range) => {
+        const due = await store.dueLocks(...range);
+        readings += 1;
+        arrived();
+        return due;
+      };
+      return new Proxy(store, {
+        get(target, name) {
+          const value = name === "dueLocks" ? dueLocks : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    });
+    await read(1);
+    proxy.delayAnswers(0);
+    await read(3);
+    expect(here.failures.filter((failure) => (failure as { loop: string }).loop === "clock")).toEqual([]);
+  });
+});

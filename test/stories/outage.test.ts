@@ -1,0 +1,87 @@
+// A database that is away for longer than places are kept without a sign of life: the streams were there all the time,
+// so their places are, too, when it comes back.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { testDatabases } from "../support/database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const GRACE_US = 400_000;
+const ATTACHED_FOR_US = 500_000;
+
+describe.each(testDatabases())("an outage on $label", (database) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+  let away = false;
+  let awayThere = false;
+
+  beforeAll(async () => {
+    const rules = { graceUs: GRACE_US, attachedForUs: ATTACHED_FOR_US };
+    const isAway = [() => away, () => awayThere];
+    const wrap = (store: Store) => leavable(store, isAway.shift() ?? (() => false));
+    replicas = await startReplicas(database, 2, rules, wrap);
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterAll(() => replicas.stop());
+
+  test("that is longer than places are kept costs no follower its place, and whoever left still lapses", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("long"), null), "held");
+    const first = follower();
+    claimOf(await here.engine.acquire(ask("long"), first), "waiting");
+    const dead = claimOf(await here.engine.acquire(ask("long"), null), "waiting");
+    const second = follower();
+    claimOf(await here.engine.acquire(ask("long"), second), "waiting");
+
+    away = awayThere = true;
+    await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
+    await expect(here.engine.release(holder)).rejects.toMatchObject({ kind: "unavailable" });
+    away = awayThere = false;
+
+    await here.engine.release(holder);
+    const { claim } = await first.settledClaim;
+    expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
+    // Nobody can know that the one in between is gone: it costs the queue a grace period, and a token.
+    await here.engine.release(claim);
+    expect((await second.settledClaim).claim).toMatchObject({
+      state: "held",
+      fencingToken: holder.fencingToken + 3n,
+    });
+    const lapsed = claimOf(await here.engine.attach(dead, follower()), "ended");
+    expect(lapsed.endReason).toBe("lapsed");
+  });
+
+  test("costs the followers of a replica nothing that comes back after another one", async () => {
+    const holder = claimOf(await here.engine.acquire(ask("late"), null), "held");
+    const late = follower();
+    claimOf(await there.engine.acquire(ask("late"), late), "waiting");
+    const behind = follower();
+    claimOf(await here.engine.acquire(ask("late"), behind), "waiting");
+
+    away = awayThere = true;
+    await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
+    away = false;
+    await here.engine.release(holder);
+    awayThere = false;
+
+    const { claim } = await late.settledClaim;
+    expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
+    await there.engine.release(claim);
+    expect((await behind.settledClaim).claim.state).toBe("held");
+  });
+});
+
+/** The store, all of whose promises are refused while its database is away. */
+function leavable(store: Store, isAway: () => boolean): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) =>
+        isAway()
+          ? Promise.reject(new StoreError("unavailable", "unreachable", "The database is away."))
+          : value.apply(target, args);
+    },
+  });
+}

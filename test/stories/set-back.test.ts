@@ -1,0 +1,99 @@
+// The rows of a database are set back to what they were a while ago, as by a snapshot that is restored, while servers run
+// on them: what a server remembers of the rows that are gone must not be taken for what is there.
+
+import { createConnection } from "mysql2/promise";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { reportLeftOut, testServers } from "../support/database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const TABLES = ["lock", "claim", "limit_rule", "meta"];
+
+const servers = testServers();
+
+reportLeftOut(servers);
+
+describe.each(servers)("rows of $label that are set back", (database) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+
+  beforeEach(async () => {
+    replicas = await startReplicas(database, 2);
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterEach(() => replicas?.stop());
+
+  async function run(...statements: string[]): Promise<void> {
+    const connection = await createConnection({ uri: replicas.url });
+    for (const statement of statements) await connection.query(statement);
+    await connection.end();
+  }
+
+  const takeSnapshot = () =>
+    run(...TABLES.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM rowlock_${table}`));
+  const setBack = () =>
+    run(
+      "START TRANSACTION",
+      ...TABLES.map((table) => `DELETE FROM rowlock_${table}`),
+      ...TABLES.map((table) => `INSERT INTO rowlock_${table} SELECT * FROM kept_${table}`),
+      "COMMIT",
+    );
+  const setLimit = ({ engine }: Replica) => engine.setLimit("a", 1, undefined, "");
+  const take = async ({ engine }: Replica) => claimOf(await engine.acquire(ask("a"), null), "held");
+
+  test("give a lease that was lost no power over the one that has its number now", async () => {
+    await here.engine.release(await take(here));
+    await takeSnapshot();
+    const lost = await take(here);
+    await setBack();
+    const lease = await take(there);
+    expect(lease.ticketNumber).toBe(lost.ticketNumber);
+
+    expect((await here.engine.release(lost)).outcome.kind).toBe("unknown_claim");
+    expect((await here.engine.renew(lost, undefined)).outcome.kind).toBe("unknown_claim");
+    expect(claimOf(await there.engine.renew(lease, undefined), "held").fencingToken).toBe(lease.fencingToken);
+    expect(await here.store.checkInvariants(5)).toEqual([]);
+  });
+
+  test("are read again by who knew the rows after them, so that no token is given twice", async () => {
+    await setLimit(here);
+    await takeSnapshot();
+    // As many transactions as the other server is about to make.
+    for (let turn = 0; turn < 2; turn++) await setLimit(here);
+    await setBack();
+    const first = await take(there);
+    await there.engine.release(first);
+
+    const second = await take(here);
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+    expect(await here.store.checkInvariants(5)).toEqual([]);
+  });
+
+  test("bring other limit rules, which are read", async () => {
+    await takeSnapshot();
+    await here.engine.setLimitRule("a", 3, undefined, "");
+    await here.engine.release(await take(here));
+    await setBack();
+    await there.engine.setLimitRule("a", 1, undefined, "");
+    await take(there);
+
+    const refused = await here.engine.acquire(ask("a", { mayWait: false }), null);
+    expect(refused.outcome).toMatchObject({ kind: "refused", reason: "busy", limit: { limit: 1 } });
+  });
+
+  test("tell a waiter that its place is gone, and nothing of the claim that has its number now", async () => {
+    const lease = await take(there);
+    await takeSnapshot();
+    const waiter = follower();
+    const lost = claimOf(await here.engine.acquire(ask("a"), waiter), "waiting");
+    await setBack();
+    const next = follower();
+    const waiting = claimOf(await there.engine.acquire(ask("a"), next), "waiting");
+    expect(waiting.ticketNumber).toBe(lost.ticketNumber);
+    await there.engine.release(lease);
+
+    const told = (await waiter.settledClaim).claim;
+    expect(told).toMatchObject({ state: "ended", secret: lost.secret });
+    expect((await next.settledClaim).claim).toMatchObject({ state: "held", secret: waiting.secret });
+  });
+});

@@ -1,0 +1,128 @@
+// Several servers over one database are right without talking to each other: a claim that was made at one can be waited
+// for, renewed and released at another, and what one grants reaches the waiter wherever it hangs.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testDatabases } from "../support/database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+const SECOND_US = 1_000_000;
+
+describe.each(testDatabases())("several replicas on $label", (database) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+
+  beforeAll(async () => {
+    replicas = await startReplicas(database, 2, { graceUs: 2 * SECOND_US, attachedForUs: 3 * SECOND_US });
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterAll(async () => {
+    await replicas.stop();
+    expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
+  });
+
+  test("a lease is renewed and released at another server than the one that gave it", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("renewed elsewhere"), null), "held");
+    const renewed = claimOf(await there.engine.renew(lease, 60 * SECOND_US), "held");
+    expect(renewed.fencingToken).toBe(lease.fencingToken);
+    expect(renewed.deadlineUs).toBeGreaterThan(lease.deadlineUs as number);
+    expect((await there.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
+    expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: false });
+    expect((await here.engine.renew(lease, undefined)).outcome.kind).toBe("ended");
+  });
+
+  test("a release here grants to a waiter there, which has its whole time to live once it renews", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("granted across"), null), "held");
+    const waiter = follower();
+    const ticket = claimOf(await there.engine.acquire(ask("granted across"), waiter), "waiting");
+    await here.engine.release(lease);
+    const { claim } = await waiter.settledClaim;
+    expect(claim.ticketNumber).toBe(ticket.ticketNumber);
+    expect(claim.state).toBe("held");
+    expect(claim.fencingToken).toBe(lease.fencingToken + 1n);
+    expect(claim.provisional).toBe(true);
+    const renewed = await there.engine.renew(claim, undefined);
+    expect(claimOf(renewed, "held").deadlineUs).toBe(renewed.nowUs + 30 * SECOND_US);
+  });
+
+  test("a waiter moves with its ticket from one server to another and keeps its place", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("moves"), null), "held");
+    const lost = follower();
+    const first = claimOf(await here.engine.acquire(ask("moves"), lost), "waiting");
+    const second = claimOf(await here.engine.acquire(ask("moves"), null), "waiting");
+    here.engine.leave(first, lost, true);
+    const found = follower();
+    claimOf(await there.engine.attach(first, found), "waiting");
+    expect(await there.engine.place(first)).toEqual({ ahead: 0, permitsAhead: 0, queueLength: 2 });
+    expect(await there.engine.place(second)).toEqual({ ahead: 1, permitsAhead: 1, queueLength: 2 });
+    await there.engine.release(lease);
+    expect((await found.settledClaim).claim.state).toBe("held");
+  });
+
+  test("a lease that expires is followed by a grant to a waiter at any server", async () => {
+    claimOf(await here.engine.acquire(ask("expires", { ttlUs: SECOND_US / 4 }), null), "held");
+    const waiter = follower();
+    claimOf(await there.engine.acquire(ask("expires"), waiter), "waiting");
+    const { claim } = await waiter.settledClaim;
+    expect(claim.state).toBe("held");
+    const events = [...here.events, ...there.events].filter((event) => event.kind === "ended");
+    expect(events.some((event) => event.claim.endReason === "expired")).toBe(true);
+  });
+
+  test("raising a limit here wakes the waiters there, by name and by pattern", async () => {
+    for (const name of ["raised/by name", "raised/by pattern"]) {
+      claimOf(await here.engine.acquire(ask(name), null), "held");
+      const waiters = [follower(), follower(), follower()];
+      for (const waiter of waiters) claimOf(await there.engine.acquire(ask(name), waiter), "waiting");
+      if (name.endsWith("name")) await here.engine.setLimit(name, 3, undefined, "test");
+      else await here.engine.setLimitRule("raised/", 3, undefined, "test");
+      const [first, second, third] = waiters;
+      expect((await first?.settledClaim)?.claim.state).toBe("held");
+      expect((await second?.settledClaim)?.claim.state).toBe("held");
+      const shown = await here.engine.show(name);
+      expect(shown?.lock).toMatchObject({ holders: 3, waiting: 1 });
+      await here.engine.forceRelease(name, null, "test");
+      expect((await third?.settledClaim)?.claim.state).toBe("held");
+    }
+  });
+
+  test("the same request id at two servers at once is one claim", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => {
+        const { engine } = index % 2 === 0 ? here : there;
+        return engine.acquire(ask("once", { requestId: "only-one" }), null);
+      }),
+    );
+    const claims = answers.map((answer) => claimOf(answer, "held"));
+    expect(new Set(claims.map((claim) => claim.secret)).size).toBe(1);
+    expect((await here.engine.show("once"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
+  });
+
+  test("a mutex under load from both servers has one holder at a time and rising tokens", async () => {
+    let inside = 0;
+    let worst = 0;
+    const tokens: bigint[] = [];
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, index) => {
+        const { engine } = index % 2 === 0 ? here : there;
+        for (let round = 0; round < 10; round++) {
+          const waiter = follower();
+          const answer = await engine.acquire(ask("contended"), waiter);
+          const claim =
+            answer.outcome.kind === "held" ? answer.outcome.claim : (await waiter.settledClaim).claim;
+          expect(claim.state).toBe("held");
+          inside += 1;
+          worst = Math.max(worst, inside);
+          tokens.push(claim.fencingToken);
+          await Promise.resolve();
+          inside -= 1;
+          await engine.release(claim);
+        }
+      }),
+    );
+    expect(worst).toBe(1);
+    expect(tokens).toEqual([...tokens].sort((a, b) => (a < b ? -1 : 1)));
+    expect(new Set(tokens).size).toBe(120);
+    expect(await here.store.checkInvariants(10)).toEqual([]);
+  });
+});

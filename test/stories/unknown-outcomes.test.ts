@@ -1,0 +1,112 @@
+// Transactions whose outcome the store does not know, committed or not, one test for each thing that a repetition could
+// do twice or claim for itself. What goes wrong is said by each test; faults.test.ts does the same at random.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { testDatabases } from "../support/database.ts";
+import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+
+type Transact = Store["transact"];
+
+describe.each(testDatabases())("unknown outcomes on $label", (database) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+  /** What becomes of transactions that come with commands, first things first. Only those `here` are unlucky. */
+  const script: ((transact: Transact) => Transact)[] = [];
+
+  beforeAll(async () => {
+    let first = true;
+    replicas = await startReplicas(database, 2, {}, (store) => {
+      if (!first) return store;
+      first = false;
+      const transact: Transact = (plan, decide) => {
+        const run: Transact = store.transact.bind(store);
+        return (script.shift()?.(run) ?? run)(plan, decide);
+      };
+      return new Proxy(store, {
+        get(target, name) {
+          const value = name === "transact" ? transact : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    });
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterAll(async () => {
+    await replicas?.stop();
+    expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
+  });
+
+  const unknown = () => new StoreError("unknown_outcome", "injected", "A fault made by a test.");
+  /** Commits, and does not know it. */
+  const committed: (typeof script)[number] = (transact) => async (plan, decide) => {
+    await transact(plan, decide);
+    throw unknown();
+  };
+  /** Is rolled back, and does not know it; `meanwhile` happens before the repetition. */
+  const rolledBack =
+    (meanwhile: () => Promise<unknown> = async () => {}): (typeof script)[number] =>
+    (transact) =>
+    async (plan, decide) => {
+      const rolling = transact(plan, (loaded) => {
+        decide(loaded);
+        throw unknown();
+      });
+      await rolling.catch(async (error: unknown) => {
+        await meanwhile();
+        throw error;
+      });
+    };
+
+  test("an Acquire that was committed is the same claim when it is repeated", async () => {
+    script.push(committed, committed);
+    const lease = claimOf(await here.engine.acquire(ask("acquired"), null), "held");
+    expect(lease.fencingToken).toBe(1n);
+    expect((await here.engine.show("acquired"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
+  });
+
+  test("a release that was committed is still this call's", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("released"), null), "held");
+    script.push(committed);
+    expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
+  });
+
+  test("of two releases in one transaction that was committed, one ended the lease", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("released twice"), null), "held");
+    script.push(committed);
+    const answers = await Promise.all([here.engine.release(lease), here.engine.release(lease)]);
+    expect(answers.map(({ outcome }) => outcome)).toEqual([
+      { kind: "released", byThisCall: true },
+      { kind: "released", byThisCall: false },
+    ]);
+  });
+
+  test("a release that was rolled back does not take what another server released for its own", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("released elsewhere"), null), "held");
+    const elsewhere: unknown[] = [];
+    script.push(rolledBack(async () => elsewhere.push((await there.engine.release(lease)).outcome)));
+    expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: false });
+    expect(elsewhere).toEqual([{ kind: "released", byThisCall: true }]);
+  });
+
+  test("of two compare-and-sets in one transaction that was committed, one has set the limit", async () => {
+    script.push(committed);
+    const answers = await Promise.all([
+      here.engine.setLimit("set twice", 3, 0n, "test"),
+      here.engine.setLimit("set twice", 3, 0n, "test"),
+    ]);
+    expect(answers.map(({ outcome }) => outcome.kind)).toEqual(["limit", "version_mismatch"]);
+  });
+
+  test("a waiter learns of a grant whose transaction was committed without an answer", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("granted"), null), "held");
+    const waiter = follower();
+    claimOf(await here.engine.acquire(ask("granted"), waiter), "waiting");
+    script.push(committed);
+    await here.engine.release(lease);
+    const { claim } = await waiter.settledClaim;
+    expect(claim).toMatchObject({ state: "held", provisional: true });
+  });
+});

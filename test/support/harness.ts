@@ -1,0 +1,155 @@
+// Servers in this process: the engine, a store of one's choice and the gRPC server, put together as the app does it, but
+// with every part at hand. Several of them may share one database.
+
+import type { Event } from "../../server/core/command.ts";
+import type { Rules } from "../../server/core/draft.ts";
+import type { Engine } from "../../server/engine/engine.ts";
+import type { LockEngine } from "../../server/engine/lock-engine.ts";
+import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
+import { createGrpcServer } from "../../server/grpc/server.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { openStore } from "../../server/storage/open.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { LockClient } from "./lock-client.ts";
+import { startEngine } from "./test-engine.ts";
+
+export { until } from "./until.ts";
+
+const DRAIN_MS = 5_000;
+
+export interface StartOptions {
+  /** A database of one's own in memory unless told otherwise. */
+  readonly url?: string;
+  readonly rules?: Partial<Rules>;
+  /** Between the engine and the database: to watch what is read. */
+  readonly wrapStore?: (store: Store) => Store;
+  /** Between the gRPC server and the engine: to inject faults and to watch. */
+  readonly wrapEngine?: (engine: LockEngine) => LockEngine;
+  readonly grpc?: Partial<GrpcServerOptions>;
+}
+
+/** A call that ended, as metrics see it. */
+export interface SeenCall {
+  readonly method: string;
+  readonly code: string;
+  readonly seconds: number;
+}
+
+export interface LogLine {
+  readonly level: "info" | "warn" | "error";
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+export interface TestServer {
+  /** Of its database. */
+  readonly url: string;
+  /** host:port */
+  readonly address: string;
+  readonly client: LockClient;
+  readonly grpc: GrpcServer;
+  readonly engine: Engine;
+  readonly store: Store;
+  /** What happened to claims and limits, in order. */
+  readonly events: readonly Event[];
+  readonly calls: readonly SeenCall[];
+  readonly openStreams: () => number;
+  readonly logLines: readonly LogLine[];
+  /** Failures of background loops; a test that expects none looks here. */
+  readonly loopFailures: readonly unknown[];
+  /** Resolves with the next event that fits, or with one that has happened already. */
+  event(fits: (event: Event) => boolean): Promise<Event>;
+  stop(): Promise<void>;
+}
+
+export async function startServer(options: StartOptions = {}): Promise<TestServer> {
+  const url = options.url ?? "sqlite::memory:";
+  await migrateUp(url);
+  const opened = await openStore(url);
+  const store = options.wrapStore?.(opened) ?? opened;
+  const seen = new Seen();
+  const { engine, rules, events, failures, event } = await startEngine(store, options.rules);
+  const grpc = createGrpcServer({
+    engine: options.wrapEngine?.(engine) ?? engine,
+    observer: seen,
+    logger: seen.logger,
+    tls: null,
+    graceMs: rules.graceUs / 1_000,
+    streamsMax: 1_000,
+    receiveBytesMax: 65_536,
+    reflection: true,
+    ...options.grpc,
+  });
+  const { host, port } = await grpc.start({ host: "127.0.0.1", port: 0 });
+  const address = `${host}:${port}`;
+  const client = new LockClient(address);
+  return {
+    url,
+    address,
+    client,
+    grpc,
+    engine,
+    store,
+    events,
+    calls: seen.calls,
+    openStreams: () => seen.openStreams,
+    logLines: seen.logLines,
+    loopFailures: failures,
+    event,
+    async stop() {
+      client.close();
+      await grpc.drain(DRAIN_MS);
+      await engine.stop();
+      await store.close();
+    },
+  };
+}
+
+/** Keeps all that the gRPC server tells about itself. */
+class Seen {
+  readonly calls: SeenCall[] = [];
+  readonly logLines: LogLine[] = [];
+  openStreams = 0;
+
+  readonly logger = {
+    debug() {},
+    info: this.#log("info"),
+    warn: this.#log("warn"),
+    error: this.#log("error"),
+  };
+
+  call(method: string, code: string, seconds: number): void {
+    this.calls.push({ method, code, seconds });
+  }
+
+  streamOpened(): void {
+    this.openStreams += 1;
+  }
+
+  streamClosed(): void {
+    this.openStreams -= 1;
+  }
+
+  #log(level: LogLine["level"]) {
+    return (fields: object, message: string) => {
+      this.logLines.push({ level, fields: fields as LogLine["fields"], message });
+    };
+  }
+}
+
+/** The engine with some verbs replaced. */
+export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockEngine {
+  return new Proxy(engine, {
+    get(target, name) {
+      const own = verbs[name as keyof LockEngine];
+      if (own) return own;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** The number of the lock in a ticket or lease id. */
+export function lockIdOf(claimId: string): bigint {
+  return BigInt(Number.parseInt(claimId.split(".")[0] as string, 36));
+}

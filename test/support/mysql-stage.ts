@@ -1,0 +1,108 @@
+// The stage for the hazard tests of the MySQL store: a database of its own with its schema, stores on it, and plain
+// sessions that do what other servers, operators and accidents do.
+
+import type { RowDataPacket } from "mysql2/promise";
+import { createConnection } from "mysql2/promise";
+import type { DatabaseUrl } from "../../server/storage/database-url.ts";
+import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { openMysqlStore } from "../../server/storage/mysql/mysql-store.ts";
+import type { Store, StoreObserver } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import type { FoundServer } from "./database.ts";
+import { freshDatabase } from "./database.ts";
+import { until } from "./until.ts";
+
+export { until } from "./until.ts";
+
+export type MysqlUrl = Extract<DatabaseUrl, { dialect: "mysql" }>;
+
+export interface Stage {
+  readonly address: MysqlUrl;
+  /** A store that the stage closes. */
+  store(options?: Partial<MysqlUrl> & { poolSize?: number; observer?: StoreObserver }): Promise<Store>;
+  /** A plain session that the stage closes. */
+  session(): Promise<PlainSession>;
+  close(): Promise<void>;
+}
+
+export interface PlainSession {
+  readonly id: number;
+  run(sql: string, values?: readonly unknown[]): Promise<RowDataPacket[]>;
+  close(): void;
+}
+
+export async function openPlainSession(url: string): Promise<PlainSession> {
+  const connection = await createConnection({ uri: url, multipleStatements: true });
+  return {
+    id: connection.threadId,
+    run: async (sql, values) => (await connection.query<RowDataPacket[]>(sql, values && [...values]))[0],
+    close: () => connection.destroy(),
+  };
+}
+
+export async function openStage(server: FoundServer): Promise<Stage> {
+  const { url, drop } = await freshDatabase(server);
+  await migrateUp(url);
+  const address = parseDatabaseUrl(url);
+  if (address.dialect !== "mysql") throw new Error("The database is not of the MySQL family.");
+  const stores: Store[] = [];
+  const sessions: PlainSession[] = [];
+  return {
+    address,
+    async store(options = {}) {
+      const store = await openMysqlStore({ ...address, poolSize: 4, ...options });
+      stores.push(store);
+      return store;
+    },
+    async session() {
+      const session = await openPlainSession(url);
+      sessions.push(session);
+      return session;
+    },
+    async close() {
+      for (const session of sessions) session.close();
+      await Promise.all(stores.map((store) => store.close()));
+      await drop();
+    },
+  };
+}
+
+/** What a promise is rejected with; fails when it is not. */
+export async function refusal(promise: Promise<unknown>): Promise<StoreError> {
+  const error = await promise.then(
+    () => new Error("Nothing was refused."),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof StoreError) return error;
+  throw error;
+}
+
+/** Waits until another connection to this database runs a statement that contains `part`; answers its id. */
+export async function statementOf(session: PlainSession, database: string, part: string): Promise<number> {
+  let id = 0;
+  await until(async () => {
+    const [row] = await session.run(
+      "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> ? AND info LIKE ?",
+      [database, session.id, `%${part}%`],
+    );
+    id = Number(row?.id ?? row?.ID ?? 0);
+    return id !== 0;
+  });
+  return id;
+}
+
+/** Ids of the other connections to this database. */
+export async function connectionsOf(session: PlainSession, database: string): Promise<number[]> {
+  const rows = await session.run(
+    "SELECT id AS id FROM information_schema.processlist WHERE db = ? AND id <> ?",
+    [database, session.id],
+  );
+  return rows.map((row) => Number(row.id));
+}
+
+/** The server's clock in microseconds. */
+export async function clockUs(session: PlainSession): Promise<number> {
+  const [row] = await session.run("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) AS now_us");
+  return Number(row?.now_us);
+}

@@ -1,0 +1,107 @@
+// Engines over one database, as several servers would run them: each with an id, and on MySQL with a pool, of its own.
+// On SQLite they share the one store that the file allows, which is the same to everything above it.
+
+import type { Claim } from "../../server/core/claim.ts";
+import type { Event, Outcome } from "../../server/core/command.ts";
+import type { Rules } from "../../server/core/draft.ts";
+import type { Engine } from "../../server/engine/engine.ts";
+import type { Ask, Waiter } from "../../server/engine/lock-engine.ts";
+import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { openStore } from "../../server/storage/open.ts";
+import { openSqliteStore } from "../../server/storage/sqlite/sqlite-store.ts";
+import type { Store } from "../../server/storage/store.ts";
+import type { TestDatabase } from "./database.ts";
+import { startEngine } from "./test-engine.ts";
+
+export interface Replica {
+  readonly id: bigint;
+  readonly engine: Engine;
+  readonly store: Store;
+  /** What was seen, in order. */
+  readonly events: readonly Event[];
+  /** Failures of background loops; a test that expects none looks here. */
+  readonly failures: readonly unknown[];
+}
+
+export interface Replicas {
+  readonly all: readonly Replica[];
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function startReplicas(
+  database: Pick<TestDatabase, "fresh">,
+  count: number,
+  rules: Partial<Rules> = {},
+  wrap: (store: Store) => Store = (store) => store,
+  failOverPauseUs: number | null = null,
+): Promise<Replicas> {
+  const fresh = await database.fresh();
+  await migrateUp(fresh.url);
+  const address = parseDatabaseUrl(fresh.url);
+  const nodes = fresh.nodes ?? [fresh.url];
+  const shared =
+    address.dialect === "sqlite" ? await openSqliteStore({ ...address, clock: fineClock() }) : undefined;
+  const urls = Array.from({ length: count }, (_, index) => nodes[index % nodes.length] as string);
+  const stores = await Promise.all(urls.map((url) => shared ?? openStore(url)));
+  // Wrapped in the order of the replicas, and not in the order in which their connections happened to open.
+  const all = await Promise.all(stores.map((store) => startReplica(wrap(store), rules, failOverPauseUs)));
+  return {
+    all,
+    url: fresh.url,
+    async stop() {
+      for (const { engine } of all) await engine.stop();
+      for (const store of shared ? [shared] : all.map((replica) => replica.store)) await store.close();
+      await fresh.drop();
+    },
+  };
+}
+
+/** An engine over a store that the caller closes after it. */
+export async function startReplica(
+  store: Store,
+  overrides: Partial<Rules>,
+  failOverPauseUs: number | null,
+): Promise<Replica> {
+  const { id, engine, events, failures } = await startEngine(store, overrides, failOverPauseUs);
+  return { id, engine, store, events, failures };
+}
+
+/** As on MySQL, no two transactions of different replicas have the same time, although the system's clock is coarse. */
+function fineClock(): () => number {
+  let lastUs = 0;
+  return () => {
+    const nowUs = Date.now() * 1_000;
+    lastUs = nowUs <= lastUs && lastUs < nowUs + 1_000 ? lastUs + 1 : nowUs;
+    return lastUs;
+  };
+}
+
+/** A request with everything left at its default but what the test is about. */
+export function ask(name: string, overrides: Partial<Ask> = {}): Ask {
+  return {
+    name,
+    mode: "permit",
+    permits: 1,
+    ttlUs: 30_000_000,
+    requestId: "",
+    owner: "",
+    labels: {},
+    maxWaitUs: null,
+    mayWait: true,
+    ...overrides,
+  };
+}
+
+/** A follower whose claim can be awaited. */
+export function follower(): Waiter & { readonly settledClaim: Promise<{ claim: Claim; nowUs: number }> } {
+  const { promise, resolve } = Promise.withResolvers<{ claim: Claim; nowUs: number }>();
+  return { settledClaim: promise, settled: (claim, nowUs) => resolve({ claim, nowUs }) };
+}
+
+/** The claim of an answer that must be of one kind. */
+export function claimOf(answer: { readonly outcome: Outcome }, kind: "held" | "waiting" | "ended"): Claim {
+  if (answer.outcome.kind !== kind) throw new Error(`expected ${kind}, got ${answer.outcome.kind}`);
+  return (answer.outcome as { claim: Claim }).claim;
+}
