@@ -57,6 +57,8 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const pid = Number(await readFile(await variable("pid_file"), "utf8"));
     const reasons = new Set<string>();
     process.kill(pid, "SIGSTOP");
+    // The signal is on its way when `kill` returns, and each thread goes on until it has come there.
+    await until(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8")));
     try {
       const startedMs = performance.now();
       const calls = Array.from({ length: 30 }, () =>
