@@ -49,7 +49,7 @@ import {
   waitedLocks,
   watch,
 } from "./reads.ts";
-import { KnownLocks } from "./transaction/lock-cache.ts";
+import { LockCache } from "./transaction/lock-cache.ts";
 import { transactOn } from "./transaction/transact.ts";
 
 export interface MysqlOptions extends MysqlAddress {
@@ -96,7 +96,7 @@ class MysqlStore implements Store {
   readonly #pool: MysqlPool;
   readonly #observer: StoreObserver;
   readonly #rules = new RuleCache();
-  readonly #known = new KnownLocks(this.clock);
+  readonly #cache = new LockCache(this.clock);
 
   constructor(
     pool: MysqlPool,
@@ -105,7 +105,7 @@ class MysqlStore implements Store {
   ) {
     this.#pool = pool;
     pool.onBroken = () => {
-      this.#known.forgetAll();
+      this.#cache.forgetAll();
       this.#rules.forget();
     };
     this.#observer = observer;
@@ -124,7 +124,7 @@ class MysqlStore implements Store {
   }
 
   transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
-    const context = { rules: this.#rules, known: this.#known, clock: this.clock, observer: this.#observer };
+    const context = { rules: this.#rules, cache: this.#cache, clock: this.clock, observer: this.#observer };
     return this.#pool.use((session) => transactOn(session, plan, decide, context));
   }
 
@@ -139,7 +139,7 @@ class MysqlStore implements Store {
   ): Promise<readonly ClaimKey[]> {
     const before = this.clock.estimate(monotonicUs());
     const { kept, skipped } = await heartbeat(this.#pool, replica, claims, keepForUs);
-    if (before) this.#known.prolonged(replica, kept, before.atLeastUs + keepForUs);
+    if (before) this.#cache.prolonged(replica, kept, before.atLeastUs + keepForUs);
     return skipped;
   }
 

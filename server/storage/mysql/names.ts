@@ -12,8 +12,8 @@ import { repeatedly } from "./connection/repeat.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
 import { bigintOf, NOW_US, textOf } from "./rows.ts";
+import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
-import { mustStillBeOpen, WHILE_OPEN } from "./transaction/still-open.ts";
 
 const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) WHERE name IN (?)";
 // In one statement with a known number of rows, which takes no lock on the counter of ids, and in the order of names,

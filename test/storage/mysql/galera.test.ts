@@ -20,7 +20,7 @@ import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
 
 /**
  * Locks for which both nodes decide at once. Many, as one of the two may be too late to find it free, and as one in a
- * hundred or so of the others is rolled back in the middle of a trip without a word; see storage/mysql/transaction/still-open.ts.
+ * hundred or so of the others is rolled back in the middle of a trip without a word; see storage/mysql/transaction/assertions.ts.
  */
 const SCHEDULES = 100;
 const LOAD_MS = 6_000;

@@ -5,7 +5,7 @@
 // for guard rows that others hold.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
-import type { Claim } from "../../../core/claim.ts";
+import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Clock } from "../../../core/draft.ts";
 import type { Lock } from "../../../core/lock.ts";
@@ -23,16 +23,8 @@ import { hasKey } from "../keys.ts";
 import type { RuleCache } from "../limit-rules.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "../rows.ts";
 import { rowsOf } from "./in-transaction.ts";
+import type { Before, Read } from "./read.ts";
 import { NOWAIT } from "./row-locks.ts";
-
-/** What was read, and the rows as they were, by which the writing finds out what has changed. */
-export interface Read {
-  readonly loaded: Loaded;
-  readonly guardRows: ReadonlyMap<bigint, Row>;
-  readonly claimRows: Pick<ReadonlyMap<string, Row>, "get">;
-  /** Of the limit rules that the decision goes by. */
-  readonly rulesRevision: string;
-}
 
 export const BEGIN = "START TRANSACTION";
 const GUARDS = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
@@ -120,30 +112,24 @@ async function read(
   const [meta] = rowsOf(results[metaAt]);
   if (!meta) throw new Error("The row of rowlock_meta is missing.");
   const [now, rulesRevision, epoch, atUs, grantsFromUs, identity] = meta;
-  const guardRows = new Map<bigint, Row>();
-  const locks = new Map<bigint, Lock>();
-  for (const row of guardsAt === null ? [] : rowsOf(results[guardsAt])) {
-    const lock = lockOf(row);
-    locks.set(lock.id, lock);
-    guardRows.set(lock.id, row);
-  }
-  const claims = new ReadClaims();
-  for (const at of claimsAt) claims.take(rowsOf(results[at]));
+  const rows = new ReadRows();
+  if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
+  for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
   const { revision, limitRules } = await rules.at(session, String(rulesRevision));
-  const queues = await readQueues(session, plan, locks, claims);
+  const queues = await readQueues(session, plan, rows);
   return {
     loaded: {
       ...clock.read(Number(now), askedUs, answeredUs),
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       isSuccessor: isSuccessor(session, identity),
       limitRules,
-      locks,
-      claims: claims.asked,
+      locks: rows.locks,
+      claims: rows.asked,
       queues,
     },
-    guardRows,
-    claimRows: claims.rows,
+    before: rows,
     rulesRevision: revision,
+    assumptions: null,
   };
 }
 
@@ -175,12 +161,8 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
 }
 
 /** Reads the heads of queues that nobody had expected, then sorts out all heads. */
-async function readQueues(
-  session: Session,
-  plan: LoadPlan,
-  locks: ReadonlyMap<bigint, Lock>,
-  claims: ReadClaims,
-): Promise<Loaded["queues"]> {
+async function readQueues(session: Session, plan: LoadPlan, rows: ReadRows): Promise<Loaded["queues"]> {
+  const { locks } = rows;
   const isWaitedFor = ({ id }: LockPlan) => (locks.get(id)?.waiting ?? 0) > 0;
   const waitedFor = plan.locks.filter(isWaitedFor);
   const unread = waitedFor.filter(({ likelyQueue }) => !likelyQueue);
@@ -191,33 +173,49 @@ async function readQueues(
       unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
     );
     const results = await session.run(trip);
-    for (const at of places) claims.take(rowsOf(results[at]));
+    for (const at of places) rows.takeClaims(rowsOf(results[at]));
   }
   const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
   for (const { id, heads } of waitedFor) {
-    const head = claims.heads.get(id) ?? [];
+    const head = rows.heads.get(id) ?? [];
     const waiting = locks.get(id)?.waiting ?? 0;
     queues.set(id, { head, complete: head.length < heads || head.length >= waiting });
   }
   return queues;
 }
 
-/** Claims as they come in: each row becomes one object, however many branches have read it. */
-class ReadClaims {
+/** Rows as they come in: each claim becomes one object, however many branches have read it, and each row is kept as it was. */
+class ReadRows implements Before {
+  readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
-  readonly rows = new Map<string, Row>();
-  readonly #claims = new Map<string, Claim>();
+  readonly #locksBefore = new Map<bigint, Lock>();
+  readonly #claims = new Map<string, { readonly claim: Claim; readonly before: Claim }>();
   readonly #asked = new Set<Claim>();
 
-  take(rows: readonly Row[]): void {
+  lock(id: bigint): Lock | undefined {
+    return this.#locksBefore.get(id);
+  }
+
+  claim({ lockId, ticketNumber }: ClaimKey): Claim | undefined {
+    return this.#claims.get(`${lockId}.${ticketNumber}`)?.before;
+  }
+
+  takeLocks(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const lock = lockOf(row);
+      this.locks.set(lock.id, lock);
+      this.#locksBefore.set(lock.id, { ...lock });
+    }
+  }
+
+  takeClaims(rows: readonly Row[]): void {
     for (const row of rows) {
       const key = `${row[0]}.${row[1]}`;
-      let claim = this.#claims.get(key);
+      let claim = this.#claims.get(key)?.claim;
       if (!claim) {
         claim = claimOf(row);
-        this.#claims.set(key, claim);
-        this.rows.set(key, row);
+        this.#claims.set(key, { claim, before: { ...claim } });
       }
       if (Number(row[CLAIM_COLUMNS.length]) === PART_OF_HEAD) this.#addHead(claim);
       else if (!this.#asked.has(claim)) {

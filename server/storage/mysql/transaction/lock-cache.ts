@@ -1,18 +1,16 @@
-// What this server knows of locks without asking the database: their rows as it has written them last itself. As long as
-// nobody else has written since, which the guard row's revision tells, a decision can go by them: the statement that
-// takes the guard rows then proves it, and the transaction needs one trip in place of two (storage/mysql/transaction/transact.ts).
+// The optimistic loader: rows of locks as this server has written them last itself. As long as nobody else has written
+// since, which the guard row's revision tells, a decision can go by them: the statement that takes the guard rows then
+// proves it, and the transaction needs one trip in place of two.
 //
 // A lock is known with all of its live claims or not at all. Only a server's own heartbeats change a claim without the
 // guard row, and they only make a place last longer; so a place that seems to have run out is a reason to ask.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
-import type { Claim, ClaimRef } from "../../../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Clock } from "../../../core/draft.ts";
 import type { Lock } from "../../../core/lock.ts";
 import { monotonicUs } from "../../monotonic.ts";
-import { LOCK_COLUMNS } from "../../rows/columns.ts";
-import { changingClaimValues, fixedClaimValues, lockValues } from "../../rows/values.ts";
 import {
   CLOCK_UNSURE_US_MAX,
   KNOWN_CLAIMS_MAX,
@@ -21,11 +19,7 @@ import {
   UPDATE_ROWS_MAX,
 } from "../../storage-bounds.ts";
 import type { Changes, LoadPlan } from "../../store.ts";
-import type { Row } from "../connection/session.ts";
-import { bigintOf } from "../rows.ts";
-import type { Read } from "./load.ts";
-
-const REVISION_AT = LOCK_COLUMNS.indexOf("revision");
+import type { Before, Read } from "./read.ts";
 
 interface KnownLock {
   readonly lock: Lock;
@@ -35,16 +29,7 @@ interface KnownLock {
   readonly asked: boolean;
 }
 
-/** What a load would have read, and what has to be true for it. */
-export interface Known {
-  readonly read: Read;
-  /** Claims with these request ids must not be there. */
-  readonly newRequestIds: readonly string[];
-  /** Of the server that the rows must belong to. */
-  readonly serverIdentity: string;
-}
-
-export class KnownLocks {
+export class LockCache {
   readonly #clock: DatabaseClock;
   /** Those written last at the end. */
   readonly #locks = new Map<bigint, KnownLock>();
@@ -78,47 +63,47 @@ export class KnownLocks {
     return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
   }
 
-  /** What the plan wants to read; null: not all of it is known. */
-  read(plan: LoadPlan, serverIdentity: string | null): Known | null {
+  /** What a load of the plan would read, if nobody else has written since; null: not all of it is known. */
+  read(plan: LoadPlan, serverIdentity: string | null): Read | null {
     const clock = this.#clock.estimate(monotonicUs());
     const { length } = plan.locks;
     if (serverIdentity === null || !clock) return null;
     if (clock.nowUs - clock.atLeastUs > CLOCK_UNSURE_US_MAX) return null;
     if (plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
     if (clock.atLeastUs < this.#facts.failOver.grantsFromUs) return null;
-    const reading = new Reading(clock);
+    const copies = new Copies(clock);
     for (const { id, heads } of plan.locks) {
       const known = this.#locks.get(id);
-      if (!known?.claims || !reading.take(known.lock, known.claims, heads)) return null;
-      if (plan.holdersOf.includes(id)) reading.takeHolders(known.claims);
+      if (!known?.claims || !copies.take(known, heads)) return null;
+      if (plan.holdersOf.includes(id)) copies.takeHolders(known.claims);
     }
     for (const { lockId, ticketNumber } of plan.claims) {
       const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);
-      if (!claim || !reading.locks.has(lockId)) return null;
-      reading.ask(claim);
+      if (!claim || !copies.locks.has(lockId)) return null;
+      copies.ask(claim);
     }
-    const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, reading));
+    const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, copies));
     const { rulesRevision, limitRules, failOver } = this.#facts;
-    const { locks, queues, guardRows } = reading;
-    const claims = [...reading.asked];
+    const { locks, queues } = copies;
+    const claims = [...copies.asked];
     const loaded = { ...clock, failOver, isSuccessor: false, limitRules, locks, claims, queues };
-    return { read: { loaded, guardRows, claimRows: reading, rulesRevision }, newRequestIds, serverIdentity };
+    return { loaded, before: copies, rulesRevision, assumptions: { newRequestIds, serverIdentity } };
   }
 
   /** To be told after the commit of what was read and written. */
-  learn({ loaded, guardRows, rulesRevision }: Read, changes: Changes): void {
+  learn({ loaded, before, rulesRevision }: Read, changes: Changes): void {
     const { limitRules, failOver } = loaded;
     this.#facts = { rulesRevision, limitRules, failOver };
     const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
     const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
     const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
     for (const lock of changes.locks) {
-      const before = this.#locks.get(lock.id);
+      const known = this.#locks.get(lock.id);
       this.forget([lock.id]);
-      const own = before?.lock.revision === bigintOf(guardRows.get(lock.id)?.[REVISION_AT]);
+      const own = known !== undefined && known.lock.revision === before.lock(lock.id)?.revision;
       const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
-      const claims = own ? liveClaims(lock, before.claims ?? new Map(), seen) : null;
-      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && before.asked });
+      const claims = own ? liveClaims(lock, known.claims ?? new Map(), seen) : null;
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && known.asked });
       this.#claims += claims?.size ?? 0;
     }
     for (const id of this.#locks.keys()) {
@@ -151,11 +136,11 @@ export class KnownLocks {
     }
   }
 
-  #findRequest(plan: LoadPlan, requestId: string, reading: Reading): boolean {
+  #findRequest(plan: LoadPlan, requestId: string, copies: Copies): boolean {
     for (const { id } of plan.locks) {
       for (const claim of this.#locks.get(id)?.claims?.values() ?? []) {
         if (claim.requestId !== requestId) continue;
-        reading.ask(claim);
+        copies.ask(claim);
         return true;
       }
     }
@@ -164,32 +149,35 @@ export class KnownLocks {
 }
 
 /** Copies of known rows, each claim once, in the form of a load. */
-class Reading {
+class Copies implements Before {
   readonly locks = new Map<bigint, Lock>();
-  readonly guardRows = new Map<bigint, Row>();
   readonly asked = new Set<Claim>();
   readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
   readonly #clock: Clock;
-  readonly #originals = new Map<string, { readonly original: Claim; readonly copy: Claim }>();
+  readonly #originals = new Map<bigint, KnownLock>();
+  readonly #claims = new Map<Claim, Claim>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The row of a claim that was taken, as it was. */
-  get(key: string): Row | undefined {
-    const taken = this.#originals.get(key);
-    if (!taken) return undefined;
-    return [...fixedClaimValues(taken.original), ...changingClaimValues(taken.original)] as unknown as Row;
+  lock(id: bigint): Lock | undefined {
+    return this.#originals.get(id)?.lock;
+  }
+
+  claim({ lockId, ticketNumber }: ClaimKey): Claim | undefined {
+    return this.#originals.get(lockId)?.claims?.get(ticketNumber);
   }
 
   /**
-   * Takes the lock, what is due and the head of the queue. False: a place seems to have run out, or a lease may have ended
-   * or not.
+   * Takes the lock, what is due and the head of the queue. False: not all of it is known, a place seems to have run out, or
+   * a lease may have ended or not.
    */
-  take(lock: Lock, claims: ReadonlyMap<bigint, Claim>, heads: number): boolean {
+  take(known: KnownLock, heads: number): boolean {
+    const { lock, claims } = known;
+    if (!claims) return false;
     this.locks.set(lock.id, { ...lock });
-    this.guardRows.set(lock.id, [lock.id, null, ...lockValues(lock)] as unknown as Row);
+    this.#originals.set(lock.id, known);
     const { nowUs, atLeastUs } = this.#clock;
     const head: Claim[] = [];
     let due = 0;
@@ -215,13 +203,11 @@ class Reading {
   }
 
   #copy(claim: Claim): Claim {
-    const key = `${claim.lockId}.${claim.ticketNumber}`;
-    let taken = this.#originals.get(key);
-    if (!taken) {
-      taken = { original: claim, copy: { ...claim } };
-      this.#originals.set(key, taken);
-    }
-    return taken.copy;
+    const taken = this.#claims.get(claim);
+    if (taken) return taken;
+    const copy = { ...claim };
+    this.#claims.set(claim, copy);
+    return copy;
   }
 }
 

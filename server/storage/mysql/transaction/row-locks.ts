@@ -4,6 +4,7 @@
 
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import { SERVER_MADE_PREFIX } from "../../../core/claim.ts";
+import type { Lock } from "../../../core/lock.ts";
 import { bytesOf } from "../../rows/values.ts";
 import type { Changes } from "../../store.ts";
 import type { Session } from "../connection/session.ts";
@@ -30,13 +31,13 @@ const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (
  * answer no rows, which would cost this server more than the locks cost the database; where one is missing, the result is
  * below zero, where there are no unsigned numbers (error 1690).
  */
-export function addRowLocks(trip: Trip, session: Session, changes: Changes, guards: readonly bigint[]): void {
+export function addRowLocks(trip: Trip, session: Session, changes: Changes, guards: readonly Lock[]): void {
   if (session.setsPatience) return;
   const counts: string[] = [];
   const values: SqlValue[] = [];
   if (guards.length > 0) {
     counts.push(GUARDS);
-    values.push(guards);
+    values.push(guards.map(({ id }) => id));
   }
   if (changes.changed.length > 0) {
     const key = hasKey(changes.changed);

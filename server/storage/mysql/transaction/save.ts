@@ -10,28 +10,22 @@ import { STATE_CODES } from "../../rows/codes.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
-  CLAIM_FIXED_COLUMNS,
   LOCK_COUNTER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
 } from "../../rows/columns.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "../../rows/values.ts";
-import { CLOCK_BEHIND_US_MAX, DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
+import { DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import type { Row, Session } from "../connection/session.ts";
+import type { Session } from "../connection/session.ts";
 import { type SqlValue, Trip } from "../connection/trip.ts";
 import { hasKey, hasSecret } from "../keys.ts";
-import { bigintOf, NOW_US } from "../rows.ts";
+import { assertUnchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 import { rowsOf } from "./in-transaction.ts";
-import type { Read } from "./load.ts";
-import type { Known } from "./lock-cache.ts";
-import { SHARED_NOWAIT } from "./row-locks.ts";
-import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./still-open.ts";
+import type { Before, Read } from "./read.ts";
 import { WriteChain } from "./write-chain.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
-
-const DEADLINE_AT = CLAIM_COLUMNS.indexOf("deadline");
 
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
@@ -44,23 +38,6 @@ const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, 
 // By a random step, for the same reason as that of guard rows.
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
-
-// A claim that is left waiting by an older rule, while the new one would let it in, would wait until somebody happens
-// to come by: who changes a rule has seen only claims that were committed. So a transaction that leaves waiters waits,
-// at its very end, for a change that is being made, and fails (NULL where none may be) if the rules are no longer
-// those it went by. The lock is held for the moment until the COMMIT in the same trip.
-const RULES_UNCHANGED = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
-  SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND rules_revision <> ?`;
-
-// Where the rows were known without a load, the writing of the guard rows comes first, which locks them, and only at
-// the revision that they were known at. In the end this fails, as RULES_UNCHANGED does, unless all of them were still
-// that, all rows were written, and everything else that the decision went by is true.
-const STILL_KNOWN = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
-  SELECT 2, 0, NULL FROM rowlock_meta WHERE id = 1 AND NOT (ROW_COUNT() = ?
-    AND rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
-    AND ${NOW_US} BETWEEN ? AND ?`;
-const NO_SUCH_REQUEST = `AND NOT EXISTS
-  (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
 
 const REQUESTS =
   "SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?) LIMIT 1";
@@ -83,56 +60,31 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
   }
 }
 
-/** Adds the statements that write the changes, after the guard rows were locked. */
+/**
+ * Adds the statements that write the changes. Where the guard rows are not locked yet, writing them comes first, which
+ * locks them, and only at the revisions that were assumed; in the end all assumptions are asserted.
+ */
 export function addWrites(trip: Trip, changes: Changes, read: Read): void {
+  const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
-  addClaimWrites(writes, changes, read);
-  for (const part of partsOf(changes.locks)) addGuardUpdate(writes, part, read);
-  writes.check();
-  if (changes.rule) addRuleWrites(trip, changes.rule);
-}
-
-/** Adds the statements that lock the guard rows, write the changes, and make sure that all is as it was known. */
-export function addKnownWrites(trip: Trip, changes: Changes, known: Known): void {
-  const { read, newRequestIds, serverIdentity } = known;
-  const { nowUs, atLeastUs, failOver } = read.loaded;
-  const writes = new WriteChain(trip);
-  addGuardUpdate(writes, changes.locks, read, true);
-  // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
-  addClaimWrites(writes, changes, read, hasKey);
-  // Those that are added are checked by their unique key.
-  const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
-  trip.add(
-    `${STILL_KNOWN} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""})`,
-    writes.rows,
-    BigInt(read.rulesRevision),
-    failOver.epoch,
-    failOver.atUs,
-    failOver.grantsFromUs,
-    bytesOf(serverIdentity),
-    atLeastUs,
-    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
-    ...(unseen.length > 0 ? [unseen.map(bytesOf)] : []),
-  );
-}
-
-/** When the first of the changed leases ends that goes on: it must not have ended by then. One that was due is kept on purpose. */
-function firstEnd({ changed }: Changes, { claimRows, loaded }: Read): number {
-  let firstUs = Number.POSITIVE_INFINITY;
-  for (const { lockId, ticketNumber, state } of changed) {
-    if (state !== "held") continue;
-    const deadline = claimRows.get(`${lockId}.${ticketNumber}`)?.[DEADLINE_AT] ?? null;
-    const endUs = deadline === null ? firstUs : Number(deadline);
-    if (endUs > loaded.atLeastUs) firstUs = Math.min(firstUs, endUs);
+  if (assumptions) {
+    addGuardUpdate(writes, changes.locks, before, loaded.atLeastUs, true);
+    // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
+    addClaimWrites(writes, changes, before, hasKey);
+    assertUnchanged(trip, writes.rows, changes, read, assumptions);
+  } else {
+    addClaimWrites(writes, changes, before, hasSecret);
+    for (const part of partsOf(changes.locks)) addGuardUpdate(writes, part, before, loaded.atLeastUs, false);
+    writes.check();
   }
-  return firstUs;
+  if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
 function addClaimWrites(
   writes: WriteChain,
   { added, changed }: Changes,
-  read: Read,
-  matching: typeof hasSecret = hasSecret,
+  before: Before,
+  matching: typeof hasSecret,
 ): void {
   if (added.length > 0) {
     const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
@@ -140,7 +92,7 @@ function addClaimWrites(
   }
   for (const state of Object.keys(STATE_CODES)) {
     const alike = changed.filter((claim) => claim.state === state);
-    for (const part of partsOf(alike)) addClaimUpdate(writes, part, read, matching);
+    for (const part of partsOf(alike)) addClaimUpdate(writes, part, before, matching);
   }
 }
 
@@ -155,21 +107,15 @@ export function leavesWaiters(changes: Changes): boolean {
   return changes.locks.some((lock) => lock.waiting > 0 && lock.limit === null);
 }
 
-/** Adds the check that the rules are still those of this revision. Directly before COMMIT. */
-export function addRulesCheck(trip: Trip, rulesRevision: string, impatient: boolean): void {
-  const shared = impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
-  trip.add(`${RULES_UNCHANGED} ${shared}`, BigInt(rulesRevision));
-}
-
 function addClaimUpdate(
   writes: WriteChain,
   claims: readonly Claim[],
-  read: Read,
+  before: Before,
   matching: typeof hasSecret,
 ): void {
   const rows = claims.map((claim) => {
-    const before = read.claimRows.get(`${claim.lockId}.${claim.ticketNumber}`);
-    return { before: before?.slice(CLAIM_FIXED_COLUMNS.length) ?? [], after: changingClaimValues(claim) };
+    const old = before.claim(claim);
+    return { before: old ? changingClaimValues(old) : [], after: changingClaimValues(claim) };
   });
   const arm = (index: number): Arm => {
     const { lockId, ticketNumber } = claims[index] as Claim;
@@ -186,15 +132,20 @@ function addClaimUpdate(
   );
 }
 
-function addGuardUpdate(writes: WriteChain, locks: readonly Lock[], read: Read, onlyAsKnown = false): void {
+function addGuardUpdate(
+  writes: WriteChain,
+  locks: readonly Lock[],
+  before: Before,
+  atLeastUs: number,
+  onlyAsKnown: boolean,
+): void {
   const rows = locks.map((lock) => {
-    const before = read.guardRows.get(lock.id);
-    if (!before) throw new Error(`Lock ${lock.id} was decided about and never read.`);
-    return { before: before.slice(2), after: lockValues(lock) };
+    const old = before.lock(lock.id);
+    if (!old) throw new Error(`Lock ${lock.id} was decided about and never read.`);
+    return { before: lockValues(old), after: lockValues(lock) };
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
   const { sets, values } = assignments(LOCK_WRITTEN_COLUMNS, rows, arm, "CASE id");
-  const { atLeastUs } = read.loaded;
   // A row that is written as it was is not written at all, and then a cluster would not see that it was decided about.
   const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
@@ -207,13 +158,13 @@ function addGuardUpdate(writes: WriteChain, locks: readonly Lock[], read: Read, 
     ...values,
     ...decidedAt,
     locks.map(({ id }) => id),
-    ...(onlyAsKnown ? locks.flatMap(({ id }, at) => [id, bigintOf(rows[at]?.before[REVISION_AT])]) : []),
+    ...(onlyAsKnown ? locks.flatMap(({ id }, at) => [id, rows[at]?.before[REVISION_AT] as bigint]) : []),
   );
 }
 
 interface RowChange {
   /** Empty for a claim that was not read: then all its columns are written. */
-  readonly before: Row;
+  readonly before: readonly Value[];
   readonly after: readonly Value[];
 }
 
@@ -253,14 +204,12 @@ function assignments(
   return { sets, values };
 }
 
-function isSame(a: Row[number] | Value | undefined, b: Row[number] | Value | undefined): boolean {
-  if (a === null || b === null) return a === b;
-  if (Buffer.isBuffer(a)) return Buffer.isBuffer(b) && a.equals(b);
-  return String(a) === String(b);
+function isSame(a: Value | undefined, b: Value | undefined): boolean {
+  return a === b || (Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b));
 }
 
 function differenceAt(row: RowChange, at: number): bigint {
-  return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as string | number);
+  return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as number | bigint);
 }
 
 function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {

@@ -1,6 +1,6 @@
-// One deciding transaction: load, decide, save, in two round trips where nothing unexpected turns up; in one where all
-// that would be loaded is known. The decision is the caller's; what is read and written is in storage/mysql/transaction/load.ts and
-// storage/mysql/transaction/save.ts.
+// One deciding transaction: load, decide, save, in two round trips where nothing unexpected turns up; in one where it is
+// optimistic, as all that would be loaded is in the cache. The decision is the caller's; what is read is in `load.ts` and
+// `lock-cache.ts`, what is written in `save.ts`.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import { monotonicUs } from "../../monotonic.ts";
@@ -9,17 +9,18 @@ import { isRowLocked } from "../../store.ts";
 import type { Session } from "../connection/session.ts";
 import { Trip } from "../connection/trip.ts";
 import { RuleCache } from "../limit-rules.ts";
+import { assertRulesUnchanged, mustStillBeOpen } from "./assertions.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { BEGIN, load, loadAgain } from "./load.ts";
-import type { Known, KnownLocks } from "./lock-cache.ts";
+import type { LockCache } from "./lock-cache.ts";
+import type { Read } from "./read.ts";
 import { addRowLocks } from "./row-locks.ts";
-import { addKnownWrites, addRulesCheck, addWrites, leavesWaiters, runWrites } from "./save.ts";
-import { mustStillBeOpen } from "./still-open.ts";
+import { addWrites, leavesWaiters, runWrites } from "./save.ts";
 
 /** What the transactions of a store have in common. */
 export interface TransactContext {
   readonly rules: RuleCache;
-  readonly known: KnownLocks;
+  readonly cache: LockCache;
   readonly clock: DatabaseClock;
   readonly observer: StoreObserver;
 }
@@ -31,20 +32,20 @@ export async function transactOn(
   decide: DecideRows,
   context: TransactContext,
 ): Promise<void> {
-  const { clock, observer } = context;
+  const { cache, clock, observer } = context;
   const startedMs = performance.now();
-  const known = context.known.read(plan, session.serverIdentity);
+  const cached = cache.read(plan, session.serverIdentity);
   session.isPatient = !plan.impatient;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
-    await inTransaction(session, () => decideAll(session, plan, decide, known, context));
+    await inTransaction(session, () => decideAll(session, plan, decide, cached, context));
     outcome = "committed";
   } catch (error) {
     // What another transaction holds may be as it was; the next decision by it proves that.
     if (!isRowLocked(error)) {
-      context.known.forget(plan.locks.map(({ id }) => id));
+      cache.forget(plan.locks.map(({ id }) => id));
       // It may have been the clock that was not as it was known.
-      if (known) clock.doubt(monotonicUs());
+      if (cached) clock.doubt(monotonicUs());
     }
     throw error;
   } finally {
@@ -56,39 +57,32 @@ async function decideAll(
   session: Session,
   plan: LoadPlan,
   decide: DecideRows,
-  known: Known | null,
-  { rules: sharedRules, known: knownLocks, clock }: TransactContext,
+  cached: Read | null,
+  { rules: sharedRules, cache, clock }: TransactContext,
 ): Promise<void> {
   // After its own change it reads rules that are not committed, under a revision that may come again with others.
   const rules = plan.rule ? new RuleCache() : sharedRules;
-  let read = known?.read ?? (await load(session, knownLocks.widened(plan), rules, clock));
-  const { rulesRevision, loaded } = read;
+  const first = cached ?? (await load(session, cache.widened(plan), rules, clock));
   let waitersLeft = false;
-  for (let round = 1; ; round++) {
+  for (let read = first; ; ) {
     const changes = decide(read.loaded);
     waitersLeft ||= leavesWaiters(changes);
     const last = changes.again.length === 0;
-    const byHeart = round === 1 ? known : null;
-    const name = byHeart ? "decide_commit" : last ? "save_commit" : "save";
-    const trip = new Trip(name);
-    if (byHeart) trip.add(BEGIN);
-    if (plan.impatient) {
-      const guards = byHeart ? changes.locks.map(({ id }) => id) : [];
-      addRowLocks(trip, session, changes, guards);
-    }
-    if (byHeart) addKnownWrites(trip, changes, byHeart);
-    else addWrites(trip, changes, read);
+    const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
+    if (read.assumptions) trip.add(BEGIN);
+    if (plan.impatient) addRowLocks(trip, session, changes, read.assumptions ? changes.locks : []);
+    addWrites(trip, changes, read);
     if (!last) {
-      mustStillBeOpen((await runWrites(session, trip, changes)).slice(byHeart ? 1 : 0));
-      read = await loadAgain(session, changes.again, rules, clock, loaded);
+      mustStillBeOpen(await runWrites(session, trip, changes));
+      read = await loadAgain(session, changes.again, rules, clock, first.loaded);
       continue;
     }
     // Who changes a rule holds the rules exclusively.
-    if (waitersLeft && !plan.rule) addRulesCheck(trip, rulesRevision, plan.impatient ?? false);
+    if (waitersLeft && !plan.rule) assertRulesUnchanged(trip, first.rulesRevision, plan.impatient ?? false);
     trip.addCommit();
     mustStillBeOpen((await runWrites(session, trip, changes)).slice(0, -1));
-    if (round === 1 && !plan.rule) knownLocks.learn(read, changes);
-    else knownLocks.forget(loaded.locks.keys());
+    if (read === first && !plan.rule) cache.learn(read, changes);
+    else cache.forget(first.loaded.locks.keys());
     return;
   }
 }

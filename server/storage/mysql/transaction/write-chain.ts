@@ -3,11 +3,7 @@
 // writes. Rows may be others than those that were read: who sets a database back does not ask for our row locks.
 
 import type { SqlValue, Trip } from "../connection/trip.ts";
-import { VALUE_WHILE_OPEN, WHILE_OPEN } from "./still-open.ts";
-
-// Fails (NULL where none may be) unless the last write has written all of its rows.
-const ALL_WRITTEN = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
-  SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND ROW_COUNT() <> ?`;
+import { assertAllWritten, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 
 export class WriteChain {
   readonly #trip: Trip;
@@ -18,6 +14,7 @@ export class WriteChain {
     this.#trip = trip;
   }
 
+  /** Which an assertion right after the last write can count on. */
   get rows(): number {
     return this.#rows ?? 0;
   }
@@ -45,6 +42,6 @@ export class WriteChain {
 
   /** Adds the check of the last write, and so of all. Directly after it. */
   check(): void {
-    if (this.#rows !== null) this.#trip.add(ALL_WRITTEN, this.#rows);
+    if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows);
   }
 }

@@ -8,7 +8,7 @@ import { openSession } from "../../../../server/storage/mysql/connection/connect
 import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
-import { KnownLocks } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import type { Changes, Loaded, Store, StoreObserver } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
@@ -61,7 +61,7 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
   const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Changes) =>
     transactOn(session, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
       rules: new RuleCache(),
-      known: new KnownLocks(clock),
+      cache: new LockCache(clock),
       clock,
       observer: UNOBSERVED,
     });

@@ -8,7 +8,7 @@ import { openSession } from "../../../../server/storage/mysql/connection/connect
 import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
-import { KnownLocks } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import type { Store, StoreObserver } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
@@ -70,7 +70,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       const claims = (await addClaims(store, id, { state: "held" }, {})) as [Claim, Claim];
       const added: Claim = { ...claims[1], ticketNumber: 3n, requestId: `${what} ${goesOn}` };
       const clock = new DatabaseClock();
-      const context = { rules: new RuleCache(), known: new KnownLocks(clock), clock, observer: UNOBSERVED };
+      const context = { rules: new RuleCache(), cache: new LockCache(clock), clock, observer: UNOBSERVED };
       before = [sql, id];
       let round = 0;
       const writing = transactOn(

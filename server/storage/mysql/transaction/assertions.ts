@@ -1,0 +1,105 @@
+// What must be true for a transaction to be written, asserted by its own statements. Two kinds:
+// - An assertion in SQL inserts NULL where none may be, unless it is true. That is error 1048, which `connection/errors.ts`
+//   knows as `changed`: all of the transaction is rolled back, and it is to be repeated.
+// - Each write writes only while the transaction is open, and the answers say whether it still was. To apply what another
+//   node has committed, a Galera node rolls back a transaction in its way; where that meets a statement in the middle of a
+//   trip, MariaDB 10.11 answers the statement as done, and the statements after it run and commit one by one.
+
+import { bytesOf } from "../../rows/values.ts";
+import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
+import type { Changes } from "../../store.ts";
+import { StoreError } from "../../store.ts";
+import type { Trip } from "../connection/trip.ts";
+import { NOW_US } from "../rows.ts";
+import type { Assumptions, Read } from "./read.ts";
+import { SHARED_NOWAIT } from "./row-locks.ts";
+
+const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
+  SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND`;
+const ASSERT_ALL_WRITTEN = `${ABORT_IF} ROW_COUNT() <> ?`;
+const ASSERT_RULES_UNCHANGED = `${ABORT_IF} rules_revision <> ?`;
+const ASSERT_UNCHANGED = `${ABORT_IF} NOT (ROW_COUNT() = ?
+    AND rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
+    AND ${NOW_US} BETWEEN ? AND ?`;
+const NO_SUCH_REQUEST = `AND NOT EXISTS
+  (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
+
+// Only MariaDB reads what stands in these comments.
+
+/** Ends a WHERE: nothing is written outside a transaction. */
+export const WHILE_OPEN = "/*M!100304 AND @@in_transaction */";
+/** A value of a row to insert, of a column that cannot be NULL: outside a transaction the statement fails. */
+export const VALUE_WHILE_OPEN = "/*M!100304 IF(@@in_transaction, */ ? /*M!100304 , NULL) */";
+
+const IN_TRANSACTION = 1;
+
+/** Asserts that the write right before it has written so many rows. */
+export function assertAllWritten(trip: Trip, rows: number): void {
+  trip.add(ASSERT_ALL_WRITTEN, rows);
+}
+
+/**
+ * Asserts that the rules are still those of this revision. Directly before COMMIT, for a transaction that leaves waiters: a
+ * claim that is left waiting by an older rule, while the new one would let it in, would wait until somebody happens to come
+ * by, as who changes a rule has seen only claims that were committed. So it waits for a change that is being made; the lock
+ * is held for the moment until the COMMIT in the same trip.
+ */
+export function assertRulesUnchanged(trip: Trip, rulesRevision: string, impatient: boolean): void {
+  const shared = impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
+  trip.add(`${ASSERT_RULES_UNCHANGED} ${shared}`, BigInt(rulesRevision));
+}
+
+/**
+ * Asserts that the write right before it has written so many rows, and that all else is true that an optimistic decision
+ * went by. The guard rows were written at the revisions that they were known at.
+ */
+export function assertUnchanged(
+  trip: Trip,
+  rows: number,
+  changes: Changes,
+  read: Read,
+  { newRequestIds, serverIdentity }: Assumptions,
+): void {
+  const { nowUs, atLeastUs, failOver } = read.loaded;
+  // Those that are added are checked by their unique key.
+  const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
+  trip.add(
+    `${ASSERT_UNCHANGED} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""})`,
+    rows,
+    BigInt(read.rulesRevision),
+    failOver.epoch,
+    failOver.atUs,
+    failOver.grantsFromUs,
+    bytesOf(serverIdentity),
+    atLeastUs,
+    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
+    ...(unseen.length > 0 ? [unseen.map(bytesOf)] : []),
+  );
+}
+
+/** When the first of the changed leases ends that goes on: it must not have ended by then. One that was due is kept on purpose. */
+function firstEnd({ changed }: Changes, { before, loaded }: Read): number {
+  let firstUs = Number.POSITIVE_INFINITY;
+  for (const claim of changed) {
+    if (claim.state !== "held") continue;
+    const endUs = before.claim(claim)?.deadlineUs ?? firstUs;
+    if (endUs > loaded.atLeastUs) firstUs = Math.min(firstUs, endUs);
+  }
+  return firstUs;
+}
+
+/**
+ * Throws a transient StoreError if the transaction was gone by the end of one of these writes: then none of them is
+ * there, and a COMMIT after them has committed nothing.
+ */
+export function mustStillBeOpen(writes: readonly unknown[]): void {
+  for (const write of writes) {
+    const { serverStatus } = write as { readonly serverStatus?: number };
+    if (serverStatus === undefined || (serverStatus & IN_TRANSACTION) !== 0) continue;
+    throw new StoreError(
+      "transient",
+      "deadlock",
+      "The database rolled this transaction back in favour of another node's.",
+    );
+  }
+}
