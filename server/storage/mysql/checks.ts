@@ -3,7 +3,7 @@
 
 import { checkRows } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
-import type { Finding } from "../store.ts";
+import type { Finding, Store } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
@@ -16,7 +16,14 @@ const NO_TIMEOUT = `SET SESSION wait_timeout = 8
 const SETTINGS = `SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin',
   'innodb_doublewrite', 'wsrep_on', 'wsrep_sync_wait')`;
 
-export function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
+export function checks(pool: MysqlPool): Pick<Store, "checkInvariants" | "checkDurability"> {
+  return {
+    checkInvariants: (max) => checkInvariants(pool, max),
+    checkDurability: () => checkDurability(pool),
+  };
+}
+
+function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
   return pool.use(async (session) => {
     const patient = new Trip("check_set_up");
     patient.add(NO_TIMEOUT);

@@ -2,9 +2,11 @@
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import type { DatabaseClock } from "../../core/database-clock.ts";
+import { monotonicUs } from "../monotonic.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { bytesOf } from "../rows/values.ts";
-import type { ReplicaRow } from "../store.ts";
+import type { Store } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { repeatedly } from "./connection/repeat.ts";
 import type { Row, Session } from "./connection/session.ts";
@@ -13,6 +15,7 @@ import { Trip } from "./connection/trip.ts";
 import { hasKey, hasSecret } from "./keys.ts";
 import { bigintOf, NOW_US } from "./rows.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
+import type { LockCache } from "./transaction/lock-cache.ts";
 import { lockUnlocked } from "./transaction/row-locks.ts";
 
 // Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
@@ -31,30 +34,80 @@ const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (row
 const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
 
 /** Which of the claims were kept, and which still wait but are held by another transaction. */
-export interface Heartbeat {
+interface Heartbeat {
   readonly kept: readonly ClaimRef[];
   readonly skipped: readonly ClaimKey[];
 }
 
-export async function heartbeat(
+export function maintenance(
   pool: MysqlPool,
+  cache: LockCache,
+  clock: DatabaseClock,
+): Pick<Store, "heartbeat" | "beat" | "retire" | "purgeClaims"> {
+  return {
+    async heartbeat(replica, claims, keepForUs) {
+      if (claims.length === 0) return [];
+      const before = clock.estimate(monotonicUs());
+      const { kept, skipped } = await repeatedly(pool, (session) =>
+        session.skipsLocked
+          ? inTransaction(session, () => prolongFree(session, replica, claims, keepForUs))
+          : prolong(session, replica, claims, keepForUs),
+      );
+      if (before) cache.prolonged(replica, kept, before.atLeastUs + keepForUs);
+      return skipped;
+    },
+
+    async beat(replica, keepForUs) {
+      const { id } = replica;
+      const address = bytesOf(replica.address);
+      const version = bytesOf(replica.version);
+      const trip = new Trip("beat");
+      const standingAt = askStanding(trip);
+      trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
+      trip.add(FORGET);
+      try {
+        await repeatedly(pool, async (session) => {
+          await mustStandWell(session, await session.run(trip), standingAt);
+        });
+      } catch (error) {
+        // It was switched over, or fell out of its cluster, under our connections, through which it could still be written.
+        if (lostStanding(error)) pool.renew();
+        throw error;
+      }
+    },
+
+    async retire(replica) {
+      const trip = new Trip("retire");
+      trip.add(RETIRE, replica);
+      await repeatedly(pool, (session) => session.run(trip));
+    },
+
+    // Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody.
+    async purgeClaims(untilUs, max) {
+      const look = new Trip("ended_claims");
+      look.add(ENDED, untilUs, max);
+      const [ended] = await pool.use((session) => session.run(look));
+      const keys = rowsOf(ended).map(keyOf);
+      if (keys.length === 0) return 0;
+      return repeatedly(pool, (session) => inTransaction(session, () => purge(session, keys)));
+    },
+  };
+}
+
+async function prolong(
+  session: Session,
   replica: bigint,
   claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
-  if (claims.length === 0) return { kept: [], skipped: [] };
-  return repeatedly(pool, async (session) => {
-    if (session.skipsLocked)
-      return inTransaction(session, () => prolong(session, replica, claims, keepForUs));
-    const trip = new Trip("heartbeat");
-    addHeartbeat(trip, replica, claims, keepForUs);
-    await session.run(trip);
-    return { kept: claims, skipped: [] };
-  });
+  const trip = new Trip("heartbeat");
+  addHeartbeat(trip, replica, claims, keepForUs);
+  await session.run(trip);
+  return { kept: claims, skipped: [] };
 }
 
 /** Were the transaction rolled back half-way, each statement would still be right by itself. */
-async function prolong(
+async function prolongFree(
   session: Session,
   replica: bigint,
   claims: readonly ClaimRef[],
@@ -82,50 +135,15 @@ function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
   return trip.add(`${STILL_WAITING} ${sql}`, ...values);
 }
 
-export async function beat(pool: MysqlPool, replica: ReplicaRow, keepForUs: number): Promise<void> {
-  const { id } = replica;
-  const address = bytesOf(replica.address);
-  const version = bytesOf(replica.version);
-  const trip = new Trip("beat");
-  const standingAt = askStanding(trip);
-  trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
-  trip.add(FORGET);
-  try {
-    await repeatedly(pool, async (session) => {
-      await mustStandWell(session, await session.run(trip), standingAt);
-    });
-  } catch (error) {
-    // It was switched over, or fell out of its cluster, under our connections, through which it could still be written.
-    if (lostStanding(error)) pool.renew();
-    throw error;
-  }
-}
-
-export async function retire(pool: MysqlPool, replica: bigint): Promise<void> {
-  const trip = new Trip("retire");
-  trip.add(RETIRE, replica);
-  await repeatedly(pool, (session) => session.run(trip));
-}
-
-/** Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody. */
-export async function purgeClaims(pool: MysqlPool, untilUs: number, max: number): Promise<number> {
-  const look = new Trip("ended_claims");
-  look.add(ENDED, untilUs, max);
-  const [ended] = await pool.use((session) => session.run(look));
-  const keys = rowsOf(ended).map(keyOf);
-  if (keys.length === 0) return 0;
-  return repeatedly(pool, (session) =>
-    inTransaction(session, async () => {
-      const skips = session.skipsLocked;
-      const free = skips ? await lockUnlocked(session, "purge_claims_load", STATE_CODES.ended, keys) : keys;
-      const purge = new Trip("purge_claims");
-      const key = free.length > 0 ? hasKey(free) : null;
-      const purgedAt = key ? purge.add(`${PURGE} ${key.sql}`, ...key.values) : null;
-      purge.addCommit();
-      const results = await session.run(purge);
-      return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
-    }),
-  );
+async function purge(session: Session, keys: readonly ClaimKey[]): Promise<number> {
+  const skips = session.skipsLocked;
+  const free = skips ? await lockUnlocked(session, "purge_claims_load", STATE_CODES.ended, keys) : keys;
+  const trip = new Trip("purge_claims");
+  const key = free.length > 0 ? hasKey(free) : null;
+  const purgedAt = key ? trip.add(`${PURGE} ${key.sql}`, ...key.values) : null;
+  trip.addCommit();
+  const results = await session.run(trip);
+  return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
 }
 
 function keyOf([lockId, ticketNumber]: Row): ClaimKey {

@@ -6,6 +6,7 @@ import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
 import { NAMES_MAX, RESOLVE_ROUNDS_MAX } from "../storage-bounds.ts";
+import type { Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { repeatedly } from "./connection/repeat.ts";
@@ -32,8 +33,16 @@ const STILL_IDLE = `SELECT l.id, l.last_token FROM rowlock_lock l
 const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor, ?) WHERE id = 1";
 const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
 
+export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeLocks"> {
+  return {
+    resolve: (wanted) => resolveNames(pool, wanted),
+    find: (wanted) => findNames(pool, wanted),
+    purgeLocks: (idleUs, max) => purgeLocks(pool, idleUs, max),
+  };
+}
+
 /** Ids of the names that have a guard row. */
-export async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
+async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = new Map<string, bigint>();
   for (const part of partsOf([...new Set(names)])) {
     const trip = new Trip("find");
@@ -45,7 +54,7 @@ export async function findNames(pool: MysqlPool, names: readonly string[]): Prom
 }
 
 /** The same, making the rows that are missing. */
-export async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
+async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = await findNames(pool, names);
   for (let round = 0; round < RESOLVE_ROUNDS_MAX; round++) {
     const missing = [...new Set(names)].filter((name) => !ids.has(name));
@@ -73,7 +82,7 @@ function nameBytes(name: string): Buffer {
 }
 
 /** Removes guard rows that were not decided about for `idleUs` and that nothing needs; how many. */
-export async function purgeLocks(pool: MysqlPool, idleUs: number, max: number): Promise<number> {
+async function purgeLocks(pool: MysqlPool, idleUs: number, max: number): Promise<number> {
   // Looked for without a lock, because there may be many old rows that have to stay.
   const look = new Trip("idle_locks");
   look.add(IDLE, idleUs, max);

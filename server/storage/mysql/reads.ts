@@ -1,18 +1,21 @@
 // What is read outside transactions: for polls, for the sweep and for display. Takes no locks; what it answers may be
 // old by the time it is used, and whoever acts on it decides again.
 
-import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { Claim } from "../../core/claim.ts";
+import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
+import { monotonicUs } from "../monotonic.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { BUSY_LOCKS, waitedLocksBy } from "../rows/columns.ts";
 import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
-import type { BusyLock, LockQuery, LockView, QueuePlace, Store, WaitedLock } from "../store.ts";
+import type { LockView, Store } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
 import { hasKey } from "./keys.ts";
+import { readRules } from "./limit-rules.ts";
 import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull, textOf } from "./rows.ts";
 import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
 
@@ -48,127 +51,130 @@ const WAITED_LOCKS = {
 const REPLICAS = `SELECT id, address, version, started_at, deadline FROM rowlock_replica
   ORDER BY started_at, id LIMIT ?`;
 
-export async function watch(pool: MysqlPool, lockIds: readonly bigint[]): ReturnType<Store["watch"]> {
-  const revisions = new Map<bigint, bigint>();
-  const due: bigint[] = [];
-  if (lockIds.length === 0) return { revisions, due };
-  for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds, lockIds)) {
-    if (revision === null) due.push(bigintOf(id));
-    else revisions.set(bigintOf(id), bigintOf(revision));
-  }
-  return { revisions, due };
-}
-
-export async function dueLocks(
+export function reads(
   pool: MysqlPool,
-  afterLockId: bigint,
-  max: number,
-): ReturnType<Store["dueLocks"]> {
-  const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, afterLockId, max);
-  return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
-}
-
-export async function claimsByKey(
-  pool: MysqlPool,
-  keys: readonly ClaimKey[],
-): Promise<{ nowUs: number; claims: Claim[] }> {
-  const key = hasKey(keys);
-  const { nowUs, rows } =
-    keys.length === 0
-      ? await timed(pool, "clock")
-      : await timed(pool, "claims", `${CLAIMS} ${key.sql}`, ...key.values);
-  return { nowUs, claims: rows.map(claimOf) };
-}
-
-export async function claimsByRequest(
-  pool: MysqlPool,
-  requestIds: readonly string[],
-): ReturnType<Store["claimsByRequest"]> {
-  if (requestIds.length === 0) return claimsByKey(pool, []);
-  const { nowUs, rows } = await timed(pool, "claims_by_request", BY_REQUEST, requestIds.map(bytesOf));
-  return { nowUs, claims: rows.map(claimOf) };
-}
-
-export async function queue(
-  pool: MysqlPool,
-  lockId: bigint,
-): Promise<{ nowUs: number; places: QueuePlace[] }> {
-  const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
-  const places = rows.map(([ticketNumber, permits]) => ({
-    ticketNumber: bigintOf(ticketNumber),
-    permits: Number(permits),
-  }));
-  return { nowUs, places };
-}
-
-/** In order of ticket numbers, which is the order in which they were granted. */
-export async function holders(
-  pool: MysqlPool,
-  lockId: bigint,
-  max: number,
-): Promise<{ nowUs: number; claims: Claim[] }> {
-  const { nowUs, rows } = await timed(pool, "holders", IN_STATE, lockId, STATE_CODES.held, max);
-  return { nowUs, claims: rows.map(claimOf) };
-}
-
-export async function list(
-  pool: MysqlPool,
-  { prefix, afterName, max, which }: LockQuery,
-): Promise<{ locks: Lock[]; next: string | null }> {
-  const { from, below } = rangeAfter(prefix, afterName);
-  const rowsMax = Math.min(max, LIST_ROWS_MAX);
-  const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
-  const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockOf);
-  return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
-}
-
-export async function waitedLocks(
-  pool: MysqlPool,
-  prefix: string,
-  order: keyof typeof WAITED_LOCKS,
-  max: number,
-): Promise<WaitedLock[]> {
-  const { from, below } = rangeAfter(prefix, null);
-  const rows = await query(pool, "waited_locks", WAITED_LOCKS[order], from, below, max);
-  return rows.map(([id, holders, waiting]) => ({
-    id: bigintOf(id),
-    holders: Number(holders),
-    waiting: Number(waiting),
-  }));
-}
-
-export async function views(pool: MysqlPool, ids: readonly bigint[], shown: number): Promise<LockView[]> {
-  if (ids.length === 0) return [];
-  const found = await onSnapshotViews(pool, shown, "views", LOCKS, ids);
-  const byId = new Map(found.map((view) => [view.lock.id, view]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
-export async function show(pool: MysqlPool, name: string, shown: number): Promise<LockView | null> {
-  const [view] = await onSnapshotViews(pool, shown, "show", SHOW, bytesOf(name));
-  return view ?? null;
-}
-
-export async function busyLocks(pool: MysqlPool, max: number): Promise<BusyLock[]> {
-  const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
-  return rows.map((row) => ({
-    lock: lockOf(row),
-    oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
-  }));
-}
-
-export async function replicas(pool: MysqlPool, max: number): ReturnType<Store["replicas"]> {
-  const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
+  clock: DatabaseClock,
+): Pick<
+  Store,
+  | "watch"
+  | "dueLocks"
+  | "claims"
+  | "claimsByRequest"
+  | "queue"
+  | "holders"
+  | "list"
+  | "waitedLocks"
+  | "views"
+  | "show"
+  | "limitRules"
+  | "busyLocks"
+  | "replicas"
+> {
   return {
-    nowUs,
-    replicas: rows.map(([id, address, version, since, deadline]) => ({
-      id: bigintOf(id),
-      address: textOf(address),
-      version: textOf(version),
-      sinceUs: Number(since),
-      deadlineUs: Number(deadline),
-    })),
+    async watch(lockIds) {
+      const revisions = new Map<bigint, bigint>();
+      const due: bigint[] = [];
+      if (lockIds.length === 0) return { revisions, due };
+      for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds, lockIds)) {
+        if (revision === null) due.push(bigintOf(id));
+        else revisions.set(bigintOf(id), bigintOf(revision));
+      }
+      return { revisions, due };
+    },
+
+    async dueLocks(afterLockId, max) {
+      const askedUs = monotonicUs();
+      const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, afterLockId, max);
+      clock.read(nowUs, askedUs, monotonicUs());
+      return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
+    },
+
+    async claims(keys) {
+      if (keys.length === 0) return claimsAt(await timed(pool, "clock"));
+      const key = hasKey(keys);
+      return claimsAt(await timed(pool, "claims", `${CLAIMS} ${key.sql}`, ...key.values));
+    },
+
+    async claimsByRequest(requestIds) {
+      if (requestIds.length === 0) return claimsAt(await timed(pool, "clock"));
+      return claimsAt(await timed(pool, "claims_by_request", BY_REQUEST, requestIds.map(bytesOf)));
+    },
+
+    async queue(lockId) {
+      const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
+      const places = rows.map(([ticketNumber, permits]) => ({
+        ticketNumber: bigintOf(ticketNumber),
+        permits: Number(permits),
+      }));
+      return { nowUs, places };
+    },
+
+    // In order of ticket numbers, which is the order in which they were granted.
+    async holders(lockId, max) {
+      return claimsAt(await timed(pool, "holders", IN_STATE, lockId, STATE_CODES.held, max));
+    },
+
+    async list({ prefix, afterName, max, which }) {
+      const { from, below } = rangeAfter(prefix, afterName);
+      const rowsMax = Math.min(max, LIST_ROWS_MAX);
+      const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
+      const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockOf);
+      return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
+    },
+
+    async waitedLocks(prefix, order, max) {
+      const { from, below } = rangeAfter(prefix, null);
+      const rows = await query(pool, "waited_locks", WAITED_LOCKS[order], from, below, max);
+      return rows.map(([id, holders, waiting]) => ({
+        id: bigintOf(id),
+        holders: Number(holders),
+        waiting: Number(waiting),
+      }));
+    },
+
+    async views(ids, shown) {
+      if (ids.length === 0) return [];
+      const found = await onSnapshotViews(pool, shown, "views", LOCKS, ids);
+      const byId = new Map(found.map((view) => [view.lock.id, view]));
+      return ids.flatMap((id) => byId.get(id) ?? []);
+    },
+
+    async show(name, shown) {
+      const [view] = await onSnapshotViews(pool, shown, "show", SHOW, bytesOf(name));
+      return view ?? null;
+    },
+
+    async limitRules() {
+      const { limitRules } = await pool.use(readRules);
+      return limitRules;
+    },
+
+    async busyLocks(max) {
+      const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
+      return rows.map((row) => ({
+        lock: lockOf(row),
+        oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
+      }));
+    },
+
+    async replicas(max) {
+      const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
+      return {
+        nowUs,
+        replicas: rows.map(([id, address, version, since, deadline]) => ({
+          id: bigintOf(id),
+          address: textOf(address),
+          version: textOf(version),
+          sinceUs: Number(since),
+          deadlineUs: Number(deadline),
+        })),
+      };
+    },
   };
+}
+
+function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
+  return { nowUs, claims: rows.map(claimOf) };
 }
 
 /** Locks with their first holders and waiters, all as of one moment. */
@@ -230,13 +236,18 @@ async function query(
   return rowsOf(rows);
 }
 
+interface Timed {
+  readonly nowUs: number;
+  readonly rows: readonly Row[];
+}
+
 /** Rows and the clock after them, so that no remaining time is told too long. */
 async function timed(
   pool: MysqlPool,
   name: string,
   sql?: string,
   ...values: readonly SqlValue[]
-): Promise<{ nowUs: number; rows: readonly Row[] }> {
+): Promise<Timed> {
   const trip = new Trip(name);
   const rowsAt = sql === undefined ? null : trip.add(sql, ...values);
   const clockAt = trip.add(CLOCK);
