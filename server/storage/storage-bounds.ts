@@ -67,7 +67,7 @@ export const CHECK_PAGE = 1_000;
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
 
-/** Locks that a server knows by heart, live claims of all of them, some 40 MB in sum, and live claims of one of them. */
+/** Locks that a server keeps for optimistic decisions, live claims of all of them, some 40 MB in sum, and live claims of one of them. */
 export const KNOWN_LOCKS_MAX = 20_000;
 export const KNOWN_CLAIMS_MAX = 50_000;
 export const KNOWN_CLAIMS_PER_LOCK_MAX = 500;

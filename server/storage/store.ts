@@ -45,8 +45,9 @@ export interface LoadPlan {
 export const LOCKS_PER_RULE_MAX = 500;
 
 /**
- * What was read, after the guard rows were locked, with the database's clock: read in a statement of its own after that, or
- * known within bounds that the transaction then proves.
+ * What a decision goes by: the rows, and the database's clock. Either read with the guard rows locked, the clock in a
+ * statement of its own after that; or assumed, of what the store has written last itself. Then the transaction asserts all
+ * of it as it writes, and where anything has changed, nothing is written and it fails as `transient`.
  */
 export interface Loaded extends Clock {
   readonly failOver: FailOver;
@@ -191,8 +192,8 @@ export interface Store {
   find(names: readonly string[]): Promise<Map<string, bigint>>;
 
   /**
-   * One transaction: locks the guard rows, reads, calls `decide` (again for what it left unfinished), writes, commits.
-   * Whatever `decide` throws rolls back and is rethrown. Fails with a StoreError of kind
+   * One transaction: locks the guard rows and reads, or assumes what would be read; calls `decide` (again for what it left
+   * unfinished), writes, commits. Whatever `decide` throws rolls back and is rethrown. Fails with a StoreError of kind
    * `transient` (rolled back, repeat it), `unknown_outcome` (it may have been committed: repeat it with commands that
    * recognise their own work) or `unavailable`.
    */
@@ -212,7 +213,7 @@ export interface Store {
    */
   heartbeat(replica: bigint, claims: readonly ClaimRef[], keepForUs: number): Promise<readonly ClaimKey[]>;
   /** Registers the replica, or says that it is still there. Proves that the database can be written. */
-  beat(replica: ReplicaRow, keepForUs: number): Promise<void>;
+  register(replica: ReplicaRow, keepForUs: number): Promise<void>;
   /** The register of replicas, oldest first. Those that have died may be among them, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
   /** Takes the replica out of the register. */
@@ -259,8 +260,8 @@ export interface Store {
    * out. Reads all of them at once: the caller sees to it that they are few.
    */
   views(ids: readonly bigint[], shown: number): Promise<LockView[]>;
-  /** One lock by its name. */
-  show(name: string, shown: number): Promise<LockView | null>;
+  /** One lock by its name, likewise. */
+  view(name: string, shown: number): Promise<LockView | null>;
   /** Limit rules, as committed. */
   limitRules(): Promise<readonly LimitRule[]>;
   /** Locks that are held or waited for, those with most waiters first. */

@@ -70,7 +70,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
     expect(denied.message).toContain("GRANT SELECT ON performance_schema.replication_group_members");
     await primary.run("GRANT SELECT ON performance_schema.replication_group_members TO 'small'@'%'");
     const store = await open(primary, "small");
-    await store.beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+    await store.register({ id: 1n, address: "here", version: "1" }, 1_000_000);
     await lockId(store, "of the group");
   });
 
@@ -99,7 +99,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
       await expect(migrateUp(another)).rejects.toMatchObject(NOT_READY);
 
       const [, store] = await primaryOf(others);
-      expect((await store.show("a", 1))?.holders).toMatchObject([{ fencingToken: lease.fencingToken }]);
+      expect((await store.view("a", 1))?.holders).toMatchObject([{ fencingToken: lease.fencingToken }]);
     },
     TEST_MS_MAX,
   );
@@ -108,7 +108,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
     "is given up when its member drops out under open connections, however writable it is",
     async () => {
       const [node, store] = await primaryOf(group.nodes.slice(1));
-      const beat = () => store.beat({ id: 2n, address: "here", version: "1" }, 1_000_000);
+      const beat = () => store.register({ id: 2n, address: "here", version: "1" }, 1_000_000);
       await beat();
       await node.run(
         "STOP GROUP_REPLICATION",

@@ -102,7 +102,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
   });
 
   test.each([-0.05, 0.05])(
-    "by %d s costs what is decided by heart a try in vain, and no more",
+    "by %d s costs what is decided optimistically a try in vain, and no more",
     async (stepS) => {
       const stage = await openStage(wrongable.server);
       const trips: string[] = [];

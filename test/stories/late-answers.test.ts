@@ -46,7 +46,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     plain = await openPlainSession(replicas.url);
   }
 
-  /** A lease of a lock that the late replica alone has written, and so knows by heart. */
+  /** A lease of a lock that the late replica alone has written, and so decides about optimistically. */
   async function lease(name: string): Promise<{ claim: Claim; askedUs: number; sentMs: number }> {
     for (let times = 0; times < 3; times++) {
       await here.engine.release(claimOf(await here.engine.acquire(ask(name), null), "held"));

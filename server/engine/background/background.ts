@@ -61,7 +61,7 @@ export class Upkeep {
 
   /** Says that this replica is there; proves that the database can be written. */
   beat(): Promise<void> {
-    return this.#options.store.beat(this.#options.replica, REPLICA_KEPT_US);
+    return this.#options.store.register(this.#options.replica, REPLICA_KEPT_US);
   }
 
   /**

@@ -14,7 +14,7 @@ import { Turns } from "../turns.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
 
-type Source = Pick<Store, "show" | "list" | "views" | "waitedLocks" | "limitRules">;
+type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
 export class Descriptions {
   readonly #store: Source;
@@ -29,7 +29,7 @@ export class Descriptions {
   /** A name that nobody has used is described as it would be; no row is made for it. */
   async show(name: string): Promise<LockDescription> {
     const shown = this.#inTurn(async function* (store, rules) {
-      const view = await inOwnTurn(() => store.show(name, SHOWN_BY_GET_MAX));
+      const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
       yield described(view ?? { lock: unused(name), holders: [], waiters: [] }, rules);
     });
     for await (const description of shown) return description;
@@ -65,11 +65,11 @@ export class Descriptions {
 
 /** The limit that is in force for a name. Throws StoreErrors. */
 export async function limitFor(
-  store: Pick<Store, "show" | "limitRules">,
+  store: Pick<Store, "view" | "limitRules">,
   name: string,
 ): Promise<EffectiveLimit> {
   const rules = await store.limitRules();
-  const view = await store.show(name, 0);
+  const view = await store.view(name, 0);
   return effectiveLimit(view?.lock ?? unused(name), rules);
 }
 

@@ -4,7 +4,7 @@
 import type { LimitRule } from "../../core/limit.ts";
 import type { Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
-import { limitRuleOf } from "./rows.ts";
+import { limitRuleFromRow } from "./rows.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
 export interface RulesAt {
@@ -39,6 +39,6 @@ export async function readRules(session: Session): Promise<RulesAt> {
   const rows = rowsOf((await session.run(trip))[rulesAt]);
   return {
     revision: String(rows[0]?.[4]),
-    limitRules: rows.filter((row) => row[0] !== null).map(limitRuleOf),
+    limitRules: rows.filter((row) => row[0] !== null).map(limitRuleFromRow),
   };
 }

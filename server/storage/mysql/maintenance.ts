@@ -24,7 +24,7 @@ const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
 const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
-const BEAT = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
+const REGISTER = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
   VALUES (?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
   ON DUPLICATE KEY UPDATE address = ?, version = ?, deadline = ${NOW_US} + ?`;
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
@@ -43,7 +43,7 @@ export function maintenance(
   pool: MysqlPool,
   cache: LockCache,
   clock: DatabaseClock,
-): Pick<Store, "heartbeat" | "beat" | "retire" | "purgeClaims"> {
+): Pick<Store, "heartbeat" | "register" | "retire" | "purgeClaims"> {
   return {
     async heartbeat(replica, claims, keepForUs) {
       if (claims.length === 0) return [];
@@ -57,13 +57,13 @@ export function maintenance(
       return skipped;
     },
 
-    async beat(replica, keepForUs) {
+    async register(replica, keepForUs) {
       const { id } = replica;
       const address = bytesOf(replica.address);
       const version = bytesOf(replica.version);
-      const trip = new Trip("beat");
+      const trip = new Trip("register");
       const standingAt = askStanding(trip);
-      trip.add(BEAT, id, address, version, keepForUs, address, version, keepForUs);
+      trip.add(REGISTER, id, address, version, keepForUs, address, version, keepForUs);
       trip.add(FORGET);
       try {
         await repeatedly(pool, async (session) => {

@@ -16,7 +16,16 @@ import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
 import { hasKey } from "./keys.ts";
 import { readRules } from "./limit-rules.ts";
-import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US, numberOrNull, textOf } from "./rows.ts";
+import {
+  bigintOf,
+  CLAIM_LIST,
+  claimFromRow,
+  LOCK_LIST,
+  lockFromRow,
+  NOW_US,
+  numberOrNull,
+  textOf,
+} from "./rows.ts";
 import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
@@ -34,7 +43,7 @@ const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (row
   WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
 const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`;
-const SHOW = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
+const LOCK = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
 const LOCKS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.id IN (?)`;
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
   WHERE l.name >= ? AND l.name < ?`;
@@ -65,7 +74,7 @@ export function reads(
   | "list"
   | "waitedLocks"
   | "views"
-  | "show"
+  | "view"
   | "limitRules"
   | "busyLocks"
   | "replicas"
@@ -118,7 +127,7 @@ export function reads(
       const { from, below } = rangeAfter(prefix, afterName);
       const rowsMax = Math.min(max, LIST_ROWS_MAX);
       const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
-      const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockOf);
+      const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockFromRow);
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
     },
 
@@ -139,8 +148,8 @@ export function reads(
       return ids.flatMap((id) => byId.get(id) ?? []);
     },
 
-    async show(name, shown) {
-      const [view] = await onSnapshotViews(pool, shown, "show", SHOW, bytesOf(name));
+    async view(name, shown) {
+      const [view] = await onSnapshotViews(pool, shown, "view", LOCK, bytesOf(name));
       return view ?? null;
     },
 
@@ -152,7 +161,7 @@ export function reads(
     async busyLocks(max) {
       const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
       return rows.map((row) => ({
-        lock: lockOf(row),
+        lock: lockFromRow(row),
         oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
       }));
     },
@@ -174,7 +183,7 @@ export function reads(
 }
 
 function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
-  return { nowUs, claims: rows.map(claimOf) };
+  return { nowUs, claims: rows.map(claimFromRow) };
 }
 
 /** Locks with their first holders and waiters, all as of one moment. */
@@ -190,7 +199,7 @@ function onSnapshotViews(
       const trip = new Trip(name);
       trip.add(sql, ...values);
       const [rows] = await session.run(trip);
-      const locks = rowsOf(rows).map(lockOf);
+      const locks = rowsOf(rows).map(lockFromRow);
       const claims = shown > 0 ? await firstClaims(session, locks, shown) : [];
       const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
       return locks.map((lock) => {
@@ -218,7 +227,7 @@ async function firstClaims(session: Session, locks: readonly Lock[], shown: numb
     const sql = part.map(() => `(${IN_STATE})`).join(" UNION ALL ");
     trip.add(sql, ...part.flatMap(([id, state]) => [id, state, shown]));
     const [rows] = await session.run(trip);
-    claims.push(...rowsOf(rows).map(claimOf));
+    claims.push(...rowsOf(rows).map(claimFromRow));
   }
   // Each branch is in order, and the whole is not promised to be.
   return claims.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));

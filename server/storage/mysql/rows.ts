@@ -18,7 +18,7 @@ export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
 /** The database's clock, at the start of the statement that it is in, in microseconds. */
 export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
 
-export function lockOf(row: Row): Lock {
+export function lockFromRow(row: Row): Lock {
   return {
     id: bigintOf(row[0]),
     name: textOf(row[1]),
@@ -37,7 +37,7 @@ export function lockOf(row: Row): Lock {
   };
 }
 
-export function claimOf(row: Row): Claim {
+export function claimFromRow(row: Row): Claim {
   return {
     lockId: bigintOf(row[0]),
     ticketNumber: bigintOf(row[1]),
@@ -63,7 +63,7 @@ export function claimOf(row: Row): Claim {
 }
 
 /** A row of prefix, limit_value, version, reason. */
-export function limitRuleOf(row: Row): LimitRule {
+export function limitRuleFromRow(row: Row): LimitRule {
   return {
     prefix: textOf(row[0]),
     limit: numberOrNull(row[1]),

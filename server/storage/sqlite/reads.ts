@@ -7,7 +7,7 @@ import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
 import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
 import type { BusyLock, LockQuery, LockView, QueuePlace, RegisteredReplica, WaitedLock } from "../store.ts";
-import { claimOf, lockOf, numberOrNull, textOf } from "./rows.ts";
+import { claimFromRow, lockFromRow, numberOrNull, textOf } from "./rows.ts";
 import type { SqliteStatements } from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
@@ -37,7 +37,7 @@ export class SqliteReads {
 
   /** In order of ticket numbers, which is the order in which they were granted. */
   holders(lockId: bigint, max: number): Claim[] {
-    return this.#statements.all("claims_in_state", lockId, STATE_CODES.held, max).map(claimOf);
+    return this.#statements.all("claims_in_state", lockId, STATE_CODES.held, max).map(claimFromRow);
   }
 
   list({ prefix, afterName, max, which }: LockQuery): { locks: Lock[]; next: string | null } {
@@ -48,7 +48,7 @@ export class SqliteReads {
       which === "all" ? undefined : this.#statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
     const lastName = last ? textOf(last.name) : null;
     const upTo = lastName === null ? below : rangeAfter("", lastName).from;
-    const locks = this.#statements.all(LISTS[which], from, upTo, rowsMax).map(lockOf);
+    const locks = this.#statements.all(LISTS[which], from, upTo, rowsMax).map(lockFromRow);
     return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
   }
 
@@ -64,18 +64,18 @@ export class SqliteReads {
   views(ids: readonly bigint[], shown: number): LockView[] {
     return ids.flatMap((id) => {
       const row = this.#statements.get("lock", id);
-      return row ? this.#view(lockOf(row), shown) : [];
+      return row ? this.#view(lockFromRow(row), shown) : [];
     });
   }
 
-  show(name: string, shown: number): LockView | null {
-    const row = this.#statements.get("show", bytesOf(name));
-    return row ? this.#view(lockOf(row), shown) : null;
+  view(name: string, shown: number): LockView | null {
+    const row = this.#statements.get("lock_by_name", bytesOf(name));
+    return row ? this.#view(lockFromRow(row), shown) : null;
   }
 
   busyLocks(max: number): BusyLock[] {
     return this.#statements.all("busy_locks", max).map((row) => ({
-      lock: lockOf(row),
+      lock: lockFromRow(row),
       oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
     }));
   }
@@ -92,7 +92,7 @@ export class SqliteReads {
 
   #view(lock: Lock, shown: number): LockView {
     const first = (state: number) =>
-      this.#statements.all("claims_in_state", lock.id, state, shown).map(claimOf);
+      this.#statements.all("claims_in_state", lock.id, state, shown).map(claimFromRow);
     return {
       lock,
       // Most locks of a long listing are idle: their counters say that there is nothing to read.

@@ -10,7 +10,7 @@ import { wordOf } from "../rows/values.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
-export function lockOf(row: Row): Lock {
+export function lockFromRow(row: Row): Lock {
   return {
     id: row.id as bigint,
     name: textOf(row.name),
@@ -29,7 +29,7 @@ export function lockOf(row: Row): Lock {
   };
 }
 
-export function claimOf(row: Row): Claim {
+export function claimFromRow(row: Row): Claim {
   return {
     lockId: row.lock_id as bigint,
     ticketNumber: row.ticket_number as bigint,
@@ -54,7 +54,7 @@ export function claimOf(row: Row): Claim {
   };
 }
 
-export function limitRuleOf(row: Row): LimitRule {
+export function limitRuleFromRow(row: Row): LimitRule {
   return {
     prefix: textOf(row.prefix),
     limit: numberOrNull(row.limit_value),

@@ -37,7 +37,7 @@ import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
 import { openSqliteFile } from "./file.ts";
 import { SqliteReads } from "./reads.ts";
-import { claimOf, limitRuleOf } from "./rows.ts";
+import { claimFromRow, limitRuleFromRow } from "./rows.ts";
 import { listOf, SqliteStatements } from "./statements.ts";
 import { furtherPlan, load, save } from "./transaction.ts";
 
@@ -164,12 +164,12 @@ export class SqliteStore implements Store {
     );
   }
 
-  async beat(replica: ReplicaRow, keepForUs: number): Promise<void> {
+  async register(replica: ReplicaRow, keepForUs: number): Promise<void> {
     const { id, address, version } = replica;
     this.#guarded(() =>
       this.#inTransaction(() => {
         const nowUs = this.#clock();
-        this.#statements.run("beat", id, bytesOf(address), bytesOf(version), nowUs, nowUs + keepForUs);
+        this.#statements.run("register", id, bytesOf(address), bytesOf(version), nowUs, nowUs + keepForUs);
         this.#statements.run("forget_replicas", nowUs);
       }),
     );
@@ -197,14 +197,14 @@ export class SqliteStore implements Store {
   async claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }> {
     return this.#guarded(() => {
       const rows = keys.map((key) => this.#statements.get("claim", key.lockId, key.ticketNumber));
-      return { nowUs: this.#clock(), claims: rows.filter((row) => row !== undefined).map(claimOf) };
+      return { nowUs: this.#clock(), claims: rows.filter((row) => row !== undefined).map(claimFromRow) };
     });
   }
 
   async claimsByRequest(requestIds: readonly string[]): ReturnType<Store["claimsByRequest"]> {
     return this.#guarded(() => {
       const rows = requestIds.map((id) => this.#statements.get("claim_by_request", bytesOf(id)));
-      return { nowUs: this.#clock(), claims: rows.filter((row) => row !== undefined).map(claimOf) };
+      return { nowUs: this.#clock(), claims: rows.filter((row) => row !== undefined).map(claimFromRow) };
     });
   }
 
@@ -257,8 +257,8 @@ export class SqliteStore implements Store {
     return this.#guarded(() => this.#reads.views(ids, shown));
   }
 
-  async show(name: string, shown: number): Promise<LockView | null> {
-    return this.#guarded(() => this.#reads.show(name, shown));
+  async view(name: string, shown: number): Promise<LockView | null> {
+    return this.#guarded(() => this.#reads.view(name, shown));
   }
 
   async limitRules(): Promise<readonly LimitRule[]> {
@@ -316,7 +316,7 @@ export class SqliteStore implements Store {
     const meta = this.#statements.get("meta");
     const revision = meta?.rules_revision;
     if (this.#rules?.revision !== revision) {
-      this.#rules = { revision, rules: this.#statements.all("rules").map(limitRuleOf) };
+      this.#rules = { revision, rules: this.#statements.all("rules").map(limitRuleFromRow) };
     }
     const failOver = {
       epoch: meta?.epoch as bigint,

@@ -65,7 +65,7 @@ const SQL = {
 
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
     WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
-  beat: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
+  register: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE
     SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
@@ -92,7 +92,7 @@ const SQL = {
   list_last: "SELECT name FROM rowlock_lock WHERE name >= ? AND name < ? ORDER BY name LIMIT 1 OFFSET ?",
   longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
   most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
-  show: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
+  lock_by_name: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
   busy_locks: busyLocksBy(QUEUE_INDEX),
 } as const;
 

@@ -12,7 +12,7 @@ import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
 import type { Row } from "./rows.ts";
-import { claimOf, lockOf } from "./rows.ts";
+import { claimFromRow, lockFromRow } from "./rows.ts";
 import type { SqliteStatements } from "./statements.ts";
 import { listOf } from "./statements.ts";
 
@@ -28,7 +28,7 @@ export function load(
   const add = (row: Row | undefined) => {
     if (!row) return;
     const key = `${row.lock_id}.${row.ticket_number}`;
-    if (!claims.has(key)) claims.set(key, claimOf(row));
+    if (!claims.has(key)) claims.set(key, claimFromRow(row));
   };
   for (const key of plan.claims) add(statements.get("claim", key.lockId, key.ticketNumber));
   for (const id of plan.requestIds) add(statements.get("claim_by_request", bytesOf(id)));
@@ -98,7 +98,7 @@ function plannedLocks(statements: SqliteStatements, plan: LoadPlan): Guard[] {
   const guards: Guard[] = [];
   for (const { id, heads } of plan.locks) {
     const row = statements.get("lock", id);
-    if (row) guards.push({ lock: lockOf(row), heads });
+    if (row) guards.push({ lock: lockFromRow(row), heads });
   }
   return guards;
 }
@@ -108,12 +108,12 @@ function locksOfRule(statements: SqliteStatements, rule: NonNullable<LoadPlan["r
   const { from, below } = prefixRange(rule.prefix);
   return statements
     .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)
-    .map((row) => ({ lock: lockOf(row), heads: HEADS_PER_RULE_LOCK }));
+    .map((row) => ({ lock: lockFromRow(row), heads: HEADS_PER_RULE_LOCK }));
 }
 
 function queueHead(statements: SqliteStatements, lock: Lock, heads: number) {
   const rows = statements.all("claims_in_state", lock.id, STATE_CODES.waiting, heads);
-  return { head: rows.map(claimOf), complete: rows.length < heads || rows.length >= lock.waiting };
+  return { head: rows.map(claimFromRow), complete: rows.length < heads || rows.length >= lock.waiting };
 }
 
 /** A decision writes only what it has read under the guard, so a missing row is a bug and must not pass unseen. */

@@ -48,7 +48,7 @@ class CountingStore {
     return views;
   }
 
-  async show(): Promise<never> {
+  async view(): Promise<never> {
     throw new StoreError("unavailable", "pool_exhausted", "A fault made by a test.");
   }
 

@@ -152,11 +152,11 @@ export function contractOfListings(fresh: () => FreshStore): void {
         expect(ofA?.waiters).toEqual(waiters.slice(0, shown));
         expect(ofB?.holders).toEqual([]);
         expect(ofB?.waiters).toEqual([other].slice(0, shown));
-        expect(await store.show("a", shown)).toEqual(ofA);
-        expect(await store.show("b", shown)).toEqual(ofB);
+        expect(await store.view("a", shown)).toEqual(ofA);
+        expect(await store.view("b", shown)).toEqual(ofB);
       }
       expect(await store.views([], 1)).toEqual([]);
-      expect(await store.show("A", 1)).toBeNull();
+      expect(await store.view("A", 1)).toBeNull();
     });
   });
 
@@ -252,7 +252,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
         ["two wait", 2],
         ["held", null],
       ]);
-      expect(busy[1]?.lock).toEqual((await store.show("two wait", 0))?.lock);
+      expect(busy[1]?.lock).toEqual((await store.view("two wait", 0))?.lock);
       expect((await store.busyLocks(1)).map(({ lock }) => lock.name)).toEqual(["three wait"]);
     });
   });

@@ -35,7 +35,7 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
         { dueInUs: HOUR_US * 2 },
       );
       const before = (await store.claims([])).nowUs;
-      const revision = (await store.show("a", 0))?.lock.revision;
+      const revision = (await store.view("a", 0))?.lock.revision;
       await store.heartbeat(BIG, own, HOUR_US);
       const { nowUs, claims } = await store.claims(own);
       for (const claim of claims) {
@@ -46,7 +46,7 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       expect(claims).toEqual(
         own.map((claim, i) => ({ ...claim, replica: BIG, deadlineUs: claims[i]?.deadlineUs })),
       );
-      expect((await store.show("a", 0))?.lock.revision).toBe(revision);
+      expect((await store.view("a", 0))?.lock.revision).toBe(revision);
     });
 
     test("keeps no place beyond the end of its wait", async () => {
@@ -113,9 +113,9 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
     test("takes a replica in, again and again, and lets it go, also twice", async () => {
       const { store } = fresh();
       const replica = { id: BIG, address: "host 🖥:50051", version: "1.2.3" };
-      await store.beat(replica, SECOND_US);
-      await store.beat({ ...replica, address: "elsewhere" }, SECOND_US);
-      await store.beat({ ...replica, id: 1n }, SECOND_US);
+      await store.register(replica, SECOND_US);
+      await store.register({ ...replica, address: "elsewhere" }, SECOND_US);
+      await store.register({ ...replica, id: 1n }, SECOND_US);
       const { nowUs, replicas } = await store.replicas(10);
       const byId = replicas.toSorted((a, b) => (a.id < b.id ? -1 : 1));
       expect(byId).toMatchObject([{ id: 1n }, { ...replica, address: "elsewhere" }]);
@@ -127,7 +127,7 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       await store.retire(BIG);
       await store.retire(BIG);
       expect((await store.replicas(10)).replicas).toMatchObject([{ id: 1n }]);
-      await store.beat(replica, SECOND_US);
+      await store.register(replica, SECOND_US);
     });
   });
 
@@ -248,13 +248,13 @@ export function contractOfUpkeep(fresh: () => FreshStore): void {
       const back = await store.resolve(["a", "b", "new"]);
       for (const [name, id] of back) {
         expect([a, b]).not.toContain(id);
-        expect((await store.show(name, 0))?.lock).toMatchObject({ lastToken: BIG, nextTicket: 1n });
+        expect((await store.view(name, 0))?.lock).toMatchObject({ lastToken: BIG, nextTicket: 1n });
       }
       // The floor never falls.
       await tamper("UPDATE rowlock_lock SET decided_at = 1, last_token = 3");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(3);
       await store.resolve(["a"]);
-      expect((await store.show("a", 0))?.lock.lastToken).toBe(BIG);
+      expect((await store.view("a", 0))?.lock.lastToken).toBe(BIG);
     });
 
     test("tokens rise for ever, also while a name is cleaned away and comes back at the same time", async () => {

@@ -23,7 +23,7 @@ export function contractOfNames(fresh: () => FreshStore): void {
       expect(new Set(ids.values()).size).toBe(names.length);
       expect(await store.find(names)).toEqual(ids);
       for (const name of names)
-        expect((await store.show(name, 1))?.lock).toMatchObject({ name, id: ids.get(name) });
+        expect((await store.view(name, 1))?.lock).toMatchObject({ name, id: ids.get(name) });
     });
 
     test("resolve gives the same ids again, and each once for a name that is asked twice", async () => {
@@ -38,7 +38,7 @@ export function contractOfNames(fresh: () => FreshStore): void {
     test("find creates nothing and leaves out what is not there", async () => {
       const { store } = fresh();
       expect(await store.find(["nobody", "nowhere"])).toEqual(new Map());
-      expect(await store.show("nobody", 1)).toBeNull();
+      expect(await store.view("nobody", 1)).toBeNull();
       const ids = await store.resolve(["somebody"]);
       expect(await store.find(["nobody", "somebody"])).toEqual(ids);
       expect(await store.find([])).toEqual(new Map());

@@ -158,13 +158,13 @@ export function contractOfRows(fresh: () => FreshStore): void {
           revision: BIG + 3n,
         });
       const written = await changeLock(store, id, fill);
-      expect((await store.show("a", 0))?.lock).toEqual(written);
+      expect((await store.view("a", 0))?.lock).toEqual(written);
       expect((await load(store, { locks: planned(id) })).locks.get(id)).toEqual(written);
       const emptied = await changeLock(store, id, (lock) => {
         lock.limit = null;
         lock.limitReason = "";
       });
-      expect((await store.show("a", 0))?.lock).toEqual(emptied);
+      expect((await store.view("a", 0))?.lock).toEqual(emptied);
     });
 
     test("a limit of 0 is a limit, not the lack of one", async () => {
@@ -173,7 +173,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
       await changeLock(store, id, (lock) => {
         lock.limit = 0;
       });
-      expect((await store.show("a", 0))?.lock.limit).toBe(0);
+      expect((await store.view("a", 0))?.lock.limit).toBe(0);
     });
   });
 }

@@ -179,7 +179,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(rounds.slice(1).map((round) => round.queues.get(a)?.complete)).toEqual([true, true]);
       expect(rounds.map((round) => round.queues.get(a)?.head[0]?.ticketNumber)).toEqual([1n, 2n, 3n]);
       expect((await store.queue(a)).places.length).toBe(7);
-      expect((await store.show("a", 0))?.lock.waiting).toBe(7);
+      expect((await store.view("a", 0))?.lock.waiting).toBe(7);
     });
 
     test("leaves nothing behind when a later round fails", async () => {
@@ -194,7 +194,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
         return { ...NO_CHANGES, locks: raised(loaded), again: [id] };
       });
       await expect(transaction).rejects.toBe(bug);
-      expect((await store.show("a", 0))?.lock).toEqual(before);
+      expect((await store.view("a", 0))?.lock).toEqual(before);
     });
   });
 
@@ -217,14 +217,14 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       await addClaims(store, a, { requestId: "mine" });
-      const before = (await store.show("b", 0))?.lock;
+      const before = (await store.view("b", 0))?.lock;
       await expect(addClaims(store, b, {}, { requestId: "mine" })).rejects.toMatchObject({
         name: "StoreError",
         kind: "transient",
         reason: "duplicate_request",
       });
       expect((await store.queue(b)).places).toEqual([]);
-      expect((await store.show("b", 0))?.lock).toEqual(before);
+      expect((await store.view("b", 0))?.lock).toEqual(before);
       await addClaims(store, b, { requestId: "Mine" }, { requestId: "mine " });
     });
 
@@ -250,7 +250,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const [first] = (await addClaims(store, a, { state: "held" })) as [Claim];
       const [second, third] = (await addClaims(store, b, { state: "held" }, {})) as [Claim, Claim];
-      const before = (await store.show("b", 0))?.lock;
+      const before = (await store.view("b", 0))?.lock;
       const noted = [first, second, third].map((claim) => ({ ...claim, endNote: "noted" }));
       for (const strange of noted) {
         const written = noted.map((claim) =>
@@ -265,7 +265,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
         await expect(transaction).rejects.toThrow();
       }
       expect((await store.claims([first, second, third])).claims).toEqual([first, second, third]);
-      expect((await store.show("b", 0))?.lock).toEqual(before);
+      expect((await store.view("b", 0))?.lock).toEqual(before);
       // Some of them as they are, and some changed.
       await changeClaims(store, first, { ...second, endNote: "noted" }, third);
       expect((await readClaim(store, second)).endNote).toBe("noted");
@@ -299,7 +299,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       };
       await Promise.all(Array.from({ length: 60 }, (_, i) => take(other && i % 2 ? other : store)));
       expect(new Set(given).size).toBe(60);
-      expect((await store.show("a", 0))?.lock).toMatchObject({ nextTicket: 61n, revision: 60n });
+      expect((await store.view("a", 0))?.lock).toMatchObject({ nextTicket: 61n, revision: 60n });
     });
 
     test("that share some of their locks all come through", async () => {
@@ -311,7 +311,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
         rounds.map(([x, y], i) => addClaimsTo(other && i % 2 ? other : store, [x, y], { state: "held" }, {})),
       );
       for (const name of ["a", "b", "c", "d"]) {
-        expect((await store.show(name, 0))?.lock).toMatchObject({
+        expect((await store.view(name, 0))?.lock).toMatchObject({
           revision: 18n,
           nextTicket: 37n,
           holders: 18,

@@ -162,7 +162,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   // The last one, as the node stays away.
   test("a node that replicates nothing, or has left, is not taken for the cluster, however writable it is", async () => {
     const session = await openPlainSession(urlAt(1));
-    const beat = () => stores[1].beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+    const beat = () => stores[1].register({ id: 1n, address: "here", version: "1" }, 1_000_000);
     const notReady = { kind: "unavailable", reason: "cluster_not_ready" };
     try {
       await beat();
@@ -174,7 +174,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       await session.run("SET GLOBAL wsrep_cluster_address = ''");
       expect((await refusal(openStore(urlAt(1)))).message).toContain("wsrep_cluster_status is Disconnected");
       expect(await refusal(beat())).toMatchObject(notReady);
-      await stores[0].beat({ id: 1n, address: "here", version: "1" }, 1_000_000);
+      await stores[0].register({ id: 1n, address: "here", version: "1" }, 1_000_000);
     } finally {
       session.close();
     }

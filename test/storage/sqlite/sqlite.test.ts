@@ -47,7 +47,7 @@ describe("a SQLite file", () => {
     const [claim] = await addClaims(store, await lockId(store, "a"), { state: "held" });
     await store.close();
     const again = await openStore(`sqlite:${path}`);
-    expect((await again.show("a", 1))?.holders).toEqual([claim]);
+    expect((await again.view("a", 1))?.holders).toEqual([claim]);
     await again.close();
   });
 
@@ -133,7 +133,7 @@ describe("a SQLite file", () => {
       kind: "unavailable",
       reason: "full",
     });
-    expect((await store.show("a", 1))?.lock).toMatchObject({ waiting: 0, revision: 0n });
+    expect((await store.view("a", 1))?.lock).toMatchObject({ waiting: 0, revision: 0n });
     limit(1_000_000);
     await addClaims(store, id, ...many);
     expect(await store.checkInvariants(10)).toMatchObject([{ check: "not_granted" }]);

@@ -21,7 +21,7 @@ import { type SqlValue, Trip } from "../connection/trip.ts";
 import { isSuccessor } from "../fail-over.ts";
 import { hasKey } from "../keys.ts";
 import type { RuleCache } from "../limit-rules.ts";
-import { bigintOf, CLAIM_LIST, claimOf, LOCK_LIST, lockOf, NOW_US } from "../rows.ts";
+import { bigintOf, CLAIM_LIST, claimFromRow, LOCK_LIST, lockFromRow, NOW_US } from "../rows.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
 import { NOWAIT } from "./row-locks.ts";
@@ -203,7 +203,7 @@ class ReadRows implements Before {
 
   takeLocks(rows: readonly Row[]): void {
     for (const row of rows) {
-      const lock = lockOf(row);
+      const lock = lockFromRow(row);
       this.locks.set(lock.id, lock);
       this.#locksBefore.set(lock.id, { ...lock });
     }
@@ -214,7 +214,7 @@ class ReadRows implements Before {
       const key = `${row[0]}.${row[1]}`;
       let claim = this.#claims.get(key)?.claim;
       if (!claim) {
-        claim = claimOf(row);
+        claim = claimFromRow(row);
         this.#claims.set(key, { claim, before: { ...claim } });
       }
       if (Number(row[CLAIM_COLUMNS.length]) === PART_OF_HEAD) this.#addHead(claim);

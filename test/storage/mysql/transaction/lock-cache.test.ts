@@ -1,4 +1,4 @@
-// What a store knows of locks without asking: it saves a trip, and whatever somebody else has changed meanwhile is
+// What a store decides optimistically, by what it has written last itself: it saves a trip, and whatever somebody else has changed meanwhile is
 // noticed before anything is written.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -67,7 +67,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       .then(() => read as Loaded);
   };
 
-  /** A lock that the store knows by heart, with these claims. */
+  /** A lock that the store has in its cache, with these claims. */
   async function knownLock(...claims: Parameters<typeof addClaims>[2][]) {
     const id = await lockId(store, `known/${++names}`);
     const added = claims.length > 0 ? await addClaims(store, id, ...claims) : [];
@@ -104,7 +104,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(Math.abs(asked.nowUs - known.nowUs)).toBeLessThan(SECOND_US);
   });
 
-  test("what is written by heart is what another server reads", async () => {
+  test("what is written optimistically is what another server reads", async () => {
     const { id, plan, added } = await knownLock({ state: "held" }, {});
     const [holder, waiter] = added as [Claim, Claim];
     await look(store, { ...plan, claims: [holder] }, (loaded) => {
@@ -258,8 +258,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         look(store, { ...plan, claims: [lease] }, ({ nowUs, atLeastUs, claims }) => {
           const leftMs = (endUs - nowUs) / 1_000;
           isOver = leftMs <= 0;
-          const isByHeart = atLeastUs < nowUs;
-          wasInTime = isByHeart && !isOver && leftMs < 60;
+          const isOptimistic = atLeastUs < nowUs;
+          wasInTime = isOptimistic && !isOver && leftMs < 60;
           if (!wasInTime) return {};
           // Decided in time, and sent when the lease has just ended.
           const sendMs = performance.now() + leftMs;
@@ -288,7 +288,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect((await look(store, plan)).claims).toEqual(added);
   });
 
-  test("nothing is decided by heart by a clock that is not known well", async () => {
+  test("nothing is decided optimistically by a clock that is not known well", async () => {
     const { plan } = await knownLock();
     const askedUs = performance.now() * 1_000;
     store.clock.doubt(askedUs);

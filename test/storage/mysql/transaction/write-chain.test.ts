@@ -86,7 +86,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       expect(await refusal(writing)).toMatchObject({ kind: "transient", reason: "changed" });
       for (const claim of claims) expect(await readClaim(store, claim)).toEqual(claim);
       expect((await store.claims([added])).claims).toEqual([]);
-      expect((await store.show(`${what} ${goesOn}`, 0))?.lock.revision).toBe(1n);
+      expect((await store.view(`${what} ${goesOn}`, 0))?.lock.revision).toBe(1n);
     }
   });
 });
