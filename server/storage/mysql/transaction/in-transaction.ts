@@ -42,7 +42,8 @@ export function writtenBy(result: unknown): number {
   return (result as { readonly affectedRows: number }).affectedRows;
 }
 
-async function rollBack(session: Session): Promise<void> {
+/** After any error. Never throws. */
+export async function rollBack(session: Session): Promise<void> {
   if (!session.alive) return;
   const trip = new Trip("rollback");
   trip.add("ROLLBACK");

@@ -10,7 +10,7 @@ import type { Session } from "../connection/session.ts";
 import { Trip } from "../connection/trip.ts";
 import { RuleCache } from "../limit-rules.ts";
 import { assertRulesUnchanged, mustStillBeOpen } from "./assertions.ts";
-import { inTransaction } from "./in-transaction.ts";
+import { rollBack } from "./in-transaction.ts";
 import { BEGIN, load, loadAgain } from "./load.ts";
 import type { LockCache } from "./lock-cache.ts";
 import type { Read } from "./read.ts";
@@ -37,10 +37,13 @@ export async function transactOn(
   const cached = cache.read(plan, session.serverIdentity);
   session.isPatient = !plan.impatient;
   let outcome: "committed" | "rolled_back" = "rolled_back";
+  session.inTransaction = true;
   try {
-    await inTransaction(session, () => decideAll(session, plan, decide, cached, context));
+    await decideAll(session, plan, decide, cached, context);
+    session.inTransaction = false;
     outcome = "committed";
   } catch (error) {
+    await rollBack(session);
     // What another transaction holds may be as it was; the next decision by it proves that.
     if (!isRowLocked(error)) {
       cache.forget(plan.locks.map(({ id }) => id));
