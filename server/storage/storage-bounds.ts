@@ -68,9 +68,9 @@ export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
 
 /** Locks that a server keeps for optimistic decisions, live claims of all of them, some 40 MB in sum, and live claims of one of them. */
-export const KNOWN_LOCKS_MAX = 20_000;
-export const KNOWN_CLAIMS_MAX = 50_000;
-export const KNOWN_CLAIMS_PER_LOCK_MAX = 500;
+export const CACHED_LOCKS_MAX = 20_000;
+export const CACHED_CLAIMS_MAX = 50_000;
+export const CACHED_CLAIMS_PER_LOCK_MAX = 500;
 /**
  * How uncertain the database's clock may be for a decision that does not read it, as its leases last that much longer: a
  * quarter of the shortest time to live. And how long after the decision it may be written.

@@ -12,16 +12,16 @@ import type { Clock } from "../../../core/draft.ts";
 import type { Lock } from "../../../core/lock.ts";
 import { monotonicUs } from "../../monotonic.ts";
 import {
+  CACHED_CLAIMS_MAX,
+  CACHED_CLAIMS_PER_LOCK_MAX,
+  CACHED_LOCKS_MAX,
   CLOCK_UNSURE_US_MAX,
-  KNOWN_CLAIMS_MAX,
-  KNOWN_CLAIMS_PER_LOCK_MAX,
-  KNOWN_LOCKS_MAX,
   UPDATE_ROWS_MAX,
 } from "../../storage-bounds.ts";
 import type { Changes, LoadPlan } from "../../store.ts";
 import type { Before, Read } from "./read.ts";
 
-interface KnownLock {
+interface CachedLock {
   readonly lock: Lock;
   /** All live claims in order of ticket numbers; null: not all of them are known. */
   readonly claims: Map<bigint, Claim> | null;
@@ -32,7 +32,7 @@ interface KnownLock {
 export class LockCache {
   readonly #clock: DatabaseClock;
   /** Those written last at the end. */
-  readonly #locks = new Map<bigint, KnownLock>();
+  readonly #locks = new Map<bigint, CachedLock>();
   /** Live claims of all of them. */
   #claims = 0;
   #facts: Pick<Read, "rulesRevision"> & Pick<Read["loaded"], "limitRules" | "failOver"> = {
@@ -52,7 +52,7 @@ export class LockCache {
       const known = this.#locks.get(id);
       if (!known || known.claims || known.asked) continue;
       const live = known.lock.holders + known.lock.waiting;
-      if (live === 0 || live > KNOWN_CLAIMS_PER_LOCK_MAX) continue;
+      if (live === 0 || live > CACHED_CLAIMS_PER_LOCK_MAX) continue;
       this.#locks.set(id, { ...known, asked: true });
       unknown.add(id);
     }
@@ -107,7 +107,7 @@ export class LockCache {
       this.#claims += claims?.size ?? 0;
     }
     for (const id of this.#locks.keys()) {
-      if (this.#locks.size <= KNOWN_LOCKS_MAX && this.#claims <= KNOWN_CLAIMS_MAX) break;
+      if (this.#locks.size <= CACHED_LOCKS_MAX && this.#claims <= CACHED_CLAIMS_MAX) break;
       this.forget([id]);
     }
   }
@@ -154,7 +154,7 @@ class Copies implements Before {
   readonly asked = new Set<Claim>();
   readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
   readonly #clock: Clock;
-  readonly #originals = new Map<bigint, KnownLock>();
+  readonly #originals = new Map<bigint, CachedLock>();
   readonly #claims = new Map<Claim, Claim>();
 
   constructor(clock: Clock) {
@@ -173,7 +173,7 @@ class Copies implements Before {
    * Takes the lock, what is due and the head of the queue. False: not all of it is known, a place seems to have run out, or
    * a lease may have ended or not.
    */
-  take(known: KnownLock, heads: number): boolean {
+  take(known: CachedLock, heads: number): boolean {
     const { lock, claims } = known;
     if (!claims) return false;
     this.locks.set(lock.id, { ...lock });
@@ -225,7 +225,7 @@ function liveClaims(
   claims: Map<bigint, Claim>,
   seen: readonly Claim[],
 ): Map<bigint, Claim> | null {
-  if (lock.holders + lock.waiting > KNOWN_CLAIMS_PER_LOCK_MAX) return null;
+  if (lock.holders + lock.waiting > CACHED_CLAIMS_PER_LOCK_MAX) return null;
   for (const claim of seen) claims.set(claim.ticketNumber, { ...claim });
   let holders = 0;
   let waiting = 0;

@@ -5,7 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { countHolder, countWaiter, uncountHolder } from "../../../../server/core/lock.ts";
-import { CLOCK_UNSURE_US_MAX, KNOWN_CLAIMS_PER_LOCK_MAX } from "../../../../server/storage/storage-bounds.ts";
+import {
+  CACHED_CLAIMS_PER_LOCK_MAX,
+  CLOCK_UNSURE_US_MAX,
+} from "../../../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan, Store } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import type { PlainSession, Stage } from "../../../support/mysql-stage.ts";
@@ -323,7 +326,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("more claims of a lock than are remembered are asked for each time", async () => {
     const id = await lockId(store, `known/${++names}`);
-    await addClaims(store, id, ...Array.from({ length: KNOWN_CLAIMS_PER_LOCK_MAX + 1 }, () => ({})));
+    await addClaims(store, id, ...Array.from({ length: CACHED_CLAIMS_PER_LOCK_MAX + 1 }, () => ({})));
     for (let turn = 0; turn < 4; turn++) await look(store, { locks: planned(id) });
     expect(trips).not.toContain("decide_commit");
   });
