@@ -10,12 +10,11 @@ import { snapshot } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 
-/** `known`: the claim with this request id, at whatever lock it is. */
+/** `known`: the claim with this request id, at whatever lock it is; at this lock, the draft's own. */
 export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): OutcomeOf<"acquire"> {
   if (known) {
-    const claim = known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
-    return claim && comesBackTo(command, claim)
-      ? returning(draft, claim, command.replica)
+    return known.lockId === draft.lock.id && comesBackTo(command, known)
+      ? returning(draft, known, command.replica)
       : { kind: "request_id_reused" };
   }
   const { lock, limit } = draft;

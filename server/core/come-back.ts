@@ -25,14 +25,13 @@ export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
 }
 
 /**
- * Keeps a place that has run out since the command arrived. To be called before `settle`, for each command that may come
- * back to a claim. A wait that is over stays so, and nothing is done for leases: an expired one is never revived.
+ * Keeps a place that has run out since the command arrived. To be called before what is due is ended, for each
+ * command that may come back to a claim. A wait that is over stays so, and nothing is done for leases: an expired one is never revived.
  *
- * @param known the claim that the command names, at whatever lock it is.
+ * @param known the claim that the command names, at whatever lock it is; at this lock, the draft's own.
  */
 export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: number): void {
-  const { nowUs } = draft;
-  const claim = known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
-  if (!claim || !wasKept(claim, nowUs, ageUs) || wasKept(claim, nowUs, 0)) return;
-  if (comesBackTo(command, claim)) keepAlive(draft, claim, command.replica);
+  const { nowUs, lock } = draft;
+  if (known.lockId !== lock.id || !wasKept(known, nowUs, ageUs) || wasKept(known, nowUs, 0)) return;
+  if (comesBackTo(command, known)) keepAlive(draft, known, command.replica);
 }

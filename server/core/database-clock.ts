@@ -4,7 +4,7 @@
 // stepped: the reading counts from then on, and a long step is a jump. Pure: monotonic times are arguments, in microseconds.
 
 import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "./bounds.ts";
-import type { Clock } from "./draft.ts";
+import type { Clock } from "./rows.ts";
 
 /** How far the database's clock is ahead of the monotonic one. */
 interface Ahead {

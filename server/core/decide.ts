@@ -1,8 +1,7 @@
-// The decision: from what was read of a lock, a command and a time, to new rows, an outcome and events. Pure: no I/O,
-// no clock, no randomness. Throws for bugs only.
+// The decision about one command for a lock that has been brought up to the present time.
 
 import { acquire, returning } from "./acquire.ts";
-import { endDue, grantWaiters } from "./advance.ts";
+import { grantWaiters } from "./advance.ts";
 import type { Claim, ClaimRef } from "./claim.ts";
 import { sameSecret } from "./claim.ts";
 import type {
@@ -21,17 +20,11 @@ import { snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
 import { end, prolong, startGrace } from "./transitions.ts";
 
-/** Brings the lock up to the present time. To be called once, before the first command of a transaction. */
-export function settle(draft: Draft): void {
-  endDue(draft);
-  grantWaiters(draft);
-}
-
 /**
  * Applies one command and grants what it has made room for.
  *
- * @param known for an acquire or a withdrawal: the claim with its request id, at whatever lock, if there is one. At this lock it is
- * among the claims that the draft was opened with, or was added to it.
+ * @param known for an acquire or a withdrawal: the claim with its request id, at whatever lock, if there is one. At this
+ * lock it is the draft's own.
  */
 export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
   const outcome = apply(draft, command, known);
@@ -97,8 +90,7 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
 }
 
 function withdraw(draft: Draft, known: Claim | undefined): OutcomeOf<"withdraw"> {
-  const claim = known?.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined;
-  if (claim && claim.state !== "ended") end(draft, claim, "cancelled");
+  if (known?.lockId === draft.lock.id && known.state !== "ended") end(draft, known, "cancelled");
   return { kind: "done" };
 }
 

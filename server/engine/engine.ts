@@ -15,8 +15,8 @@ import type {
   Renew,
   SetLimit,
 } from "../core/command.ts";
-import type { Rules } from "../core/draft.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
+import type { Rules } from "../core/policy.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./background/advances.ts";

@@ -4,10 +4,9 @@
 
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
-import type { Clock } from "../core/draft.ts";
-import type { FailOver } from "../core/fail-over.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
+import type { Rows } from "../core/rows.ts";
 
 /** A guard row to take, and how much of its queue to read. */
 export interface LockPlan {
@@ -49,24 +48,16 @@ export const LOCKS_PER_RULE_MAX = 500;
  * statement of its own after that; or assumed, of what the store has written last itself. Then the transaction asserts all
  * of it as it writes, and where anything has changed, nothing is written and it fails as `transient`.
  */
-export interface Loaded extends Clock {
-  readonly failOver: FailOver;
+export interface Loaded extends Rows {
   /**
    * The rows were written through another server than the one that answers: it is a copy that was promoted, or
    * restored. Nothing must be decided before `failOver` has noted that.
    */
   readonly isSuccessor: boolean;
-  /** Guard rows by id. One that does not exist (any more) is missing. */
-  readonly locks: Map<bigint, Lock>;
-  /** All limit rules, including those that were taken away. */
-  readonly limitRules: readonly LimitRule[];
-  /**
-   * Claims that the plan asked for and, of the plan's locks, those that are due (DUE_MAX at the most), each once. There may
-   * be others of those locks among them.
-   */
+  /** Those that the plan asked for and, of the plan's locks, those that are due: DUE_MAX at the most. */
   readonly claims: readonly Claim[];
-  /** For each lock with waiters: as many of them as planned, or more, in order; complete if that is the whole queue. */
-  readonly queues: Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>;
+  /** As many waiters as planned, or more. */
+  readonly queues: Rows["queues"];
 }
 
 /** What to write. */

@@ -49,7 +49,7 @@ describe("a busy lock", () => {
       reason: "busy",
       limit: { limit: 1 },
     });
-    expect(lock.engine.claims).toHaveLength(1);
+    expect(lock.rows.claims).toHaveLength(1);
     expect(lock.lock.nextTicket).toBe(2n);
   });
 
@@ -235,9 +235,13 @@ describe("the same request id", () => {
   test("is not taken for a request at another lock", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "mine" });
-    lock.engine.addLock("etl/other");
+    lock.rows.addLock("etl/other");
     const look = { clock: lock.clock, failOver: lock.failOver, heads: 1 };
-    const { outcomes } = lock.engine.transact("etl/other", [lock.asks({ requestId: "mine" })], look);
+    const { outcomes } = lock.rows.transact(
+      "etl/other",
+      [lock.asks({ name: "etl/other", requestId: "mine" })],
+      look,
+    );
     expect(outcomes).toEqual([{ kind: "request_id_reused" }]);
   });
 

@@ -107,7 +107,7 @@ describe("a guard row that counts waiters who are not there", () => {
     lock.lock.waiting += 1;
     const look = { clock: lock.clock, failOver: lock.failOver, heads: 8 };
     const release = { verb: "release", ref: holder, repeated: false } as const;
-    expect(lock.engine.transact(NAME, [release], look).passes).toBe(1);
+    expect(lock.rows.transact(NAME, [release], look).passes).toBe(1);
     expect(lock.states(...tickets)).toEqual(tickets.map(() => "held"));
   });
 
@@ -123,7 +123,7 @@ describe("a guard row that counts waiters who are not there", () => {
       reason: "",
       repeated: false,
     } as const;
-    expect(lock.engine.transact(NAME, [raise], look).passes).toBe(3);
+    expect(lock.rows.transact(NAME, [raise], look).passes).toBe(3);
     expect(lock.states(...tickets)).toEqual(["held", "held", "held"]);
   });
 });

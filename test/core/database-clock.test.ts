@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
 import { DatabaseClock } from "../../server/core/database-clock.ts";
-import type { Clock } from "../../server/core/draft.ts";
+import type { Clock } from "../../server/core/rows.ts";
 import { seed } from "../support/seed.ts";
 
 const SECOND_US = 1_000_000;

@@ -27,7 +27,7 @@ describe("after a fail-over", () => {
   test("those who wait keep their order, and are granted when the pause is over", () => {
     const lock = failedOver(new OneLock({ limit: 2 }));
     const tickets = [lock.ticket(), lock.ticket(), lock.ticket()];
-    lock.engine.heartbeat(1n, lock.nowUs + PAUSE_US);
+    lock.rows.heartbeat(1n, lock.nowUs + PAUSE_US);
     lock.pass(PAUSE_US - 1).advance();
     expect(lock.states(...tickets)).toEqual(["waiting", "waiting", "waiting"]);
     lock.pass(1).advance();

@@ -3,10 +3,11 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
-import type { Clock, Rules } from "../../server/core/draft.ts";
 import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
+import type { Rules } from "../../server/core/policy.ts";
+import type { Clock } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
 /** Ends that only time brings about. */

@@ -8,9 +8,9 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seed } from "../support/seed.ts";
+import type { Core } from "./rows-in-memory.ts";
 import { simulate } from "./simulation.ts";
 import { history } from "./steps.ts";
-import type { Core } from "./tiny-engine.ts";
 
 interface Mutant {
   readonly fault: string;
@@ -85,8 +85,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "gives leases from before they may have been asked for",
     file: "draft.ts",
-    from: "nowUs: clock.nowUs",
-    to: "nowUs: clock.atLeastUs",
+    from: "nowUs: rows.nowUs",
+    to: "nowUs: rows.atLeastUs",
   },
   {
     fault: "takes a jump of the clock for time that has passed",
@@ -149,10 +149,28 @@ const MUTANTS: readonly Mutant[] = [
     to: "return true;",
   },
   {
-    fault: "answers a known request id by what was true before the transaction",
-    file: "acquire.ts",
-    from: "known.lockId === draft.lock.id ? draft.claims.get(known.ticketNumber) : undefined",
-    to: "known.lockId === draft.lock.id ? known : undefined",
+    fault: "does not find the first of two requests with one id",
+    file: "decide-batch.ts",
+    from: "if (claim) byRequestId.set(",
+    to: "if (!claim) byRequestId.set(",
+  },
+  {
+    fault: "goes on with commands for a lock without ending what is due there",
+    file: "decide-batch.ts",
+    from: "    endDue(draft);\n",
+    to: "",
+  },
+  {
+    fault: "stops where more waiters have to be read",
+    file: "decide-batch.ts",
+    from: "if (draft.unfinished) again",
+    to: "if (!draft) again",
+  },
+  {
+    fault: "does not write what has changed",
+    file: "decide-batch.ts",
+    from: "changed.push(...draft.changed)",
+    to: "changed.push()",
   },
   {
     fault: "lets one permit too many be held",
@@ -305,7 +323,5 @@ async function copyOfCore(name: string, mutant?: Mutant): Promise<Core> {
     );
   }
   const load = (file: string) => import(/* @vite-ignore */ pathToFileURL(join(copy, file)).href);
-  const { openDraft } = await load("draft.ts");
-  const { settle, decide } = await load("decide.ts");
-  return { openDraft, settle, decide };
+  return (await load("decide-batch.ts")).decideBatch;
 }

@@ -1,13 +1,14 @@
-// One lock for table tests: says a verb, passes the time, and shows what became of it. A thin skin over the tiny
-// engine, with defaults so that a test names only what it is about.
+// One lock for table tests: says a verb, passes the time, and shows what became of it. A thin skin over
+// rows in memory, with defaults so that a test names only what it is about.
 
 import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
-import type { Clock, Rules } from "../../server/core/draft.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import { TinyEngine } from "./tiny-engine.ts";
+import type { Rules } from "../../server/core/policy.ts";
+import type { Clock } from "../../server/core/rows.ts";
+import { RowsInMemory } from "./rows-in-memory.ts";
 
 export const SECOND_US = 1_000_000;
 export const GRACE_US = 10 * SECOND_US;
@@ -20,7 +21,7 @@ export const THERE = 2n;
 export const NAME = "etl/load";
 
 export class OneLock {
-  readonly engine: TinyEngine;
+  readonly rows: RowsInMemory;
   nowUs = 1_000_000 * SECOND_US;
   #jumpedAtUs: number | null = null;
   /** By how much the clock may be behind what it is at the most. */
@@ -33,14 +34,14 @@ export class OneLock {
   #made = 0;
 
   constructor(setting: { limit?: number; rules?: Partial<Rules>; tokenFloor?: bigint } = {}) {
-    this.engine = new TinyEngine({
+    this.rows = new RowsInMemory({
       graceUs: GRACE_US,
       attachedForUs: ATTACHED_FOR_US,
       retentionUs: RETENTION_US,
       queueMax: 1_000,
       ...setting.rules,
     });
-    this.engine.addLock(NAME, setting.tokenFloor);
+    this.rows.addLock(NAME, setting.tokenFloor);
     if (setting.limit !== undefined) this.setLimit(setting.limit);
   }
 
@@ -64,8 +65,13 @@ export class OneLock {
 
   /** One transaction with these commands. */
   transact(...commands: Command[]): Outcome[] {
+    return this.transactLate(commands, 0);
+  }
+
+  /** One with commands that have come `agoUs` ago. */
+  transactLate(commands: readonly Command[], agoUs: number): Outcome[] {
     const look = { clock: this.clock, failOver: this.failOver, heads: 256 };
-    const { outcomes, events } = this.engine.transact(NAME, commands, look);
+    const { outcomes, events } = this.rows.transact(NAME, commands, look, agoUs / 1_000);
     this.events = events;
     return [...outcomes];
   }
@@ -143,7 +149,7 @@ export class OneLock {
 
   /** The claim as stored now. */
   now(claim: Claim): Claim {
-    const row = this.engine.claim(claim);
+    const row = this.rows.claim(claim);
     if (!row) throw new Error(`claim ${claim.ticketNumber} is gone`);
     return row;
   }
@@ -157,7 +163,7 @@ export class OneLock {
   }
 
   get lock(): Lock {
-    return this.engine.lock(NAME);
+    return this.rows.lock(NAME);
   }
 }
 

@@ -4,8 +4,8 @@
 
 import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
 import type { Acquire, Command } from "../../server/core/command.ts";
-import type { Clock } from "../../server/core/draft.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
+import type { Clock } from "../../server/core/rows.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;

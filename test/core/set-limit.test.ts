@@ -21,7 +21,7 @@ describe("a limit that is raised", () => {
     const lock = new OneLock();
     lock.lease();
     const ticket = lock.ticket();
-    lock.engine.setPattern("etl/", 2, {
+    lock.rows.setPattern("etl/", 2, {
       clock: lock.clock,
       failOver: lock.failOver,
       heads: 4,
@@ -33,7 +33,7 @@ describe("a limit that is raised", () => {
     const lock = new OneLock({ limit: 1 });
     lock.lease();
     const ticket = lock.ticket();
-    lock.engine.setPattern("etl/", 2, {
+    lock.rows.setPattern("etl/", 2, {
       clock: lock.clock,
       failOver: lock.failOver,
       heads: 4,

@@ -4,15 +4,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
-import type { Clock } from "../../server/core/draft.ts";
 import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
+import type { Clock } from "../../server/core/rows.ts";
 import { checkInvariants } from "./invariants.ts";
 import type { ModelOutcome, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
+import type { Core, Decided, Look } from "./rows-in-memory.ts";
+import { RowsInMemory } from "./rows-in-memory.ts";
 import type { Ask, Pause, Step } from "./steps.ts";
 import { LOCKS, REPLICAS, SETTINGS, TOKEN_FLOORS } from "./steps.ts";
-import type { Core, Decided, Look } from "./tiny-engine.ts";
-import { TinyEngine } from "./tiny-engine.ts";
 
 type Looking = Pick<Extract<Step, { step: "transact" }>, "replica" | "heads" | "unsureUs">;
 type Picked = Extract<Ask, { ask: "attach" }>["pick"];
@@ -35,7 +35,7 @@ export function simulate(history: readonly Step[], options: SimulationOptions = 
 
 class Simulation {
   readonly #options: SimulationOptions;
-  readonly #engine: TinyEngine;
+  readonly #rows: RowsInMemory;
   readonly #model = new ReferenceModel(SETTINGS, TOKEN_FLOORS);
   readonly #tokensGiven = new Set<string>();
   #nowUs = 1_000_000_000;
@@ -50,8 +50,8 @@ class Simulation {
 
   constructor(options: SimulationOptions) {
     this.#options = options;
-    this.#engine = new TinyEngine(SETTINGS, options.core);
-    for (const name of LOCKS) this.#engine.addLock(name, TOKEN_FLOORS.get(name));
+    this.#rows = new RowsInMemory(SETTINGS, options.core);
+    for (const name of LOCKS) this.#rows.addLock(name, TOKEN_FLOORS.get(name));
   }
 
   run(step: Step): void {
@@ -66,11 +66,11 @@ class Simulation {
         this.#setPattern(step);
         break;
       case "heartbeat":
-        this.#engine.heartbeat(step.replica, this.#nowUs);
+        this.#rows.heartbeat(step.replica, this.#nowUs);
         this.#model.heartbeat(step.replica, this.#nowUs);
         break;
       case "purge":
-        this.#engine.purge(this.#nowUs);
+        this.#rows.purge(this.#nowUs);
         this.#model.purge(this.#nowUs);
         break;
     }
@@ -80,7 +80,7 @@ class Simulation {
   #transact(name: string, commands: readonly Command[], step: Looking): void {
     const before = this.#state(name);
     const look = this.#look(step);
-    const decided = this.#engine.transact(name, commands, look);
+    const decided = this.#rows.transact(name, commands, look);
     this.#check(name, { before, decided, look });
     if (this.#options.dueMax !== undefined) return;
     const { seenUpTo } = decided;
@@ -95,7 +95,7 @@ class Simulation {
   #setPattern(step: Extract<Step, { step: "set_pattern" }>): void {
     const before = new Map(LOCKS.map((name) => [name as string, this.#state(name)]));
     const look = this.#look(step);
-    const decided = this.#engine.setPattern(step.prefix, step.limit, look);
+    const decided = this.#rows.setPattern(step.prefix, step.limit, look);
     for (const [name, one] of decided) {
       this.#check(name, { before: before.get(name) as State, decided: one, look });
     }
@@ -123,7 +123,7 @@ class Simulation {
 
   #check(name: string, { before, decided, look }: { before: State; decided: Decided; look: Look }): void {
     const { dueMax } = this.#options;
-    const { limitRules, settings } = this.#engine;
+    const { limitRules, settings } = this.#rows;
     const { events } = decided;
     const after = this.#state(name);
     const allDueRead = dueMax === undefined;
@@ -162,15 +162,15 @@ class Simulation {
   }
 
   #compareRows(name: string): void {
-    const requestIds = this.#engine.claims.map((claim) => claim.requestId);
+    const requestIds = this.#rows.claims.map((claim) => claim.requestId);
     if (new Set(requestIds).size < requestIds.length) throw new Error("a request id has two claims");
     if (this.#options.dueMax !== undefined) return;
-    expectEqual(this.#engine.claimsOf(name).map(seenRow), this.#model.rows(name), `rows of ${name}`);
-    expectEqual(this.#engine.lock(name).lastToken, this.#model.lastToken(name), `last token of ${name}`);
+    expectEqual(this.#rows.claimsOf(name).map(seenRow), this.#model.rows(name), `rows of ${name}`);
+    expectEqual(this.#rows.lock(name).lastToken, this.#model.lastToken(name), `last token of ${name}`);
   }
 
   #state(name: string): State {
-    return structuredClone({ lock: this.#engine.lock(name), claims: this.#engine.claimsOf(name) });
+    return structuredClone({ lock: this.#rows.lock(name), claims: this.#rows.claimsOf(name) });
   }
 
   #pass(pause: Pause): void {
@@ -184,7 +184,7 @@ class Simulation {
       }
       return;
     }
-    const ahead = this.#engine.claims
+    const ahead = this.#rows.claims
       .map((claim) => claim.deadlineUs ?? 0)
       .filter((deadline) => deadline > this.#nowUs)
       .sort((a, b) => a - b);
@@ -251,7 +251,7 @@ class Simulation {
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "release", ref, repeated: ask.repeated }));
       case "set_limit": {
         const { limit, expected, repeated } = ask;
-        const version = this.#engine.lock(name).limitVersion;
+        const version = this.#rows.lock(name).limitVersion;
         const expectedVersion =
           expected === undefined || version + expected < 0n ? undefined : version + expected;
         return [{ verb: "set_limit", name, limit, expectedVersion, reason: "", repeated }];
@@ -277,7 +277,7 @@ class Simulation {
 
   /** A claim of the lock, or with null of any lock. */
   #pick(name: string | null, { nth, among }: Picked): Claim | undefined {
-    const all = name === null ? this.#engine.claims : this.#engine.claimsOf(name);
+    const all = name === null ? this.#rows.claims : this.#rows.claimsOf(name);
     const live = all.filter((claim) => claim.state !== "ended");
     const candidates = among === "live" && live.length > 0 ? live : all;
     return candidates[nth % candidates.length];
@@ -289,7 +289,7 @@ class Simulation {
   }
 }
 
-type State = ReturnType<typeof structuredClone<{ lock: ReturnType<TinyEngine["lock"]>; claims: Claim[] }>>;
+type State = ReturnType<typeof structuredClone<{ lock: ReturnType<RowsInMemory["lock"]>; claims: Claim[] }>>;
 
 /** Whether a grant is for the whole time to live. */
 function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {

@@ -2,7 +2,7 @@
 // with every part at hand. Several of them may share one database.
 
 import type { Event } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/draft.ts";
+import type { Rules } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import type { LockEngine } from "../../server/engine/lock-engine.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";

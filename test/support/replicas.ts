@@ -3,7 +3,7 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/draft.ts";
+import type { Rules } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import type { Ask, Waiter } from "../../server/engine/lock-engine.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";

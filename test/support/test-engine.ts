@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/draft.ts";
+import type { Rules } from "../../server/core/policy.ts";
 import { Engine } from "../../server/engine/engine.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";

@@ -2,7 +2,7 @@
 // the deletion of what has been remembered long enough, and the replica's own entry in the register.
 
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
-import type { Rules } from "../../core/draft.ts";
+import type { Rules } from "../../core/policy.ts";
 import type { ReplicaRow, Store } from "../../storage/store.ts";
 import { REPLICA_KEPT_US } from "../../storage/store.ts";
 import { Loop } from "../../wakeup/loop.ts";

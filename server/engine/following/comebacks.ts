@@ -3,7 +3,7 @@
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import { comesBackTo, wasKept } from "../../core/come-back.ts";
-import type { Rules } from "../../core/draft.ts";
+import type { Rules } from "../../core/policy.ts";
 import type { Store } from "../../storage/store.ts";
 import { COMEBACKS_READ_MAX } from "../engine-bounds.ts";
 import type { Job } from "../transaction/lanes.ts";

@@ -3,8 +3,8 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
-import type { Clock } from "../../core/draft.ts";
 import type { Lock } from "../../core/lock.ts";
+import type { Clock } from "../../core/rows.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { prefixRange } from "../rows/name-range.ts";
 import { bytesOf, changingClaimValues, fixedClaimValues, lockValues } from "../rows/values.ts";

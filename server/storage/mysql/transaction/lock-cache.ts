@@ -8,8 +8,8 @@
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
-import type { Clock } from "../../../core/draft.ts";
 import type { Lock } from "../../../core/lock.ts";
+import type { Clock } from "../../../core/rows.ts";
 import { monotonicUs } from "../../monotonic.ts";
 import {
   CACHED_CLAIMS_MAX,

@@ -1,28 +1,18 @@
-// Drives the core the way the real engine does, over rows in memory: reads only what a decision may read, writes only
-// what the draft marks, and goes on with the next heads of the queue while the decision is unfinished. Rows are cloned
-// on the way in and out, so that a change that is not marked for writing is lost here as it would be in a database.
+// Rows in memory for decisions: reads only what a decision may read, writes only what it says, and reads further heads of
+// a queue for as long as it has to go on. Rows are cloned on the way in and out, so that a change that is not among those
+// to be written is lost here as it would be in a database.
 
 import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
-import * as decideModule from "../../server/core/decide.ts";
-import type { Clock, Draft, Rules } from "../../server/core/draft.ts";
-import * as draftModule from "../../server/core/draft.ts";
+import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
 import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
+import type { Rules } from "../../server/core/policy.ts";
+import type { Clock, Rows } from "../../server/core/rows.ts";
 
-/** What is driven: the real core, or a copy of it with a planted fault. */
-export interface Core {
-  readonly openDraft: typeof draftModule.openDraft;
-  readonly settle: typeof decideModule.settle;
-  readonly decide: typeof decideModule.decide;
-}
-
-export const realCore: Core = {
-  openDraft: draftModule.openDraft,
-  settle: decideModule.settle,
-  decide: decideModule.decide,
-};
+/** The real core, or a copy of it with a planted fault. */
+export type Core = typeof decideBatch;
 
 /** When a transaction is run, and how much it reads. */
 export interface Look {
@@ -46,14 +36,14 @@ export interface Decided {
 /** More passes than any test has waiters: the decision does not come to an end. */
 const PASSES_MAX = 1_000;
 
-export class TinyEngine {
+export class RowsInMemory {
   readonly core: Core;
   readonly settings: Rules;
   readonly locks = new Map<string, Lock>();
   readonly limitRules: LimitRule[] = [];
   claims: Claim[] = [];
 
-  constructor(settings: Rules, core: Core = realCore) {
+  constructor(settings: Rules, core: Core = decideBatch) {
     this.settings = settings;
     this.core = core;
   }
@@ -96,24 +86,24 @@ export class TinyEngine {
     return this.claims.find((row) => row.lockId === key.lockId && row.ticketNumber === key.ticketNumber);
   }
 
-  /** One transaction about one lock. */
-  transact(name: string, commands: readonly Command[], look: Look): Decided {
-    const outcomes: Outcome[] = [];
+  /** One transaction about one lock, of commands that have come `agoMs` ago. */
+  transact(name: string, commands: readonly Command[], look: Look, agoMs = 0): Decided {
+    const { id } = this.lock(name);
+    const outcomes: (Outcome | undefined)[] = [];
     const events: Event[] = [];
     let seenUpTo: bigint | null = null;
     for (let pass = 1; pass <= PASSES_MAX; pass++) {
-      const draft = this.#open(name, pass === 1 ? commands : [], look);
-      if (pass === 1 && !draft.queueComplete) seenUpTo = draft.queue.at(-1)?.ticketNumber ?? 0n;
-      this.core.settle(draft);
-      if (pass === 1) {
-        for (const command of commands) {
-          const known = "requestId" in command ? this.#known(command.requestId, draft) : undefined;
-          outcomes.push(this.core.decide(draft, command, known));
-        }
-      }
-      this.#write(draft);
-      events.push(...draft.events);
-      if (!draft.unfinished) return { outcomes, events, passes: pass, seenUpTo };
+      const now = pass === 1 ? commands : [];
+      const rows = this.#read(name, now, look);
+      const queue = rows.queues.get(id);
+      if (pass === 1 && !queue?.complete) seenUpTo = queue?.head.at(-1)?.ticketNumber ?? 0n;
+      const asked = new Map([[id, now.map((command) => ({ command, submittedMs: 0 }))]]);
+      const decision = this.core(rows, asked, { rules: this.settings, nowMs: agoMs, earlier: [] });
+      this.#write(decision);
+      outcomes.push(...(decision.decided.get(id)?.outcomes ?? []));
+      events.push(...decision.events.map(({ event }) => event));
+      if (decision.again.length === 0)
+        return { outcomes: outcomes as Outcome[], events, passes: pass, seenUpTo };
     }
     throw new Error("the decision stays unfinished");
   }
@@ -142,43 +132,38 @@ export class TinyEngine {
     this.claims = this.claims.filter((claim) => claim.state !== "ended" || (claim.deadlineUs ?? 0) > nowUs);
   }
 
-  #open(name: string, commands: readonly Command[], look: Look): Draft {
+  #read(name: string, commands: readonly Command[], look: Look): Rows {
+    const { id } = this.lock(name);
     const all = this.claimsOf(name);
-    const named = new Set<Claim>();
-    for (const command of commands) for (const claim of all) if (names(command, claim)) named.add(claim);
+    const read = this.claims.filter((claim) => commands.some((command) => names(command, claim, id)));
     const due = all.filter(
       (claim) => claim.state !== "ended" && claim.deadlineUs !== null && claim.deadlineUs <= look.clock.nowUs,
     );
-    for (const claim of due.slice(0, look.dueMax ?? due.length)) named.add(claim);
+    const claims = [...new Set([...read, ...due.slice(0, look.dueMax ?? due.length)])];
     const waiting = all.filter((claim) => claim.state === "waiting");
     const head = waiting.slice(0, look.heads);
-    const loaded = {
-      lock: structuredClone(this.lock(name)),
-      claims: [...named].map((claim) => structuredClone(claim)),
+    const lock = structuredClone(this.lock(name));
+    return {
+      ...look.clock,
+      failOver: look.failOver,
+      locks: new Map([[lock.id, lock]]),
+      limitRules: structuredClone(this.limitRules),
+      claims: structuredClone(claims),
       // Read on its own, so a claim may come twice, as two objects.
-      queue: { head: structuredClone(head), complete: head.length === waiting.length },
+      queues: new Map([[lock.id, { head: structuredClone(head), complete: head.length === waiting.length }]]),
     };
-    const { clock, failOver } = look;
-    return this.core.openDraft(loaded, structuredClone(this.limitRules), this.settings, clock, failOver);
   }
 
-  /** As stored before the transaction, or added by it: a copy, so that the core has to look at its own. */
-  #known(requestId: string, draft: Draft): Claim | undefined {
-    const known = [...this.claims, ...draft.added].find((claim) => claim.requestId === requestId);
-    return known && structuredClone(known);
-  }
-
-  #write(draft: Draft): void {
-    const lock = structuredClone(draft.lock);
-    lock.revision += 1n;
-    this.locks.set(lock.name, lock);
-    for (const claim of draft.added) {
+  #write({ locks, added, changed }: Decision): void {
+    for (const lock of structuredClone(locks))
+      this.locks.set(lock.name, { ...lock, revision: lock.revision + 1n });
+    for (const claim of added) {
       const taken = this.claims.some((row) => row.requestId === claim.requestId);
       if (taken) throw new Error(`request id ${claim.requestId} would have two claims`);
       if (this.claim(claim)) throw new Error(`ticket number ${claim.ticketNumber} was given twice`);
       this.claims.push(structuredClone(claim));
     }
-    for (const claim of draft.changed) {
+    for (const claim of changed) {
       const at = this.claims.findIndex(
         (row) => row.lockId === claim.lockId && row.ticketNumber === claim.ticketNumber,
       );
@@ -189,23 +174,11 @@ export class TinyEngine {
   }
 }
 
-/** Whether a decision about the command has to read the claim. */
-function names(command: Command, claim: Claim): boolean {
-  switch (command.verb) {
-    case "acquire":
-    case "withdraw":
-      return command.requestId === claim.requestId;
-    case "attach":
-    case "detach":
-    case "renew":
-    case "release":
-      return command.ref.ticketNumber === claim.ticketNumber;
-    case "force_release":
-      return command.ticketNumber === null
-        ? claim.state === "held"
-        : command.ticketNumber === claim.ticketNumber;
-    case "set_limit":
-    case "advance":
-      return false;
-  }
+/** Whether a decision about the command, at the lock with this id, has to read the claim. */
+function names(command: Command, claim: Claim, lockId: bigint): boolean {
+  if ("requestId" in command) return command.requestId === claim.requestId;
+  if (claim.lockId !== lockId) return false;
+  if ("ref" in command) return command.ref.ticketNumber === claim.ticketNumber;
+  if (command.verb !== "force_release") return false;
+  return command.ticketNumber === null ? claim.state === "held" : command.ticketNumber === claim.ticketNumber;
 }

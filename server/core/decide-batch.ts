@@ -1,0 +1,149 @@
+// The decision of one transaction: from what was read of some locks, the commands for each of them and a time, to the
+// rows to write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws for bugs only.
+
+import { endDue, grantWaiters } from "./advance.ts";
+import type { Claim } from "./claim.ts";
+import { keepInTime } from "./come-back.ts";
+import type { Command, Event, Outcome } from "./command.ts";
+import { decide } from "./decide.ts";
+import type { Draft } from "./draft.ts";
+import { openDraft } from "./draft.ts";
+import type { Lock } from "./lock.ts";
+import type { Rules } from "./policy.ts";
+import type { Rows } from "./rows.ts";
+
+/** A command, and when it arrived by the server's own clock. */
+export interface Asked {
+  readonly command: Command;
+  readonly submittedMs: number;
+}
+
+/** The commands of a transaction, by lock, in order of arrival. */
+export type AskedByLock = ReadonlyMap<bigint, readonly Asked[]>;
+
+export interface Context {
+  readonly rules: Rules;
+  /** The server's own clock, as for `submittedMs`. */
+  readonly nowMs: number;
+  /** Attempts of these commands of which one may have been committed: commands must recognise their own work. */
+  readonly earlier: readonly { readonly decided: ReadonlyMap<bigint, Decided> }[];
+}
+
+export interface Decided {
+  readonly nowUs: number;
+  readonly lockName: string;
+  /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
+
+export interface BatchEvent {
+  readonly event: Event;
+  readonly lockName: string;
+  readonly nowUs: number;
+}
+
+export interface Decision {
+  /** All guard rows, changed or not. */
+  readonly locks: Lock[];
+  readonly added: Claim[];
+  readonly changed: Claim[];
+  /** Locks of which more waiters have to be read to go on, without commands. */
+  readonly again: bigint[];
+  readonly decided: Map<bigint, Decided>;
+  /** What happened, in order. */
+  readonly events: BatchEvent[];
+}
+
+/** Brings each lock up to the present time, and applies its commands in order. */
+export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): Decision {
+  const claimsOf = new Map<bigint, Claim[]>();
+  const byRequestId = new Map<string, Claim>();
+  for (const claim of rows.claims) {
+    const claims = claimsOf.get(claim.lockId);
+    if (claims) claims.push(claim);
+    else claimsOf.set(claim.lockId, [claim]);
+    byRequestId.set(claim.requestId, claim);
+  }
+  const decision: Decision = {
+    locks: [],
+    added: [],
+    changed: [],
+    again: [],
+    decided: new Map(),
+    events: [],
+  };
+  for (const lock of rows.locks.values()) {
+    const draft = openDraft(lock, claimsOf.get(lock.id) ?? NONE, rows, context.rules);
+    const ownAsked = asked.get(lock.id) ?? NONE;
+    if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
+    endDue(draft);
+    grantWaiters(draft);
+    const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, byRequestId, context));
+    decision.decided.set(lock.id, { nowUs: rows.nowUs, lockName: lock.name, outcomes });
+    close(draft, decision);
+  }
+  return decision;
+}
+
+const NONE: readonly never[] = [];
+
+/** What came back in time keeps its place, however long the command had to wait for its turn. */
+function keepPlaces(
+  draft: Draft,
+  asked: readonly Asked[],
+  byRequestId: ReadonlyMap<string, Claim>,
+  nowMs: number,
+): void {
+  for (const { command, submittedMs } of asked) {
+    if (command.verb !== "attach" && command.verb !== "acquire") continue;
+    const claim =
+      command.verb === "attach"
+        ? draft.claims.get(command.ref.ticketNumber)
+        : byRequestId.get(command.requestId);
+    if (claim) keepInTime(draft, command, claim, (nowMs - submittedMs) * 1_000);
+  }
+}
+
+function outcomeOf(
+  draft: Draft,
+  command: Command,
+  index: number,
+  byRequestId: Map<string, Claim>,
+  { earlier }: Context,
+): Outcome | undefined {
+  // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
+  if ("name" in command && command.name !== draft.lock.name) return undefined;
+  if (!("requestId" in command)) return decide(draft, marked(draft, command, index, earlier));
+  const outcome = decide(draft, command, byRequestId.get(command.requestId));
+  // A second Acquire with the same id in the same batch has to find the first.
+  if (outcome.kind === "held" || outcome.kind === "waiting") {
+    const claim = draft.claims.get(outcome.claim.ticketNumber);
+    if (claim) byRequestId.set(command.requestId, claim);
+  }
+  return outcome;
+}
+
+/** Says of a command whether an earlier attempt did just what it now finds done. */
+function marked(draft: Draft, command: Command, index: number, earlier: Context["earlier"]): Command {
+  if (command.verb !== "release" && command.verb !== "set_limit") return command;
+  const repeated = earlier.some(({ decided }) => {
+    const before = decided.get(draft.lock.id);
+    const outcome = before?.outcomes[index];
+    if (command.verb === "set_limit") {
+      return outcome?.kind === "limit" && outcome.version === draft.lock.limitVersion;
+    }
+    // The time tells it from a release by somebody else, who came when that attempt had been rolled back after all.
+    const endedAtUs = draft.claims.get(command.ref.ticketNumber)?.endedAtUs;
+    return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before?.nowUs;
+  });
+  return repeated ? { ...command, repeated } : command;
+}
+
+function close(draft: Draft, { locks, added, changed, again, events }: Decision): void {
+  const { lock, nowUs } = draft;
+  locks.push(lock);
+  added.push(...draft.added);
+  changed.push(...draft.changed);
+  for (const event of draft.events) events.push({ event, lockName: lock.name, nowUs });
+  if (draft.unfinished) again.push(lock.id);
+}
