@@ -1,7 +1,7 @@
 // What a lock server owes its clients when the database has lost commits that it had acknowledged: it was replaced by a
 // copy that lagged, or set back to a backup. Leases may be held that no row knows of, and tokens that were given do not
 // count any more. So nothing is granted until such leases have ended, and from then on tokens begin above all that can
-// have been given before. Noticed and written down by the engine; see engine/transaction/continuity.ts.
+// have been given before. Noticed and written down by the engine; see engine/transaction/checked-store.ts.
 
 /** What the database says of its last fail-over. */
 export interface FailOver {

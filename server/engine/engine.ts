@@ -48,7 +48,7 @@ import type {
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
 import { AfterCommit } from "./transaction/after-commit.ts";
-import { Continuity } from "./transaction/continuity.ts";
+import { checkedStore } from "./transaction/checked-store.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
@@ -74,7 +74,6 @@ export interface EngineOptions {
 
 export class Engine implements LockEngine {
   readonly #options: EngineOptions;
-  readonly #transact: Store["transact"];
   readonly #waiters = new Waiters();
   readonly #lanes: Lanes;
   readonly #lockIds: LockIds;
@@ -92,8 +91,12 @@ export class Engine implements LockEngine {
   #stopped = false;
 
   constructor(options: EngineOptions) {
-    this.#options = options;
-    const { store, rules, observer, wakeup } = options;
+    const { rules, observer, wakeup } = options;
+    const store = checkedStore(options.store, {
+      pauseUs: options.failOverPauseUs,
+      onFailOver: (pauseUs) => observer({ kind: "failed_over", pauseUs }),
+    });
+    this.#options = { ...options, store };
     const waiters = this.#waiters;
     const onRetry = (cause: string) => observer({ kind: "retried", cause });
     const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
@@ -107,12 +110,8 @@ export class Engine implements LockEngine {
     const places = new Places({ store: { queue }, waiters, onFailure });
     const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, oweAdvance });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
-    const pauseUs = options.failOverPauseUs;
-    const onFailOver = (pauseUs: number) => observer({ kind: "failed_over", pauseUs });
-    const continuity = new Continuity({ store, pauseUs, onFailOver });
-    this.#transact = continuity.transact.bind(continuity);
     this.#lanes = new Lanes({
-      transact: this.#transact,
+      store,
       rules,
       newRevisionStep,
       lanes: options.lanes,
@@ -135,7 +134,7 @@ export class Engine implements LockEngine {
     });
     this.#departures = departures;
     this.#upkeep = new Upkeep({
-      ...options,
+      ...this.#options,
       waiters,
       departures,
       comebacks,
@@ -220,7 +219,6 @@ export class Engine implements LockEngine {
       { prefix, limit, expectedVersion, reason },
       {
         store,
-        transact: this.#transact,
         rules,
         newRevisionStep,
         onCommitted: (batch) => this.#afterCommit.wake(batch),

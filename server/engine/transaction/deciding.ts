@@ -17,7 +17,7 @@ export interface Work {
 }
 
 export interface DecidingOptions extends BatchOptions {
-  readonly transact: Store["transact"];
+  readonly store: Pick<Store, "transact">;
   readonly likelyQueue: (lockId: bigint) => boolean;
   /** What has to be done before a decision, if anything; a decision is repeated with it. */
   readonly beforehand: () => Promise<void> | null;
@@ -29,7 +29,7 @@ export interface DecidingOptions extends BatchOptions {
  * holds a row (an impatient one at once, a patient one after it has waited for some seconds), and bugs as they are.
  */
 export function decideWork(work: Work, impatient: boolean, options: DecidingOptions): Promise<Batch> {
-  const { transact, likelyQueue, onRetry, beforehand } = options;
+  const { store, likelyQueue, onRetry, beforehand } = options;
   const attempts = [...work.earlier];
   return withAttempts(
     async (repeated) => {
@@ -38,7 +38,7 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
       if (repeated) work.earlier = [...attempts];
       const attempt = new Batch(work.jobs, options, work.earlier);
       attempts.push(attempt);
-      await transact(attempt.plan(likelyQueue, impatient), (loaded) => attempt.decide(loaded));
+      await store.transact(attempt.plan(likelyQueue, impatient), (loaded) => attempt.decide(loaded));
       return attempt;
     },
     onRetry,

@@ -19,8 +19,7 @@ export interface RuleChange {
 }
 
 export interface LimitRulesOptions extends BatchOptions {
-  readonly store: Pick<Store, "list" | "limitRules">;
-  readonly transact: Store["transact"];
+  readonly store: Pick<Store, "transact" | "list" | "limitRules">;
   /** Wakes, and goes on with what one transaction should not do. */
   readonly onCommitted: (batch: Batch) => void;
   /** Grants what fits at a lock; resolves after the first try, and sees to it that another one follows if it failed. */
@@ -82,14 +81,14 @@ async function grantUnder(
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule };
-  const { transact, onCommitted, onRetry } = options;
+  const { store, onCommitted, onRetry } = options;
   try {
     return await withAttempts(
       async (repeated) => {
         decide(null, repeated);
         const batch = new Batch(new Map(), options, []);
         let reached: bigint | null | undefined;
-        await transact(plan, (loaded) => {
+        await store.transact(plan, (loaded) => {
           if (reached !== undefined) return batch.decide(loaded);
           const ids = [...loaded.locks.keys()];
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);

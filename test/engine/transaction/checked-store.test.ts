@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
-import { Continuity } from "../../../server/engine/transaction/continuity.ts";
+import { checkedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, FailOverNote, Loaded, Store } from "../../../server/storage/store.ts";
 import {
@@ -22,11 +22,11 @@ const TTL_DEFAULT_US = 30 * SECOND_US;
 async function watched(pauseUs: number | null = null) {
   const store = await openStore("sqlite::memory:");
   const pausesUs: number[] = [];
-  const continuity = new Continuity({ store, pauseUs, onFailOver: (us) => void pausesUs.push(us) });
+  const checked = checkedStore(store, { pauseUs, onFailOver: (us) => void pausesUs.push(us) });
   const id = await lockId(store, "a");
   /** Decides nothing but to write the guard row, and what else is given. */
   const decide = (changes: Partial<Changes> = {}) =>
-    continuity.transact({ ...NO_PLAN, locks: planned(id) }, (loaded: Loaded) => ({
+    checked.transact({ ...NO_PLAN, locks: planned(id) }, (loaded: Loaded) => ({
       ...NO_CHANGES,
       locks: raised(loaded),
       ...changes,
@@ -67,16 +67,13 @@ describe("a replica", () => {
     const store = await openStore("sqlite::memory:");
     let epoch = 900n;
     const notes: FailOverNote[] = [];
-    const continuity = new Continuity({
-      store: {
-        transact: (plan, decide) =>
-          store.transact(plan, (loaded) => decide({ ...loaded, failOver: { ...NO_FAIL_OVER, epoch } })),
-        failOver: async (note) => notes.push(note),
-      },
-      pauseUs: null,
-      onFailOver() {},
-    });
-    const transact = () => continuity.transact(NO_PLAN, () => NO_CHANGES);
+    const setBack: Pick<Store, "transact" | "failOver"> = {
+      transact: (plan, decide) =>
+        store.transact(plan, (loaded) => decide({ ...loaded, failOver: { ...NO_FAIL_OVER, epoch } })),
+      failOver: async (note) => notes.push(note),
+    };
+    const checked = checkedStore(setBack, { pauseUs: null, onFailOver() {} });
+    const transact = () => checked.transact(NO_PLAN, () => NO_CHANGES);
     await transact();
     epoch = 800n;
     await expect(transact()).rejects.toMatchObject({ reason: "failed_over" });

@@ -1,5 +1,5 @@
-// Every deciding transaction goes through here, to make sure that the database still knows what it has acknowledged. It
-// does not when a copy that lagged was promoted, or a backup restored: then the rows come from another server, or the
+// A store that makes sure, with every deciding transaction, that the database still knows what it has acknowledged. It does
+// not when a copy that lagged was promoted, or a backup restored: then the rows come from another server, or the
 // tokens of a lock are lower than this replica has seen them. What was lost cannot be known; so before anything is
 // decided, the fail-over is written down, and from then on nothing is granted until leases that no row knows of have
 // ended. What it means for decisions is in core/fail-over.ts.
@@ -10,31 +10,49 @@ import { StoreError } from "../../storage/store.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
 import { RecentMap } from "../recent-map.ts";
 
-export interface ContinuityOptions {
-  readonly store: Pick<Store, "transact" | "failOver">;
+export interface CheckedStoreOptions {
   /** How long nothing is granted after a fail-over; null: as long as a lease that was lost may last. */
   readonly pauseUs: number | null;
   /** Told when a fail-over has been written down, by this replica or by another one just before. */
   readonly onFailOver: (pauseUs: number) => void;
 }
 
-export class Continuity {
-  readonly #options: ContinuityOptions;
+type Deciding = Pick<Store, "transact" | "failOver">;
+
+/** The store, whose `transact` is transient if the database turned out to have failed over, which is noted then. */
+export function checkedStore<Checked extends Deciding>(
+  store: Checked,
+  options: CheckedStoreOptions,
+): Checked {
+  const continuity = new Continuity(store, options);
+  const transact = continuity.transact.bind(continuity);
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === "transact") return transact;
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+class Continuity {
+  readonly #store: Deciding;
+  readonly #options: CheckedStoreOptions;
   #highestEpoch = 0n;
   /** The last token of each lock in that epoch. */
   readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
   /** The latest end of a lease that this replica has given or renewed. */
   #latestEndUs = 0;
 
-  constructor(options: ContinuityOptions) {
+  constructor(store: Deciding, options: CheckedStoreOptions) {
+    this.#store = store;
     this.#options = options;
   }
 
-  /** Store.transact; transient if the database turned out to have failed over, which is noted then. */
   async transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const written: [Loaded, Changes][] = [];
     try {
-      await this.#options.store.transact(plan, (loaded) => {
+      await this.#store.transact(plan, (loaded) => {
         if (this.#isBroken(loaded)) throw new Broken(loaded);
         const changes = decide(loaded);
         written.push([loaded, changes]);
@@ -55,9 +73,9 @@ export class Continuity {
   }
 
   async #note({ failOver, nowUs }: Loaded): Promise<void> {
-    const { store, pauseUs, onFailOver } = this.#options;
+    const { pauseUs, onFailOver } = this.#options;
     const knownUs = Math.min(Math.max(TTL_US_DEFAULT, this.#latestEndUs - nowUs), DURATION_US_MAX);
-    const leftUs = await store.failOver({
+    const leftUs = await this.#store.failOver({
       seenEpoch: failOver.epoch,
       epochMin: this.#highestEpoch + 1n,
       pauseUsMin: pauseUs ?? knownUs,
