@@ -167,7 +167,7 @@ function buildEngine(
     wakeup: pollWakeup(config.pollIntervalMs, (loop, error) =>
       observer({ kind: "loop_failed", loop, error }),
     ),
-    rules: {
+    policy: {
       graceUs,
       attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,
       retentionUs: config.retentionMs * 1_000,

@@ -30,7 +30,7 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
       return { ...refused(draft, "failed_over"), forUs: draft.failOver.grantsFromUs - draft.clock.atLeastUs };
     return refused(draft, limit.limit === 0 ? "paused" : "busy");
   }
-  if (lock.waiting >= draft.rules.queueMax) return refused(draft, "queue_full");
+  if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
   const claim = newClaim(draft, command);
   const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };
   enqueue(draft, claim);

@@ -38,19 +38,19 @@ export function mayGrant({ clock, failOver }: Draft): boolean {
 
 /** Whether the claim's present state has run out. */
 function isDue(draft: Draft, claim: Claim): boolean {
-  const { clock, failOver, rules } = draft;
+  const { clock, failOver, policy } = draft;
   if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs) return false;
   if (claim.state === "waiting" && isKept(draft, claim)) return false;
   // A fail-over may have lost signs of life and renewals, as a jump of the clock makes them look old.
   const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
-  const heldForUs = isCutShort(claim) ? rules.graceUs : (claim.ttlUs ?? rules.graceUs);
-  return doubtedAtUs + (claim.state === "held" ? heldForUs : rules.attachedForUs) <= clock.atLeastUs;
+  const heldForUs = isCutShort(claim) ? policy.graceUs : (claim.ttlUs ?? policy.graceUs);
+  return doubtedAtUs + (claim.state === "held" ? heldForUs : policy.attachedForUs) <= clock.atLeastUs;
 }
 
 /** Whether a place that saw no sign of life is kept still, because none may have got through. */
-function isKept({ clock, rules }: Draft, claim: Claim): boolean {
+function isKept({ clock, policy }: Draft, claim: Claim): boolean {
   const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.atLeastUs;
-  return !waitOver && clock.backAtUs !== null && clock.atLeastUs < clock.backAtUs + rules.graceUs;
+  return !waitOver && clock.backAtUs !== null && clock.atLeastUs < clock.backAtUs + policy.graceUs;
 }
 
 function dueReason(claim: Claim): EndReason {

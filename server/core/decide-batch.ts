@@ -9,7 +9,7 @@ import { decide } from "./decide.ts";
 import type { Draft } from "./draft.ts";
 import { openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
-import type { Rules } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import type { Rows } from "./rows.ts";
 
 /** A command, and when it arrived by the server's own clock. */
@@ -22,7 +22,7 @@ export interface Asked {
 export type AskedByLock = ReadonlyMap<bigint, readonly Asked[]>;
 
 export interface Context {
-  readonly rules: Rules;
+  readonly policy: Policy;
   /** The server's own clock, as for `submittedMs`. */
   readonly nowMs: number;
   /** Attempts of these commands of which one may have been committed: commands must recognise their own work. */
@@ -73,7 +73,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     events: [],
   };
   for (const lock of rows.locks.values()) {
-    const draft = openDraft(lock, claimsOf.get(lock.id) ?? NONE, rows, context.rules);
+    const draft = openDraft(lock, claimsOf.get(lock.id) ?? NONE, rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);

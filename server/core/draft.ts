@@ -7,11 +7,11 @@ import type { FailOver } from "./fail-over.ts";
 import type { EffectiveLimit, LimitRule } from "./limit.ts";
 import { effectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
-import type { Rules } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import type { Clock, Queue, Rows } from "./rows.ts";
 
 export interface Draft {
-  readonly rules: Rules;
+  readonly policy: Policy;
   readonly limitRules: readonly LimitRule[];
   readonly clock: Clock;
   readonly failOver: FailOver;
@@ -33,7 +33,7 @@ export interface Draft {
 const EMPTY: Queue = { head: [], complete: true };
 
 /** Opens a working copy, `read` being the claims of this lock. The rows are the draft's from here on. */
-export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, rules: Rules): Draft {
+export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, policy: Policy): Draft {
   const { limitRules, failOver } = rows;
   const claims = new Map<bigint, Claim>();
   for (const claim of read) claims.set(claim.ticketNumber, claim);
@@ -46,7 +46,7 @@ export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, rules:
     return waiter;
   });
   return {
-    rules,
+    policy,
     limitRules,
     clock: rows,
     failOver,

@@ -1,6 +1,6 @@
 // The settings that decisions depend on.
 
-export interface Rules {
+export interface Policy {
   /** How long a place is kept without a sign of life, and a lease that was granted after a wait until it is fetched. */
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */

@@ -12,7 +12,7 @@ import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.t
  * moment ago does not tell whether it lives, reads, or was cut off.
  */
 export function grant(draft: Draft, claim: Claim): void {
-  const graceEndUs = draft.nowUs + draft.rules.graceUs;
+  const graceEndUs = draft.nowUs + draft.policy.graceUs;
   uncountWaiter(draft.lock, claim);
   hold(draft, claim, Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs));
   claim.provisional = true;
@@ -44,12 +44,12 @@ export function enqueue(draft: Draft, claim: Claim): void {
  * kept for the grace period, or as long as a replica that holds a stream for it has promised already.
  */
 export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): void {
-  const { nowUs, rules } = draft;
+  const { nowUs, policy } = draft;
   if (replica !== null) {
     claim.replica = replica;
-    keepUntil(claim, nowUs + rules.attachedForUs);
+    keepUntil(claim, nowUs + policy.attachedForUs);
   } else {
-    keepUntil(claim, Math.max(nowUs + rules.graceUs, claim.deadlineUs ?? 0));
+    keepUntil(claim, Math.max(nowUs + policy.graceUs, claim.deadlineUs ?? 0));
   }
   touch(draft, claim);
 }
@@ -57,7 +57,7 @@ export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): v
 /** The stream of a waiter is lost: from now on the grace period runs. */
 export function startGrace(draft: Draft, claim: Claim): void {
   claim.replica = null;
-  keepUntil(claim, draft.nowUs + draft.rules.graceUs);
+  keepUntil(claim, draft.nowUs + draft.policy.graceUs);
   touch(draft, claim);
 }
 
@@ -79,7 +79,7 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
 
 /** Ends a claim for good. */
 export function end(draft: Draft, claim: Claim, reason: EndReason, note = ""): void {
-  const { lock, nowUs, rules } = draft;
+  const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
   if (was === "held") uncountHolder(lock, claim);
   else {
@@ -91,7 +91,7 @@ export function end(draft: Draft, claim: Claim, reason: EndReason, note = ""): v
   claim.endReason = reason;
   claim.endNote = note;
   claim.endedAtUs = nowUs;
-  claim.deadlineUs = nowUs + rules.retentionUs;
+  claim.deadlineUs = nowUs + policy.retentionUs;
   claim.replica = null;
   touch(draft, claim);
   draft.events.push({ kind: "ended", claim: snapshot(claim), was });

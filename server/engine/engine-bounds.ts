@@ -50,10 +50,10 @@ export const HEARTBEAT_KEYS_MAX = 1_000;
 /** Heartbeats in one grace period: one or two may fail and the place is still kept. */
 export const HEARTBEATS_PER_GRACE = 4;
 /** Calls that are gone and of which the database does not know yet; those beyond are left to their grace period. */
-export const DEPARTURES_MAX = 100_000;
+export const DETACHMENTS_MAX = 100_000;
 /** How many of them are told again at a time, and how often that is tried. */
-export const DEPARTURES_AT_ONCE = 256;
-export const DEPARTURES_INTERVAL_MS = 1_000;
+export const DETACHMENTS_AT_ONCE = 256;
+export const DETACHMENTS_INTERVAL_MS = 1_000;
 /** When those are heartbeaten again whose rows another transaction held. */
 export const HEARTBEAT_AGAIN_MS = 500;
 /** Claims and request ids of one look for those who have come back to locks that are held up. */

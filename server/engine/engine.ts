@@ -16,11 +16,11 @@ import type {
   SetLimit,
 } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
-import type { Rules } from "../core/policy.ts";
+import type { Policy } from "../core/policy.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./background/advances.ts";
-import { Upkeep } from "./background/background.ts";
+import { Background } from "./background/background.ts";
 import {
   ANSWERS_QUEUED_MAX,
   LISTINGS_AT_ONCE_MAX,
@@ -29,22 +29,22 @@ import {
 } from "./engine-bounds.ts";
 import { Fault } from "./faults.ts";
 import { Comebacks } from "./following/comebacks.ts";
-import { Departures } from "./following/departures.ts";
-import { Waiters } from "./following/followers.ts";
+import { Detachments } from "./following/detachments.ts";
+import { Followers } from "./following/followers.ts";
 import { Places } from "./following/places.ts";
 import { Watch } from "./following/watch.ts";
 import type {
+  AcquireInput,
   Answer,
   AnswerTo,
-  Ask,
   EngineObserver,
+  Follower,
   LimitRuleAnswer,
   LimitSetting,
   LimitsQuery,
-  LockDescription,
   LockEngine,
   LocksQuery,
-  Waiter,
+  ViewedLock,
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
 import { AfterCommit } from "./transaction/after-commit.ts";
@@ -55,13 +55,13 @@ import { LockIds } from "./transaction/lock-ids.ts";
 import { withAttempts, withoutRepeating } from "./transaction/retry.ts";
 import { newRevisionStep } from "./transaction/revision-step.ts";
 import { Turns } from "./turns.ts";
-import { Descriptions, limitFor } from "./views/views.ts";
+import { limitFor, Views } from "./views/views.ts";
 
 export interface EngineOptions {
   readonly store: Store;
   readonly wakeup: Wakeup;
   readonly observer: EngineObserver;
-  readonly rules: Rules;
+  readonly policy: Policy;
   readonly replica: ReplicaRow;
   readonly lanes: number;
   readonly commandsQueuedMax: number;
@@ -74,16 +74,16 @@ export interface EngineOptions {
 
 export class Engine implements LockEngine {
   readonly #options: EngineOptions;
-  readonly #waiters = new Waiters();
+  readonly #followers = new Followers();
   readonly #lanes: Lanes;
   readonly #lockIds: LockIds;
   readonly #places: Places;
   readonly #afterCommit: AfterCommit;
   readonly #watch: Watch;
   readonly #oweAdvance: (lockId: bigint) => Promise<void>;
-  readonly #upkeep: Upkeep;
-  readonly #departures: Departures;
-  readonly #descriptions: Descriptions;
+  readonly #background: Background;
+  readonly #detachments: Detachments;
+  readonly #views: Views;
   /** For reads that complete an answer or an update. */
   readonly #answers: Turns;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
@@ -91,34 +91,34 @@ export class Engine implements LockEngine {
   #stopped = false;
 
   constructor(options: EngineOptions) {
-    const { rules, observer, wakeup } = options;
+    const { policy, observer, wakeup } = options;
     const store = checkedStore(options.store, {
       pauseUs: options.failOverPauseUs,
       onFailOver: (pauseUs) => observer({ kind: "failed_over", pauseUs }),
     });
     this.#options = { ...options, store };
-    const waiters = this.#waiters;
+    const followers = this.#followers;
     const onRetry = (cause: string) => observer({ kind: "retried", cause });
     const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
     const advances = new Advances({ advance: this.#advance.bind(this), onFailure });
-    const comebacks = new Comebacks({ store, rules, replica: options.replica.id, onFailure });
+    const comebacks = new Comebacks({ store, policy, replica: options.replica.id, onFailure });
     const advance = advances.start.bind(advances);
     const oweAdvance = advances.owe.bind(advances);
     const atOnce = Math.max(1, store.readers - LISTINGS_AT_ONCE_MAX);
     this.#answers = new Turns({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
     const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
-    const places = new Places({ store: { queue }, waiters, onFailure });
-    const afterCommit = new AfterCommit({ observer, wakeup, waiters, places, oweAdvance });
+    const places = new Places({ store: { queue }, followers, onFailure });
+    const afterCommit = new AfterCommit({ observer, wakeup, followers, places, oweAdvance });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     this.#lanes = new Lanes({
       store,
-      rules,
+      policy,
       newRevisionStep,
       lanes: options.lanes,
       patientSlots: store.patientSlots,
       queuedMax: options.commandsQueuedMax,
-      likelyQueue: (lockId) => waiters.follows(lockId),
-      beforehand: () => this.#upkeep.lateHeartbeat(),
+      likelyQueue: (lockId) => followers.follows(lockId),
+      beforehand: () => this.#background.lateHeartbeat(),
       onHeldUp: (job) => comebacks.heldUp(job),
       onCommitted: (jobs, batch) => afterCommit.answered(jobs, batch),
       onRetry,
@@ -126,30 +126,30 @@ export class Engine implements LockEngine {
     this.#lockIds = new LockIds({ resolve: (names) => withAttempts(() => store.resolve(names), onRetry) });
     this.#places = places;
     this.#afterCommit = afterCommit;
-    this.#watch = new Watch({ store, waiters, places, advance });
-    const departures = new Departures({
+    this.#watch = new Watch({ store, followers, places, advance });
+    const detachments = new Detachments({
       tell: (lockId, command) => this.#submit(lockId, command),
-      isFollowed: (key) => waiters.followsClaim(key),
+      isFollowed: (key) => followers.followsClaim(key),
       onFailure,
     });
-    this.#departures = departures;
-    this.#upkeep = new Upkeep({
+    this.#detachments = detachments;
+    this.#background = new Background({
       ...this.#options,
-      waiters,
-      departures,
+      followers,
+      detachments,
       comebacks,
       advances,
       onFailure,
     });
     this.#oweAdvance = oweAdvance;
-    this.#descriptions = new Descriptions(store, store.readers);
+    this.#views = new Views(store, store.readers);
     this.#holders = new SharedRead((lockId) =>
       this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX)),
     );
   }
 
   async start(): Promise<void> {
-    await this.#upkeep.start();
+    await this.#background.start();
     this.#places.start();
     this.#options.wakeup.start((lockIds) => this.#watch.look(lockIds));
   }
@@ -162,30 +162,33 @@ export class Engine implements LockEngine {
 
   /** Whether the database can be written; throws a Fault if not. */
   probe(): Promise<void> {
-    return withoutRepeating(() => this.#upkeep.beat());
+    return withoutRepeating(() => this.#background.beat());
   }
 
   /** Claims that are followed by streams and blocked calls. */
   get waiterCount(): number {
-    return this.#waiters.count;
+    return this.#followers.count;
   }
 
-  acquire(ask: Ask, waiter: Waiter | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
+  acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     const { newSecret } = this.#options;
-    const requestId = ask.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : ask.requestId;
-    const replica = waiter ? this.#options.replica.id : null;
-    return this.#byName({ ...ask, verb: "acquire", requestId, secret: newSecret(), replica, caller }, waiter);
+    const requestId = input.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : input.requestId;
+    const replica = follower ? this.#options.replica.id : null;
+    return this.#byName(
+      { ...input, verb: "acquire", requestId, secret: newSecret(), replica, caller },
+      follower,
+    );
   }
 
-  attach(ref: ClaimRef, waiter: Waiter, caller?: Caller): Promise<AnswerTo<"attach">> {
-    return this.#byRef({ verb: "attach", ref, replica: this.#options.replica.id, caller }, waiter);
+  attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">> {
+    return this.#byRef({ verb: "attach", ref, replica: this.#options.replica.id, caller }, follower);
   }
 
-  leave(claim: Claim, waiter: Waiter | null, canReturn: boolean): void {
-    if (waiter && this.#waiters.remove(claim, waiter)) return;
+  detach(claim: Claim, follower: Follower | null, canReturn: boolean): void {
+    if (follower && this.#followers.remove(claim, follower)) return;
     const { lockId, requestId } = claim;
-    if (!canReturn) this.#departures.add(lockId, { verb: "withdraw", requestId });
-    else this.#departures.add(lockId, { verb: "detach", ref: claim, replica: this.#options.replica.id });
+    if (!canReturn) this.#detachments.add(lockId, { verb: "withdraw", requestId });
+    else this.#detachments.add(lockId, { verb: "detach", ref: claim, replica: this.#options.replica.id });
   }
 
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">> {
@@ -214,12 +217,12 @@ export class Engine implements LockEngine {
     caller?: Caller,
   ): Promise<LimitRuleAnswer> {
     this.#refuseWhenStopped();
-    const { store, rules, observer } = this.#options;
+    const { store, policy, observer } = this.#options;
     const answer = await changeLimitRule(
       { prefix, limit, expectedVersion, reason },
       {
         store,
-        rules,
+        policy,
         newRevisionStep,
         onCommitted: (batch) => this.#afterCommit.wake(batch),
         oweAdvance: this.#oweAdvance,
@@ -258,28 +261,28 @@ export class Engine implements LockEngine {
     return withoutRepeating(() => this.#answers.run(() => limitFor(this.#options.store, name)));
   }
 
-  show(name: string): Promise<LockDescription> {
-    return this.#descriptions.show(name);
+  view(name: string): Promise<ViewedLock> {
+    return this.#views.view(name);
   }
 
-  list(query: LocksQuery): AsyncIterable<LockDescription> {
-    return this.#descriptions.list(query);
+  views(query: LocksQuery): AsyncIterable<ViewedLock> {
+    return this.#views.views(query);
   }
 
   limits(query: LimitsQuery): AsyncIterable<LimitSetting> {
-    return this.#descriptions.limits(query);
+    return this.#views.limits(query);
   }
 
   /** A command for a lock that is known by name. The guard row may have been cleaned away since its id was learnt. */
   async #byName<Asked extends Acquire | SetLimit>(
     command: Asked,
-    waiter: Waiter | null = null,
+    follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]>> {
     const { name } = command;
     for (let tries = 1; tries <= STALE_ID_TRIES_MAX; tries++) {
       const id = this.#lockIds.get(name);
       const lockId = typeof id === "bigint" ? id : await id;
-      const answer = await this.#submit(lockId, command, waiter).catch((error: unknown) => {
+      const answer = await this.#submit(lockId, command, follower).catch((error: unknown) => {
         if (error instanceof Fault && error.outcomeUnknown) this.#withdraw(lockId, command);
         throw error;
       });
@@ -294,16 +297,16 @@ export class Engine implements LockEngine {
   /** After an Acquire whose outcome nobody knows, if the caller cannot ask again. */
   #withdraw(lockId: bigint, command: Acquire | SetLimit): void {
     if (command.verb !== "acquire" || !command.requestId.startsWith(SERVER_MADE_PREFIX)) return;
-    this.#departures.add(lockId, { verb: "withdraw", requestId: command.requestId });
+    this.#detachments.add(lockId, { verb: "withdraw", requestId: command.requestId });
   }
 
   /** A command for a claim that is known by its id. Without a guard row there is no claim. */
   async #byRef<Asked extends Attach | Renew | Release>(
     command: Asked,
-    waiter: Waiter | null = null,
+    follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]> | Answer<OutcomeNamed<"unknown_claim">>> {
     const { lockId } = command.ref;
-    const answer = await this.#submit(lockId, command, waiter);
+    const answer = await this.#submit(lockId, command, follower);
     return answer ?? { outcome: { kind: "unknown_claim" }, nowUs: 0, lockId, lockName: "" };
   }
 
@@ -311,11 +314,11 @@ export class Engine implements LockEngine {
   #submit<Asked extends Command>(
     lockId: bigint,
     command: Asked,
-    waiter: Waiter | null = null,
+    follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]> | null> {
     this.#refuseWhenStopped();
     // Lanes carry commands of all verbs; that each is decided by an outcome of its own kinds is what OutcomeKinds says.
-    return this.#lanes.submit(lockId, command, waiter) as Promise<AnswerTo<Asked["verb"]> | null>;
+    return this.#lanes.submit(lockId, command, follower) as Promise<AnswerTo<Asked["verb"]> | null>;
   }
 
   /** Ends what is due at a lock and grants what fits. */
@@ -333,7 +336,7 @@ export class Engine implements LockEngine {
   async #stop(): Promise<void> {
     const { wakeup, store, replica } = this.#options;
     await wakeup.stop();
-    await this.#upkeep.stop();
+    await this.#background.stop();
     await this.#places.stop();
     this.#stopped = true;
     await this.#lanes.drained();

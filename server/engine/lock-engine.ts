@@ -7,7 +7,7 @@ import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 
 /** A request for a lock, before the engine gives it a secret and, where the caller chose none, a request id. */
-export interface Ask
+export interface AcquireInput
   extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "maxWaitUs"> {
   /** The caller's; empty: the engine makes one. */
   readonly requestId: string;
@@ -28,13 +28,13 @@ export interface Answer<Of extends Outcome = Outcome> {
 export type AnswerTo<Verb extends Command["verb"]> = Answer<OutcomeOf<Verb>>;
 
 /**
- * Somebody who follows a claim: an open stream or a blocked call. Registered with the answer `waiting`, told of at most
- * one `settled`, after which it is forgotten. That may come before the caller has taken up the answer, as one
+ * Somebody who follows a claim: an open stream or a blocked call. Registered with the answer `waiting`, `told` once at
+ * most, after which it is forgotten. That may come before the caller has taken up the answer, as one
  * transaction may enqueue a claim and grant it. Both methods are called synchronously and must not throw or wait.
  */
-export interface Waiter {
+export interface Follower {
   /** The claim was granted (state held) or has ended. Committed. */
-  settled(claim: Claim, nowUs: number): void;
+  told(claim: Claim, nowUs: number): void;
   /** The place may have changed. Coalesced. Leave it out for those who do not show places. */
   placed?(place: Place, nowUs: number): void;
 }
@@ -42,18 +42,18 @@ export interface Waiter {
 /** A `caller` is who the log says made the call. */
 export interface LockEngine {
   /**
-   * Asks for a lock. With a waiter, a claim that has to wait is kept alive by this replica until `leave`, and the
-   * waiter is told; without one, it lives by its grace period.
+   * Asks for a lock. With a follower, a claim that has to wait is kept alive by this replica until `detach`, and the
+   * follower is told; without one, it lives by its grace period.
    */
-  acquire(ask: Ask, waiter: Waiter | null, caller?: Caller): Promise<AnswerTo<"acquire">>;
+  acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">>;
   /** Comes back to a claim by its id. */
-  attach(ref: ClaimRef, waiter: Waiter, caller?: Caller): Promise<AnswerTo<"attach">>;
+  attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">>;
   /**
-   * The waiter does not listen any more, or (null) nobody heard the answer. If nobody else here follows the claim, its
+   * The follower does not listen any more, or (null) nobody heard the answer. If nobody else here follows the claim, its
    * place is kept for the grace period; with `canReturn` false (the client has neither the ticket id nor a request id of
    * its own) the claim is ended. Repeated in the background until the database knows.
    */
-  leave(claim: Claim, waiter: Waiter | null, canReturn: boolean): void;
+  detach(claim: Claim, follower: Follower | null, canReturn: boolean): void;
   /** `ttlUs` undefined: as last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
   release(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"release">>;
@@ -88,9 +88,9 @@ export interface LockEngine {
   /** The limit in force for a name, for a refusal. */
   limit(name: string): Promise<EffectiveLimit>;
   /** One lock, or what would hold for it if nobody has used the name. */
-  show(name: string): Promise<LockDescription>;
+  view(name: string): Promise<ViewedLock>;
   /** Locks by prefix. Reads as it is iterated; few listings are read at a time, so do not pause in between. */
-  list(query: LocksQuery): AsyncIterable<LockDescription>;
+  views(query: LocksQuery): AsyncIterable<ViewedLock>;
   /** Limits that were set: of patterns, then of names, each in byte order. Likewise. */
   limits(query: LimitsQuery): AsyncIterable<LimitSetting>;
 }
@@ -136,7 +136,7 @@ export type LimitRuleAnswer =
   | { readonly kind: "version_mismatch"; readonly version: bigint };
 
 /** A lock as listings show it. */
-export interface LockDescription {
+export interface ViewedLock {
   readonly lock: Lock;
   readonly limit: EffectiveLimit;
   readonly holders: readonly Claim[];

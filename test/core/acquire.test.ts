@@ -83,7 +83,7 @@ describe("a busy lock", () => {
   });
 
   test("refuses a place when the queue is full", () => {
-    const lock = new OneLock({ rules: { queueMax: 1 } });
+    const lock = new OneLock({ policy: { queueMax: 1 } });
     lock.lease();
     lock.ticket();
     expect(lock.acquire()).toMatchObject({ kind: "refused", reason: "queue_full" });

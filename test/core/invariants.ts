@@ -6,7 +6,7 @@ import type { Event } from "../../server/core/command.ts";
 import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Rules } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/policy.ts";
 import type { Clock } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
@@ -17,7 +17,7 @@ const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"])
 export interface Transition {
   readonly clock: Clock;
   readonly failOver: FailOver;
-  readonly settings: Pick<Rules, "graceUs" | "attachedForUs">;
+  readonly settings: Pick<Policy, "graceUs" | "attachedForUs">;
   readonly before: { readonly lock: Lock; readonly claims: readonly Claim[] };
   readonly after: { readonly lock: Lock; readonly claims: readonly Claim[] };
   readonly limitRules: readonly LimitRule[];

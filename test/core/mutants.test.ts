@@ -127,8 +127,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
     file: "advance.ts",
-    from: "heldForUs : rules.attachedForUs",
-    to: "heldForUs : (claim.ttlUs ?? rules.attachedForUs)",
+    from: "heldForUs : policy.attachedForUs",
+    to: "heldForUs : (claim.ttlUs ?? policy.attachedForUs)",
   },
   {
     fault: "says that a lease has lapsed which ran for its whole time",
@@ -139,8 +139,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a lease that was cut short for its whole time to live after a jump of the clock",
     file: "advance.ts",
-    from: "isCutShort(claim) ? rules.graceUs : (claim.ttlUs ?? rules.graceUs);",
-    to: "claim.ttlUs ?? rules.graceUs;",
+    from: "isCutShort(claim) ? policy.graceUs : (claim.ttlUs ?? policy.graceUs);",
+    to: "claim.ttlUs ?? policy.graceUs;",
   },
   {
     fault: "takes any secret for the right one",

@@ -6,7 +6,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Rules } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/policy.ts";
 import type { Clock } from "../../server/core/rows.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 
@@ -33,13 +33,13 @@ export class OneLock {
   events: readonly Event[] = [];
   #made = 0;
 
-  constructor(setting: { limit?: number; rules?: Partial<Rules>; tokenFloor?: bigint } = {}) {
+  constructor(setting: { limit?: number; policy?: Partial<Policy>; tokenFloor?: bigint } = {}) {
     this.rows = new RowsInMemory({
       graceUs: GRACE_US,
       attachedForUs: ATTACHED_FOR_US,
       retentionUs: RETENTION_US,
       queueMax: 1_000,
-      ...setting.rules,
+      ...setting.policy,
     });
     this.rows.addLock(NAME, setting.tokenFloor);
     if (setting.limit !== undefined) this.setLimit(setting.limit);

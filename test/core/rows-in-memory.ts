@@ -8,7 +8,7 @@ import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
 import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Rules } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/policy.ts";
 import type { Clock, Rows } from "../../server/core/rows.ts";
 
 /** The real core, or a copy of it with a planted fault. */
@@ -38,12 +38,12 @@ const PASSES_MAX = 1_000;
 
 export class RowsInMemory {
   readonly core: Core;
-  readonly settings: Rules;
+  readonly settings: Policy;
   readonly locks = new Map<string, Lock>();
   readonly limitRules: LimitRule[] = [];
   claims: Claim[] = [];
 
-  constructor(settings: Rules, core: Core = decideBatch) {
+  constructor(settings: Policy, core: Core = decideBatch) {
     this.settings = settings;
     this.core = core;
   }
@@ -98,7 +98,7 @@ export class RowsInMemory {
       const queue = rows.queues.get(id);
       if (pass === 1 && !queue?.complete) seenUpTo = queue?.head.at(-1)?.ticketNumber ?? 0n;
       const asked = new Map([[id, now.map((command) => ({ command, submittedMs: 0 }))]]);
-      const decision = this.core(rows, asked, { rules: this.settings, nowMs: agoMs, earlier: [] });
+      const decision = this.core(rows, asked, { policy: this.settings, nowMs: agoMs, earlier: [] });
       this.#write(decision);
       outcomes.push(...(decision.decided.get(id)?.outcomes ?? []));
       events.push(...decision.events.map(({ event }) => event));

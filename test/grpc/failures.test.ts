@@ -11,7 +11,7 @@ import type { CallFailure } from "../support/lock-client.ts";
 let server: TestServer;
 /** What the engine does instead of its work, while set. */
 let injected: (() => never) | undefined;
-const VERBS = [
+const VERBS: readonly (keyof LockEngine)[] = [
   "acquire",
   "attach",
   "renew",
@@ -19,8 +19,8 @@ const VERBS = [
   "setLimit",
   "setLimitRule",
   "forceRelease",
-  "show",
-  "list",
+  "view",
+  "views",
   "limits",
 ];
 

@@ -196,7 +196,7 @@ describe("a server that drains", () => {
     await server.grpc.drain(DRAIN_MS);
     expect(await failure).toMatchObject(SHUTTING_DOWN);
     expect(server.engine.waiterCount).toBe(0);
-    const shown = await server.engine.show("drain");
+    const shown = await server.engine.view("drain");
     expect(shown?.waiters).toMatchObject([{ state: "waiting", replica: null }]);
     expect(server.openStreams()).toBe(0);
   });
@@ -211,7 +211,7 @@ describe("a server that drains", () => {
     await until(() => server.engine.waiterCount === 2);
     await server.grpc.drain(DRAIN_MS);
     expect(await settled).toMatchObject([{ reason: SHUTTING_DOWN }, { reason: SHUTTING_DOWN }]);
-    const shown = await server.engine.show("drain");
+    const shown = await server.engine.view("drain");
     expect(shown?.waiters).toMatchObject([{ requestId: "can-return", replica: null }]);
   });
 
@@ -260,7 +260,7 @@ describe("a server that drains", () => {
     expect((await stream.position()).ahead).toBe(0);
     expect(await stream.failure()).toMatchObject(SHUTTING_DOWN);
     await drained;
-    expect((await server.engine.show("late"))?.waiters).toMatchObject([{ replica: null }]);
+    expect((await server.engine.view("late"))?.waiters).toMatchObject([{ replica: null }]);
   });
 
   test("cuts off what does not finish in time", async () => {
@@ -269,7 +269,7 @@ describe("a server that drains", () => {
     const server = await start({
       wrapEngine: (engine) =>
         replacing(engine, {
-          show: () => {
+          view: () => {
             reached.resolve();
             return gate.promise;
           },
@@ -309,7 +309,7 @@ test("a client that froze is given up, and its ticket left to the grace period",
     await until(() =>
       server.calls.some(({ method, code }) => method === "WaitInQueue" && code === "CANCELLED"),
     );
-    expect((await server.engine.show("frozen"))?.waiters).toMatchObject([
+    expect((await server.engine.view("frozen"))?.waiters).toMatchObject([
       { state: "waiting", replica: null },
     ]);
   } finally {

@@ -5,14 +5,14 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { WaitInQueueRequestSchema, WaitInQueueResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Waiter } from "../../server/engine/lock-engine.ts";
+import type { Follower } from "../../server/engine/lock-engine.ts";
 import type { TestServer } from "../support/harness.ts";
 import { replacing, startServer } from "../support/harness.ts";
 
 const UPDATES = 20_000;
 
 let server: TestServer;
-const followed = Promise.withResolvers<Waiter>();
+const followed = Promise.withResolvers<Follower>();
 beforeAll(async () => {
   server = await startServer({
     wrapEngine: (engine) =>

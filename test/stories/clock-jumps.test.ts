@@ -37,8 +37,8 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
     "by %i s, and right again, takes nothing from anybody",
     async (stepS) => {
       const fresh = () => freshDatabase(wrongable.server);
-      const rules = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
-      const replicas = await startReplicas({ fresh }, 2, rules);
+      const policy = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
+      const replicas = await startReplicas({ fresh }, 2, policy);
       const [here, there] = replicas.all as [Replica, Replica];
       // Each has read the clock before it is set.
       await there.engine.release(claimOf(await there.engine.acquire(ask("before"), null), "held"));
@@ -47,7 +47,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
       claimOf(await here.engine.acquire(ask("short", { ttlUs: TTL_MS * 1_000 }), null), "held");
       const waiter = follower();
       claimOf(await there.engine.acquire(ask("short"), waiter), "waiting");
-      const granted = waiter.settledClaim.then(({ claim }) => ({
+      const granted = waiter.toldClaim.then(({ claim }) => ({
         claim,
         afterMs: performance.now() - startedMs,
       }));

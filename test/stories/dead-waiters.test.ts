@@ -4,7 +4,7 @@
 import { setImmediate as aTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";
-import { Departures } from "../../server/engine/following/departures.ts";
+import { Detachments } from "../../server/engine/following/detachments.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import { testDatabases } from "../support/database.ts";
@@ -56,8 +56,8 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
 
   async function started(graceUs: number, run: (replicas: Replicas, control: Control) => Promise<void>) {
     let control: Control | undefined;
-    const rules = { graceUs, attachedForUs: graceUs * 1.25 };
-    const replicas = await startReplicas(database, 1, rules, (store) => {
+    const policy = { graceUs, attachedForUs: graceUs * 1.25 };
+    const replicas = await startReplicas(database, 1, policy, (store) => {
       const delayed = delayedStore(store);
       control = delayed.control;
       return delayed.proxy;
@@ -78,12 +78,12 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       const behind = follower();
       claimOf(await engine.acquire(ask("away"), behind), "waiting");
       control.isAway = true;
-      engine.leave(ticket, gone, false);
+      engine.detach(ticket, gone, false);
       await engine.release(holder).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
       control.isAway = false;
       // Far sooner than the grace period, in which this test would time out.
       await engine.release(holder);
-      const { claim } = await behind.settledClaim;
+      const { claim } = await behind.toldClaim;
       expect(claim.state).toBe("held");
       expect(
         events.filter((event) => event.kind === "ended").map(({ claim: { ticketNumber } }) => ticketNumber),
@@ -104,7 +104,7 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       const rows = async () => (await store.claims(crowd.map(({ ticket }) => ticket))).claims;
       const beaten = Promise.withResolvers<void>();
       control.onHeartbeat = async (heartbeat) => {
-        for (const { waiter, ticket } of crowd) engine.leave(ticket, waiter, true);
+        for (const { waiter, ticket } of crowd) engine.detach(ticket, waiter, true);
         // Decided after all that was submitted before it.
         await engine.renew(holder, undefined);
         expect((await rows()).filter(({ replica: listener }) => listener !== null)).toEqual([]);
@@ -126,10 +126,10 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       const behind = follower();
       claimOf(await engine.acquire(ask("unheard"), behind), "waiting");
       control.isAway = true;
-      engine.leave(unheard, null, false);
+      engine.detach(unheard, null, false);
       await engine.renew(unheard, undefined).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
       control.isAway = false;
-      expect((await behind.settledClaim).claim.state).toBe("held");
+      expect((await behind.toldClaim).claim.state).toBe("held");
     }));
 
   test.each([
@@ -147,13 +147,13 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       const behind = follower();
       const answer = await engine.acquire(ask(name), behind);
       if (held) await engine.release(held);
-      const { claim } = answer.outcome.kind === "held" ? answer.outcome : await behind.settledClaim;
+      const { claim } = answer.outcome.kind === "held" ? answer.outcome : await behind.toldClaim;
       expect(claim.state).toBe("held");
     }),
   );
 });
 
-describe("departures", () => {
+describe("detachments", () => {
   const ref = { lockId: 1n, ticketNumber: 1n, secret: "" };
   const DETACH = { verb: "detach", ref, replica: 1n } as const;
   const fault = () => new Fault("overloaded", "commands_queued", "", { retryAfterMs: 0 });
@@ -161,7 +161,7 @@ describe("departures", () => {
   test("are told again until they are known, and not once more", async () => {
     const told: unknown[] = [];
     let failing = true;
-    const departures = new Departures({
+    const detachments = new Detachments({
       async tell(lockId, command) {
         if (failing) throw fault();
         told.push([lockId, command]);
@@ -169,18 +169,18 @@ describe("departures", () => {
       isFollowed: () => false,
       onFailure: (_loop, error) => void told.push(error),
     });
-    departures.add(1n, DETACH);
-    await departures.repeat();
+    detachments.add(1n, DETACH);
+    await detachments.repeat();
     failing = false;
-    await departures.repeat();
-    await departures.repeat();
+    await detachments.repeat();
+    await detachments.repeat();
     expect(told).toEqual([[1n, DETACH]]);
   });
 
   test("of a waiter that has come back here mean nothing any more", async () => {
     const told: unknown[] = [];
     let isBack = false;
-    const departures = new Departures({
+    const detachments = new Detachments({
       async tell(_lockId, command) {
         if (!isBack) throw fault();
         told.push(command);
@@ -188,11 +188,11 @@ describe("departures", () => {
       isFollowed: () => isBack,
       onFailure: (_loop, error) => void told.push(error),
     });
-    departures.add(1n, DETACH);
+    detachments.add(1n, DETACH);
     isBack = true;
-    await departures.repeat();
+    await detachments.repeat();
     isBack = false;
-    await departures.repeat();
+    await detachments.repeat();
     expect(told).toEqual([]);
   });
 });

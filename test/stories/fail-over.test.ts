@@ -69,7 +69,7 @@ describe.each(servers)("a copy of $label that lags", (database) => {
     expect((await here.engine.renew(lost, undefined)).outcome.kind).toBe("unknown_claim");
     expect(claimOf(await there.engine.renew(known, undefined), "held").fencingToken).toBe(known.fencingToken);
 
-    const granted = (await waiter.settledClaim).claim;
+    const granted = (await waiter.toldClaim).claim;
     expect(granted.state).toBe("held");
     expect(performance.now() - askedMs).toBeGreaterThanOrEqual(PAUSE_US / 1_000);
     expect(granted.fencingToken).toBeGreaterThan(lost.fencingToken);

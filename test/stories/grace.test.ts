@@ -27,7 +27,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     const waiter = follower();
     claimOf(await here.engine.acquire(ask("kept"), waiter), "waiting");
     // The holder never comes back, so the grant comes by expiry, three grace periods later.
-    const { claim } = await waiter.settledClaim;
+    const { claim } = await waiter.toldClaim;
     expect(claim.state).toBe("held");
     expect((claim.grantedAtUs as number) - (holder.grantedAtUs as number)).toBeGreaterThanOrEqual(
       3 * GRACE_US,
@@ -41,7 +41,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     claimOf(await here.engine.acquire(ask("dead"), alive), "waiting");
     // Granted to the dead one first, provisionally; it lapses with the grace period.
     await here.engine.release(holder);
-    const { claim } = await alive.settledClaim;
+    const { claim } = await alive.toldClaim;
     expect(claim.state).toBe("held");
     expect(claim.fencingToken).toBe(holder.fencingToken + 2n);
     const ended = claimOf(await here.engine.attach(dead, follower()), "ended");
@@ -60,12 +60,12 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     const holder = claimOf(await here.engine.acquire(ask("cancelled"), null), "held");
     const gone = follower();
     const ticket = claimOf(await here.engine.acquire(ask("cancelled"), gone), "waiting");
-    here.engine.leave(ticket, gone, false);
+    here.engine.detach(ticket, gone, false);
     // Commands for one lock are decided in order, so this one comes after it.
     await here.engine.renew(holder, undefined);
-    expect((await here.engine.show("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
+    expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
     await here.engine.release(holder);
-    expect((await here.engine.show("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 0 });
+    expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 0 });
   });
 
   test.each([
@@ -82,10 +82,10 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
       const behind = follower();
       claimOf(await here.engine.acquire(ask(name), behind), "waiting");
       await granting().engine.release(holder);
-      const told = await frozen.settledClaim;
+      const told = await frozen.toldClaim;
       expect(told.claim).toMatchObject({ provisional: true });
       expect(told.claim.deadlineUs).toBe((told.claim.grantedAtUs as number) + GRACE_US);
-      const { claim } = await behind.settledClaim;
+      const { claim } = await behind.toldClaim;
       expect(claim.grantedAtUs).toBeGreaterThanOrEqual(told.claim.deadlineUs as number);
     },
   );
@@ -94,7 +94,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     claimOf(await here.engine.acquire(ask("bounded"), null), "held");
     const waiter = follower();
     claimOf(await here.engine.acquire(ask("bounded", { maxWaitUs: GRACE_US / 4 }), waiter), "waiting");
-    const { claim } = await waiter.settledClaim;
+    const { claim } = await waiter.toldClaim;
     expect(claim).toMatchObject({ state: "ended", endReason: "timed_out" });
   });
 });

@@ -35,8 +35,8 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
   beforeAll(async () => {
     let stores = 0;
     const wrap = (store: Store) => (++stores === 2 ? watched(store) : store);
-    const rules = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
-    replicas = await startReplicas({ fresh: () => freshDatabase(server) }, 2, rules, wrap);
+    const policy = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
+    replicas = await startReplicas({ fresh: () => freshDatabase(server) }, 2, policy, wrap);
     [here, there] = replicas.all as [Replica, Replica];
     plain = await openPlainSession(replicas.url);
     sessions.push(plain);
@@ -159,7 +159,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     await until(() => seenDue.has(held.lockId));
     const startedMs = performance.now();
     await here.engine.release(other);
-    expect((await waiter.settledClaim).claim.state).toBe("held");
+    expect((await waiter.toldClaim).claim.state).toBe("held");
     expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
     await free();
   });
@@ -180,7 +180,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     await free();
     expect(claimOf(await back, "waiting").ticketNumber).toBe(ticket.ticketNumber);
     await here.engine.release(held);
-    expect((await waiter.settledClaim).claim.ticketNumber).toBe(ticket.ticketNumber);
+    expect((await waiter.toldClaim).claim.ticketNumber).toBe(ticket.ticketNumber);
   });
 
   test("nobody's place is kept by a call that does not know its secret", async () => {
@@ -209,11 +209,11 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
       ]);
       expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n, heldPermits: 3, waiting: 1 });
       claimOf(isNew, "held");
-      expect((await first.settledClaim).claim.state).toBe("held");
+      expect((await first.toldClaim).claim.state).toBe("held");
       expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
       await free();
       // Nobody comes by this lock but who owes it the limit.
-      expect((await last.settledClaim).claim.state).toBe("held");
+      expect((await last.toldClaim).claim.state).toBe("held");
       await here.engine.release(other);
     },
   );
@@ -234,8 +234,8 @@ describe.each(testDatabases())("on $label", (database) => {
         },
       });
     };
-    const rules = { graceUs: SECOND_US, attachedForUs: (SECOND_US * 5) / 4 };
-    const replicas = await startReplicas(database, 1, rules, wrap);
+    const policy = { graceUs: SECOND_US, attachedForUs: (SECOND_US * 5) / 4 };
+    const replicas = await startReplicas(database, 1, policy, wrap);
     try {
       const [{ engine, store }] = replicas.all as [Replica];
       claimOf(await engine.acquire(ask("late"), null), "held");

@@ -72,7 +72,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         const { sentMs, askedUs } = await lease(name);
         const next = follower();
         claimOf(await there.engine.acquire(ask(name), next), "waiting");
-        const { claim } = await next.settledClaim;
+        const { claim } = await next.toldClaim;
         const afterMs = performance.now() - sentMs;
         expect(claim.state).toBe("held");
         const betweenMs = ((claim.grantedAtUs as number) - askedUs) / 1_000;

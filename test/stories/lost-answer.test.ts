@@ -36,7 +36,7 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
     await proxy?.close();
   });
 
-  const lockOf = async (name: string) => (await beside.engine.show(name))?.lock;
+  const lockOf = async (name: string) => (await beside.engine.view(name))?.lock;
 
   test("the engine repeats an Acquire, and there is one lease", async () => {
     await behind.engine.setLimit("repeated", 2, undefined, "");
@@ -72,6 +72,6 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
     const dropped = proxy.dropAnswerTo("COMMIT");
     expect((await behind.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
     await dropped;
-    expect((await waiter.settledClaim).claim).toMatchObject({ state: "held", fencingToken: 2n });
+    expect((await waiter.toldClaim).claim).toMatchObject({ state: "held", fencingToken: 2n });
   });
 });

@@ -18,10 +18,10 @@ describe.each(testDatabases())("an outage on $label", (database) => {
   let awayThere = false;
 
   beforeAll(async () => {
-    const rules = { graceUs: GRACE_US, attachedForUs: ATTACHED_FOR_US };
+    const policy = { graceUs: GRACE_US, attachedForUs: ATTACHED_FOR_US };
     const isAway = [() => away, () => awayThere];
     const wrap = (store: Store) => leavable(store, isAway.shift() ?? (() => false));
-    replicas = await startReplicas(database, 2, rules, wrap);
+    replicas = await startReplicas(database, 2, policy, wrap);
     [here, there] = replicas.all as [Replica, Replica];
   });
   afterAll(() => replicas.stop());
@@ -40,11 +40,11 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     away = awayThere = false;
 
     await here.engine.release(holder);
-    const { claim } = await first.settledClaim;
+    const { claim } = await first.toldClaim;
     expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
     // Nobody can know that the one in between is gone: it costs the queue a grace period, and a token.
     await here.engine.release(claim);
-    expect((await second.settledClaim).claim).toMatchObject({
+    expect((await second.toldClaim).claim).toMatchObject({
       state: "held",
       fencingToken: holder.fencingToken + 3n,
     });
@@ -65,10 +65,10 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     await here.engine.release(holder);
     awayThere = false;
 
-    const { claim } = await late.settledClaim;
+    const { claim } = await late.toldClaim;
     expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
     await there.engine.release(claim);
-    expect((await behind.settledClaim).claim.state).toBe("held");
+    expect((await behind.toldClaim).claim.state).toBe("held");
   });
 });
 

@@ -92,8 +92,8 @@ describe.each(servers)("rows of $label that are set back", (database) => {
     expect(waiting.ticketNumber).toBe(lost.ticketNumber);
     await there.engine.release(lease);
 
-    const told = (await waiter.settledClaim).claim;
+    const told = (await waiter.toldClaim).claim;
     expect(told).toMatchObject({ state: "ended", secret: lost.secret });
-    expect((await next.settledClaim).claim).toMatchObject({ state: "held", secret: waiting.secret });
+    expect((await next.toldClaim).claim).toMatchObject({ state: "held", secret: waiting.secret });
   });
 });

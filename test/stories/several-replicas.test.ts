@@ -36,7 +36,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     const waiter = follower();
     const ticket = claimOf(await there.engine.acquire(ask("granted across"), waiter), "waiting");
     await here.engine.release(lease);
-    const { claim } = await waiter.settledClaim;
+    const { claim } = await waiter.toldClaim;
     expect(claim.ticketNumber).toBe(ticket.ticketNumber);
     expect(claim.state).toBe("held");
     expect(claim.fencingToken).toBe(lease.fencingToken + 1n);
@@ -50,20 +50,20 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     const lost = follower();
     const first = claimOf(await here.engine.acquire(ask("moves"), lost), "waiting");
     const second = claimOf(await here.engine.acquire(ask("moves"), null), "waiting");
-    here.engine.leave(first, lost, true);
+    here.engine.detach(first, lost, true);
     const found = follower();
     claimOf(await there.engine.attach(first, found), "waiting");
     expect(await there.engine.place(first)).toEqual({ ahead: 0, permitsAhead: 0, queueLength: 2 });
     expect(await there.engine.place(second)).toEqual({ ahead: 1, permitsAhead: 1, queueLength: 2 });
     await there.engine.release(lease);
-    expect((await found.settledClaim).claim.state).toBe("held");
+    expect((await found.toldClaim).claim.state).toBe("held");
   });
 
   test("a lease that expires is followed by a grant to a waiter at any server", async () => {
     claimOf(await here.engine.acquire(ask("expires", { ttlUs: SECOND_US / 4 }), null), "held");
     const waiter = follower();
     claimOf(await there.engine.acquire(ask("expires"), waiter), "waiting");
-    const { claim } = await waiter.settledClaim;
+    const { claim } = await waiter.toldClaim;
     expect(claim.state).toBe("held");
     const events = [...here.events, ...there.events].filter((event) => event.kind === "ended");
     expect(events.some((event) => event.claim.endReason === "expired")).toBe(true);
@@ -77,12 +77,12 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
       if (name.endsWith("name")) await here.engine.setLimit(name, 3, undefined, "test");
       else await here.engine.setLimitRule("raised/", 3, undefined, "test");
       const [first, second, third] = waiters;
-      expect((await first?.settledClaim)?.claim.state).toBe("held");
-      expect((await second?.settledClaim)?.claim.state).toBe("held");
-      const shown = await here.engine.show(name);
+      expect((await first?.toldClaim)?.claim.state).toBe("held");
+      expect((await second?.toldClaim)?.claim.state).toBe("held");
+      const shown = await here.engine.view(name);
       expect(shown?.lock).toMatchObject({ holders: 3, waiting: 1 });
       await here.engine.forceRelease(name, null, "test");
-      expect((await third?.settledClaim)?.claim.state).toBe("held");
+      expect((await third?.toldClaim)?.claim.state).toBe("held");
     }
   });
 
@@ -95,7 +95,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     );
     const claims = answers.map((answer) => claimOf(answer, "held"));
     expect(new Set(claims.map((claim) => claim.secret)).size).toBe(1);
-    expect((await here.engine.show("once"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
+    expect((await here.engine.view("once"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
   });
 
   test("a mutex under load from both servers has one holder at a time and rising tokens", async () => {
@@ -109,7 +109,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
           const waiter = follower();
           const answer = await engine.acquire(ask("contended"), waiter);
           const claim =
-            answer.outcome.kind === "held" ? answer.outcome.claim : (await waiter.settledClaim).claim;
+            answer.outcome.kind === "held" ? answer.outcome.claim : (await waiter.toldClaim).claim;
           expect(claim.state).toBe("held");
           inside += 1;
           worst = Math.max(worst, inside);

@@ -40,7 +40,7 @@ describe("an engine whose reads are stale or fail", () => {
     const answer = await engine.acquire(ask("mine"), null);
     expect(answer.lockName).toBe("mine");
     claimOf(answer, "held");
-    expect((await engine.show("other"))?.lock).toMatchObject({ holders: 1, waiting: 0, nextTicket: 2n });
+    expect((await engine.view("other"))?.lock).toMatchObject({ holders: 1, waiting: 0, nextTicket: 2n });
   });
 
   test("calls the database unavailable when a limit rule is set and its sums cannot be read", async () => {
@@ -51,6 +51,6 @@ describe("an engine whose reads are stale or fail", () => {
     }));
     const refused = await engine.setLimitRule("etl/", 2, undefined, "test").catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(Fault);
-    expect((await engine.show("etl/new"))?.limit.limit ?? 2).toBe(2);
+    expect((await engine.view("etl/new"))?.limit.limit ?? 2).toBe(2);
   });
 });

@@ -64,7 +64,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     script.push(committed, committed);
     const lease = claimOf(await here.engine.acquire(ask("acquired"), null), "held");
     expect(lease.fencingToken).toBe(1n);
-    expect((await here.engine.show("acquired"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
+    expect((await here.engine.view("acquired"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
   });
 
   test("a release that was committed is still this call's", async () => {
@@ -106,7 +106,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     claimOf(await here.engine.acquire(ask("granted"), waiter), "waiting");
     script.push(committed);
     await here.engine.release(lease);
-    const { claim } = await waiter.settledClaim;
+    const { claim } = await waiter.toldClaim;
     expect(claim).toMatchObject({ state: "held", provisional: true });
   });
 });

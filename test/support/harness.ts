@@ -2,7 +2,7 @@
 // with every part at hand. Several of them may share one database.
 
 import type { Event } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import type { LockEngine } from "../../server/engine/lock-engine.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
@@ -20,7 +20,7 @@ const DRAIN_MS = 5_000;
 export interface StartOptions {
   /** A database of one's own in memory unless told otherwise. */
   readonly url?: string;
-  readonly rules?: Partial<Rules>;
+  readonly rules?: Partial<Policy>;
   /** Between the engine and the database: to watch what is read. */
   readonly wrapStore?: (store: Store) => Store;
   /** Between the gRPC server and the engine: to inject faults and to watch. */
@@ -68,13 +68,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const opened = await openStore(url);
   const store = options.wrapStore?.(opened) ?? opened;
   const seen = new Seen();
-  const { engine, rules, events, failures, event } = await startEngine(store, options.rules);
+  const { engine, policy, events, failures, event } = await startEngine(store, options.rules);
   const grpc = createGrpcServer({
     engine: options.wrapEngine?.(engine) ?? engine,
     observer: seen,
     logger: seen.logger,
     tls: null,
-    graceMs: rules.graceUs / 1_000,
+    graceMs: policy.graceUs / 1_000,
     streamsMax: 1_000,
     receiveBytesMax: 65_536,
     reflection: true,

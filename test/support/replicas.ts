@@ -3,9 +3,9 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
-import type { Ask, Waiter } from "../../server/engine/lock-engine.ts";
+import type { AcquireInput, Follower } from "../../server/engine/lock-engine.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
@@ -33,7 +33,7 @@ export interface Replicas {
 export async function startReplicas(
   database: Pick<TestDatabase, "fresh">,
   count: number,
-  rules: Partial<Rules> = {},
+  policy: Partial<Policy> = {},
   wrap: (store: Store) => Store = (store) => store,
   failOverPauseUs: number | null = null,
 ): Promise<Replicas> {
@@ -46,7 +46,7 @@ export async function startReplicas(
   const urls = Array.from({ length: count }, (_, index) => nodes[index % nodes.length] as string);
   const stores = await Promise.all(urls.map((url) => shared ?? openStore(url)));
   // Wrapped in the order of the replicas, and not in the order in which their connections happened to open.
-  const all = await Promise.all(stores.map((store) => startReplica(wrap(store), rules, failOverPauseUs)));
+  const all = await Promise.all(stores.map((store) => startReplica(wrap(store), policy, failOverPauseUs)));
   return {
     all,
     url: fresh.url,
@@ -61,7 +61,7 @@ export async function startReplicas(
 /** An engine over a store that the caller closes after it. */
 export async function startReplica(
   store: Store,
-  overrides: Partial<Rules>,
+  overrides: Partial<Policy>,
   failOverPauseUs: number | null,
 ): Promise<Replica> {
   const { id, engine, events, failures } = await startEngine(store, overrides, failOverPauseUs);
@@ -79,7 +79,7 @@ function fineClock(): () => number {
 }
 
 /** A request with everything left at its default but what the test is about. */
-export function ask(name: string, overrides: Partial<Ask> = {}): Ask {
+export function ask(name: string, overrides: Partial<AcquireInput> = {}): AcquireInput {
   return {
     name,
     mode: "permit",
@@ -95,9 +95,9 @@ export function ask(name: string, overrides: Partial<Ask> = {}): Ask {
 }
 
 /** A follower whose claim can be awaited. */
-export function follower(): Waiter & { readonly settledClaim: Promise<{ claim: Claim; nowUs: number }> } {
+export function follower(): Follower & { readonly toldClaim: Promise<{ claim: Claim; nowUs: number }> } {
   const { promise, resolve } = Promise.withResolvers<{ claim: Claim; nowUs: number }>();
-  return { settledClaim: promise, settled: (claim, nowUs) => resolve({ claim, nowUs }) };
+  return { toldClaim: promise, told: (claim, nowUs) => resolve({ claim, nowUs }) };
 }
 
 /** The claim of an answer that must be of one kind. */

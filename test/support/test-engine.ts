@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
-import type { Rules } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/policy.ts";
 import { Engine } from "../../server/engine/engine.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
@@ -14,7 +14,7 @@ export interface TestEngine {
   /** Of the replica. */
   readonly id: bigint;
   readonly engine: Engine;
-  readonly rules: Rules;
+  readonly policy: Policy;
   /** What happened to claims and limits, in order. */
   readonly events: readonly Event[];
   /** Failures of background loops, jumps of the clock and fail-overs; a test that expects none looks here. */
@@ -25,7 +25,7 @@ export interface TestEngine {
 
 export async function startEngine(
   store: Store,
-  overrides: Partial<Rules> = {},
+  overrides: Partial<Policy> = {},
   failOverPauseUs: number | null = null,
 ): Promise<TestEngine> {
   const events: Event[] = [];
@@ -41,7 +41,7 @@ export async function startEngine(
     for (const listener of listeners) listener(seen.event);
   };
   const id = randomBytes(8).readBigUInt64BE() >> 1n;
-  const rules: Rules = {
+  const policy: Policy = {
     graceUs: 10_000_000,
     attachedForUs: 12_500_000,
     retentionUs: 3_600_000_000,
@@ -52,7 +52,7 @@ export async function startEngine(
     store,
     wakeup: pollWakeup(POLL_MS, failed),
     observer,
-    rules,
+    policy,
     replica: { id, address: "test", version: "test" },
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
@@ -64,7 +64,7 @@ export async function startEngine(
   return {
     id,
     engine,
-    rules,
+    policy,
     events,
     failures,
     event(fits) {

@@ -2,21 +2,21 @@
 // the deletion of what has been remembered long enough, and the replica's own entry in the register.
 
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
-import type { Rules } from "../../core/policy.ts";
+import type { Policy } from "../../core/policy.ts";
 import type { ReplicaRow, Store } from "../../storage/store.ts";
 import { REPLICA_KEPT_US } from "../../storage/store.ts";
 import { Loop } from "../../wakeup/loop.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Comebacks } from "../following/comebacks.ts";
-import type { Departures } from "../following/departures.ts";
-import type { Waiters } from "../following/followers.ts";
+import type { Detachments } from "../following/detachments.ts";
+import type { Followers } from "../following/followers.ts";
 import type { Advances } from "./advances.ts";
 
-export interface UpkeepOptions {
+export interface BackgroundOptions {
   readonly store: Store;
-  readonly waiters: Waiters;
-  readonly departures: Departures;
-  readonly rules: Rules;
+  readonly followers: Followers;
+  readonly detachments: Detachments;
+  readonly policy: Policy;
   readonly replica: ReplicaRow;
   /** Idle time after which the row of a lock is deleted. */
   readonly idleLockUs: number;
@@ -25,8 +25,8 @@ export interface UpkeepOptions {
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+export class Background {
+  readonly #options: BackgroundOptions;
   readonly #loops: readonly Loop[];
   /** performance.now() at the start of the last heartbeats that all got through. */
   #heartbeatMs = performance.now();
@@ -36,13 +36,13 @@ export class Upkeep {
   /** Up to which lock the sweep has come. */
   #sweptTo = 0n;
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: BackgroundOptions) {
     this.#options = options;
-    const heartbeatMs = options.rules.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
+    const heartbeatMs = options.policy.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
     this.#loops = [
       this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
       this.#loop("heartbeat", bounds.HEARTBEAT_AGAIN_MS, 0.1, () => this.#heartbeatSkipped()),
-      this.#loop("departures", bounds.DEPARTURES_INTERVAL_MS, 0.1, () => options.departures.repeat()),
+      this.#loop("departures", bounds.DETACHMENTS_INTERVAL_MS, 0.1, () => options.detachments.repeat()),
       this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
@@ -78,7 +78,7 @@ export class Upkeep {
 
   /** Whether no heartbeats have got through for so long that places may have run out. */
   #isLate(): boolean {
-    return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.rules.attachedForUs / 2;
+    return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.policy.attachedForUs / 2;
   }
 
   async #heartbeat(): Promise<void> {
@@ -94,18 +94,18 @@ export class Upkeep {
 
   /** The places of those who follow claims here, and of those who are about to. */
   #followed(): ClaimRef[] {
-    const { waiters, comebacks } = this.#options;
-    return [...waiters.claims(), ...comebacks.claims()];
+    const { followers, comebacks } = this.#options;
+    return [...followers.claims(), ...comebacks.claims()];
   }
 
   /** Those that could not be kept soon come again, by `#heartbeatSkipped`. */
   async #heartbeatOf(claims: readonly ClaimRef[]): Promise<void> {
-    const { store, rules, replica, departures } = this.#options;
+    const { store, policy, replica, detachments } = this.#options;
     this.#skipped.clear();
-    await departures.during(async () => {
+    await detachments.during(async () => {
       for (let at = 0; at < claims.length; at += bounds.HEARTBEAT_KEYS_MAX) {
         const part = claims.slice(at, at + bounds.HEARTBEAT_KEYS_MAX);
-        const skipped = await store.heartbeat(replica.id, part, rules.attachedForUs);
+        const skipped = await store.heartbeat(replica.id, part, policy.attachedForUs);
         for (const key of skipped) this.#skipped.add(nameOf(key));
       }
     });
@@ -132,9 +132,9 @@ export class Upkeep {
   }
 
   async #purge(): Promise<void> {
-    const { store, rules, idleLockUs } = this.#options;
+    const { store, policy, idleLockUs } = this.#options;
     // A clock that was set ahead must not make the server forget which request ids it has seen.
-    const untilUs = store.clock.forgettableUs(rules.retentionUs, performance.now() * 1_000);
+    const untilUs = store.clock.forgettableUs(policy.retentionUs, performance.now() * 1_000);
     if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
     // Of an idle lock nothing is remembered but its last token, which the floor keeps: it does no harm to do this early.
     await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));

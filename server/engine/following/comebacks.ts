@@ -3,14 +3,14 @@
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import { comesBackTo, wasKept } from "../../core/come-back.ts";
-import type { Rules } from "../../core/policy.ts";
+import type { Policy } from "../../core/policy.ts";
 import type { Store } from "../../storage/store.ts";
 import { COMEBACKS_READ_MAX } from "../engine-bounds.ts";
 import type { Job } from "../transaction/lanes.ts";
 
 export interface ComebacksOptions {
   readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;
-  readonly rules: Rules;
+  readonly policy: Policy;
   /** This one. */
   readonly replica: bigint;
   readonly onFailure: (loop: string, error: unknown) => void;
@@ -57,7 +57,7 @@ export class Comebacks {
   }
 
   async #keep(jobs: readonly Job[]): Promise<void> {
-    const { store, rules, replica } = this.#options;
+    const { store, policy, replica } = this.#options;
     const refs: ClaimKey[] = [];
     const requestIds: string[] = [];
     for (const { command } of jobs) {
@@ -77,6 +77,6 @@ export class Comebacks {
         }
       }
     }
-    if (kept.length > 0) await store.heartbeat(replica, kept, rules.attachedForUs);
+    if (kept.length > 0) await store.heartbeat(replica, kept, policy.attachedForUs);
   }
 }

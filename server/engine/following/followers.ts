@@ -2,17 +2,17 @@
 // with the process, clients get back by their ticket or request ids.
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
-import type { Waiter } from "../lock-engine.ts";
+import type { Follower } from "../lock-engine.ts";
 
 interface FollowedClaim {
   /** As it was when it was first followed. */
   readonly claim: Claim;
-  readonly waiters: Set<Waiter>;
+  readonly followers: Set<Follower>;
 }
 
 interface FollowedLock {
   readonly claims: Map<bigint, FollowedClaim>;
-  /** Waiters that want to be told their places. */
+  /** Followers that want to be told their places. */
   watchers: number;
   /** The guard row's revision up to which this replica has seen everything. */
   seenRevision: bigint;
@@ -20,7 +20,7 @@ interface FollowedLock {
   lastAddition: number;
 }
 
-export class Waiters {
+export class Followers {
   readonly #locks = new Map<bigint, FollowedLock>();
   #count = 0;
   #additions = 0;
@@ -31,9 +31,9 @@ export class Waiters {
   }
 
   /** `revision`: of the guard row, when the claim was seen waiting. */
-  add(claim: Claim, waiter: Waiter, revision: bigint): void {
+  add(claim: Claim, follower: Follower, revision: bigint): void {
     const before = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
-    if (before && before.claim.secret !== claim.secret) this.settle(claim, claim.requestedAtUs);
+    if (before && before.claim.secret !== claim.secret) this.tell(claim, claim.requestedAtUs);
     let lock = this.#locks.get(claim.lockId);
     if (!lock) {
       lock = { claims: new Map(), watchers: 0, seenRevision: revision, lastAddition: 0 };
@@ -43,32 +43,32 @@ export class Waiters {
     if (revision < lock.seenRevision) lock.seenRevision = revision;
     let followed = lock.claims.get(claim.ticketNumber);
     if (!followed) {
-      followed = { claim, waiters: new Set() };
+      followed = { claim, followers: new Set() };
       lock.claims.set(claim.ticketNumber, followed);
       lock.lastAddition = ++this.#additions;
       this.#count += 1;
     }
-    if (followed.waiters.has(waiter)) return;
-    followed.waiters.add(waiter);
-    if (waiter.placed) lock.watchers += 1;
+    if (followed.followers.has(follower)) return;
+    followed.followers.add(follower);
+    if (follower.placed) lock.watchers += 1;
   }
 
   /** Whether others here still follow the claim once this one is gone. */
-  remove(key: ClaimKey, waiter: Waiter): boolean {
+  remove(key: ClaimKey, follower: Follower): boolean {
     const lock = this.#locks.get(key.lockId);
     const followed = lock?.claims.get(key.ticketNumber);
-    if (lock && followed?.waiters.delete(waiter) && waiter.placed) lock.watchers -= 1;
-    if (followed && followed.waiters.size > 0) return true;
+    if (lock && followed?.followers.delete(follower) && follower.placed) lock.watchers -= 1;
+    if (followed && followed.followers.size > 0) return true;
     this.#forget(key);
     return false;
   }
 
   /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
-  settle(claim: Claim, nowUs: number): void {
+  tell(claim: Claim, nowUs: number): void {
     const followed = this.#forget(claim);
     if (!followed) return;
-    const told = followed.claim.secret === claim.secret ? claim : gone(followed.claim, nowUs);
-    for (const waiter of followed.waiters) waiter.settled(told, nowUs);
+    const now = followed.claim.secret === claim.secret ? claim : gone(followed.claim, nowUs);
+    for (const follower of followed.followers) follower.told(now, nowUs);
   }
 
   /** Whether anybody here wants to be told places at the lock. */
@@ -85,7 +85,7 @@ export class Waiters {
   }
 
   /** Those who follow claims of a lock. */
-  *of(lockId: bigint): Generator<{ readonly claim: Claim; readonly waiters: ReadonlySet<Waiter> }> {
+  *of(lockId: bigint): Generator<FollowedClaim> {
     yield* this.#locks.get(lockId)?.claims.values() ?? [];
   }
 
@@ -126,7 +126,7 @@ export class Waiters {
     const followed = lock?.claims.get(key.ticketNumber);
     if (!lock || !followed) return undefined;
     lock.claims.delete(key.ticketNumber);
-    for (const waiter of followed.waiters) if (waiter.placed) lock.watchers -= 1;
+    for (const follower of followed.followers) if (follower.placed) lock.watchers -= 1;
     this.#count -= 1;
     if (lock.claims.size === 0) this.#locks.delete(key.lockId);
     return followed;

@@ -8,7 +8,7 @@ import type { QueuePlace, Store } from "../../storage/store.ts";
 import { Loop } from "../../wakeup/loop.ts";
 import { PLACES_PACE_MS, PLACES_READS_MAX, PLACES_SLICE, PLACES_SLICE_PAUSE_MS } from "../engine-bounds.ts";
 import { SharedRead } from "../shared-read.ts";
-import type { Waiters } from "./followers.ts";
+import type { Followers } from "./followers.ts";
 
 /** A queue as read: who stands where is found by bisection. */
 class Queue {
@@ -50,7 +50,7 @@ class Queue {
 
 export interface PlacesOptions {
   readonly store: Pick<Store, "queue">;
-  readonly waiters: Waiters;
+  readonly followers: Followers;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -95,7 +95,7 @@ export class Places {
 
   /** The queue of a lock may have moved: its waiters here are told, soon and together. */
   changed(lockId: bigint): void {
-    if (this.#options.waiters.watches(lockId)) this.#changed.add(lockId);
+    if (this.#options.followers.watches(lockId)) this.#changed.add(lockId);
   }
 
   /** All locks that have changed, each once. */
@@ -113,9 +113,9 @@ export class Places {
   async #read(lockId: bigint): Promise<Queue | undefined> {
     // Before the read: what changes from here on may be missing in it, and is told in the next round.
     this.#changed.delete(lockId);
-    const { waiters, onFailure } = this.#options;
+    const { followers, onFailure } = this.#options;
     // All of them may have left meanwhile.
-    if (this.#stopping.signal.aborted || !waiters.watches(lockId)) return undefined;
+    if (this.#stopping.signal.aborted || !followers.watches(lockId)) return undefined;
     try {
       return await this.#queues.get(lockId);
     } catch (error) {
@@ -126,10 +126,10 @@ export class Places {
 
   async #tell(lockId: bigint, queue: Queue): Promise<void> {
     await this.#pauseAfter(queue.length);
-    for (const { claim, waiters } of this.#options.waiters.of(lockId)) {
+    for (const { claim, followers } of this.#options.followers.of(lockId)) {
       if (this.#stopping.signal.aborted) return;
       const place = queue.placeOf(claim.ticketNumber);
-      if (place) for (const waiter of waiters) waiter.placed?.(place, queue.nowUs);
+      if (place) for (const follower of followers) follower.placed?.(place, queue.nowUs);
       await this.#pauseAfter(1);
     }
   }

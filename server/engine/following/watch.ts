@@ -1,15 +1,15 @@
-// Looks into the database on behalf of the waiters of this replica: what other replicas granted or ended, which queues
+// Looks into the database on behalf of the followers of this replica: what other replicas granted or ended, which queues
 // moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Store } from "../../storage/store.ts";
 import { POLL_LOCKS_MAX } from "../engine-bounds.ts";
-import { gone, type Waiters } from "./followers.ts";
+import { type Followers, gone } from "./followers.ts";
 import type { Places } from "./places.ts";
 
 export interface WatchOptions {
   readonly store: Pick<Store, "watch" | "claims">;
-  readonly waiters: Waiters;
+  readonly followers: Followers;
   readonly places: Places;
   /** Begins to end what is due at a lock and to grant what fits. Not waited for: one lock must not stop the others. */
   readonly advance: (lockId: bigint) => unknown;
@@ -22,32 +22,32 @@ export class Watch {
     this.#options = options;
   }
 
-  /** Looks at the given locks, or at all that have waiters here. */
+  /** Looks at the given locks, or at all that are followed here. */
   async look(lockIds?: readonly bigint[]): Promise<void> {
-    const { waiters } = this.#options;
-    const followed = lockIds ? lockIds.filter((id) => waiters.follows(id)) : waiters.lockIds();
+    const { followers } = this.#options;
+    const followed = lockIds ? lockIds.filter((id) => followers.follows(id)) : followers.lockIds();
     for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
       await this.#lookAt(followed.slice(at, at + POLL_LOCKS_MAX));
     }
   }
 
   async #lookAt(lockIds: readonly bigint[]): Promise<void> {
-    const { store, waiters, places, advance } = this.#options;
+    const { store, followers, places, advance } = this.#options;
     const { revisions, due } = await store.watch(lockIds);
     for (const lockId of due) advance(lockId);
-    // A guard row that is gone took its claims along; reading them settles their waiters.
-    const stale = lockIds.filter((id) => waiters.isStale(id, revisions.get(id) ?? -1n));
-    const additions = stale.map((id) => waiters.lastAddition(id));
+    // A guard row that is gone took its claims along; reading them tells their followers.
+    const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
+    const additions = stale.map((id) => followers.lastAddition(id));
     await this.#readClaims(stale);
     stale.forEach((lockId, index) => {
-      waiters.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
+      followers.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
       places.changed(lockId);
     });
   }
 
   async #readClaims(lockIds: readonly bigint[]): Promise<void> {
-    const { store, waiters } = this.#options;
-    const followed = lockIds.flatMap((id) => [...waiters.of(id)].map(({ claim }) => claim));
+    const { store, followers } = this.#options;
+    const followed = lockIds.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim));
     for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
       const part = followed.slice(at, at + POLL_LOCKS_MAX);
       const { nowUs, claims } = await store.claims(part);
@@ -55,7 +55,7 @@ export class Watch {
       for (const claim of part) {
         const found = byKey.get(keyOf(claim));
         const now = found?.secret === claim.secret ? found : gone(claim, nowUs);
-        if (now.state !== "waiting") waiters.settle(now, nowUs);
+        if (now.state !== "waiting") followers.tell(now, nowUs);
       }
     }
   }

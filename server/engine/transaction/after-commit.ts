@@ -1,8 +1,8 @@
-// What follows a commit, in the same turn as the answers: waiters are registered, observers are told, and whoever waited
+// What follows a commit, in the same turn as the answers: followers are registered, observers are told, and whoever waited
 // for what has just happened is woken. Decides nothing; none of it may throw.
 
 import type { Wakeup } from "../../wakeup/wakeup.ts";
-import type { Waiters } from "../following/followers.ts";
+import type { Followers } from "../following/followers.ts";
 import type { Places } from "../following/places.ts";
 import type { EngineObserver } from "../lock-engine.ts";
 import type { Batch } from "./batch.ts";
@@ -11,7 +11,7 @@ import type { JobsByLock } from "./deciding.ts";
 export interface AfterCommitOptions {
   readonly observer: EngineObserver;
   readonly wakeup: Wakeup;
-  readonly waiters: Waiters;
+  readonly followers: Followers;
   readonly places: Places;
   /** Sees to it that what one transaction has left over at a lock is granted. */
   readonly oweAdvance: (lockId: bigint) => unknown;
@@ -26,7 +26,7 @@ export class AfterCommit {
 
   /** After a transaction of commands. */
   answered(jobs: JobsByLock, batch: Batch): void {
-    const { observer, waiters } = this.#options;
+    const { observer, followers } = this.#options;
     let commands = 0;
     for (const [lockId, list] of jobs) {
       const decided = batch.decided.get(lockId);
@@ -36,7 +36,7 @@ export class AfterCommit {
       list.forEach((job, index) => {
         const outcome = batch.outcome(lockId, index);
         if (!outcome) return;
-        if (outcome.kind === "waiting" && job.waiter) waiters.add(outcome.claim, job.waiter, revision);
+        if (outcome.kind === "waiting" && job.follower) followers.add(outcome.claim, job.follower, revision);
         const seconds = (performance.now() - job.submittedMs) / 1e3;
         observer({ kind: "answered", command: job.command, outcome, lockName: decided.lockName, seconds });
       });
@@ -47,17 +47,17 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, waiters, places, oweAdvance } = this.#options;
+    const { observer, wakeup, followers, places, oweAdvance } = this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
-      waiters.sawOwn(lockId, revisionBefore, lock.revision);
+      followers.sawOwn(lockId, revisionBefore, lock.revision);
     }
     wakeup.announce([...batch.locks.keys()]);
     for (const lockId of batch.leftOver) oweAdvance(lockId);
     // In the same turn as the answers: a client that gets both together sends what follows together, and the next
     // transaction carries it together.
     for (const { event, nowUs } of batch.events) {
-      if (event.kind === "granted" || event.kind === "ended") waiters.settle(event.claim, nowUs);
+      if (event.kind === "granted" || event.kind === "ended") followers.tell(event.claim, nowUs);
     }
     for (const lockId of batch.locks.keys()) places.changed(lockId);
   }

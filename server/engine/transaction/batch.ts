@@ -7,7 +7,7 @@ import { SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "../../core/decide-batch.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Rules } from "../../core/policy.ts";
+import type { Policy } from "../../core/policy.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
 import { AGAIN_ROUNDS_MAX } from "../engine-bounds.ts";
 
@@ -15,14 +15,14 @@ const NO_COMMANDS: AskedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
 
 export interface BatchOptions {
-  readonly rules: Rules;
+  readonly policy: Policy;
   /** By how much a transaction raises the revisions of its guard rows. */
   readonly newRevisionStep: () => bigint;
 }
 
 export class Batch {
   readonly #asked: AskedByLock;
-  readonly #rules: Rules;
+  readonly #policy: Policy;
   /** Attempts of which one may have been committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
   readonly #revisionStep: bigint;
@@ -37,9 +37,9 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   leftOver: readonly bigint[] = [];
 
-  constructor(asked: AskedByLock, { rules, newRevisionStep }: BatchOptions, earlier: readonly Batch[]) {
+  constructor(asked: AskedByLock, { policy, newRevisionStep }: BatchOptions, earlier: readonly Batch[]) {
     this.#asked = asked;
-    this.#rules = rules;
+    this.#policy = policy;
     this.#revisionStep = newRevisionStep();
     this.#earlier = earlier;
   }
@@ -76,7 +76,7 @@ export class Batch {
   decide(loaded: Loaded): Changes {
     this.#round += 1;
     const isFirst = this.#round === 1;
-    const context = { rules: this.#rules, earlier: this.#earlier, nowMs: performance.now() };
+    const context = { policy: this.#policy, earlier: this.#earlier, nowMs: performance.now() };
     const decision = decideBatch(loaded, isFirst ? this.#asked : NO_COMMANDS, context);
     if (isFirst) {
       this.decided = decision.decided;

@@ -14,7 +14,7 @@ import {
   OVERLOADED_RETRY_AFTER_MS,
 } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
-import type { Answer, Waiter } from "../lock-engine.ts";
+import type { Answer, Follower } from "../lock-engine.ts";
 import type { Batch } from "./batch.ts";
 import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } from "./deciding.ts";
 import { HeldUpLocks } from "./held-up-locks.ts";
@@ -25,7 +25,7 @@ import { unavailable } from "./retry.ts";
 export interface Job {
   readonly lockId: bigint;
   readonly command: Command;
-  readonly waiter: Waiter | null;
+  readonly follower: Follower | null;
   /** performance.now() when it was submitted. */
   readonly submittedMs: number;
   /** null: the guard row is gone, or is that of another name. */
@@ -75,7 +75,7 @@ export class Lanes {
    * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an `advance`
    * of a lock that another transaction holds: time passes on, and whoever sent it comes by again.
    */
-  submit(lockId: bigint, command: Command, waiter: Waiter | null = null): Promise<Answer | null> {
+  submit(lockId: bigint, command: Command, follower: Follower | null = null): Promise<Answer | null> {
     if (this.#queuedCount >= this.#options.queuedMax) {
       throw new Fault("overloaded", "commands_queued", "Too many calls are waiting for the database.", {
         retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
@@ -85,7 +85,7 @@ export class Lanes {
     if (command.verb === "advance" && (waitedFor !== undefined || this.#heldUp.state(lockId) === "stuck"))
       throw heldUp();
     const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
-    const job: Job = { lockId, command, waiter, submittedMs: performance.now(), answer, resolve, reject };
+    const job: Job = { lockId, command, follower, submittedMs: performance.now(), answer, resolve, reject };
     const jobs = this.#queued.get(lockId);
     if (jobs) jobs.push(job);
     else this.#queued.set(lockId, [job]);
@@ -214,7 +214,7 @@ export class Lanes {
   }
 
   #done(work: Work, batch: Batch): void {
-    // Answers are taken up after this turn, so waiters are registered before anybody acts on the answer `waiting`.
+    // Answers are taken up after this turn, so followers are registered before anybody acts on the answer `waiting`.
     answer(work.jobs, batch);
     this.#options.onCommitted(work.jobs, batch);
     this.#release(work);

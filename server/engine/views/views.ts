@@ -8,7 +8,7 @@ import { effectiveLimit } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { LockView, Store } from "../../storage/store.ts";
 import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
-import type { LimitSetting, LimitsQuery, LockDescription, LocksQuery } from "../lock-engine.ts";
+import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
 import { asFault } from "../transaction/retry.ts";
 import { Turns } from "../turns.ts";
 import { limitSettings } from "./limit-settings.ts";
@@ -16,7 +16,7 @@ import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
-export class Descriptions {
+export class Views {
   readonly #store: Source;
   readonly #turns: Turns;
 
@@ -26,17 +26,17 @@ export class Descriptions {
     this.#turns = new Turns({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
-  /** A name that nobody has used is described as it would be; no row is made for it. */
-  async show(name: string): Promise<LockDescription> {
+  /** A name that nobody has used is shown as it would be; no row is made for it. */
+  async view(name: string): Promise<ViewedLock> {
     const shown = this.#inTurn(async function* (store, rules) {
       const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
       yield described(view ?? { lock: unused(name), holders: [], waiters: [] }, rules);
     });
-    for await (const description of shown) return description;
+    for await (const lock of shown) return lock;
     throw new Error(`Nothing was read of the lock ${name}.`);
   }
 
-  list(query: LocksQuery): AsyncIterable<LockDescription> {
+  views(query: LocksQuery): AsyncIterable<ViewedLock> {
     return this.#inTurn(async function* (store, rules) {
       for await (const locks of listed(store, query)) {
         for await (const view of viewSteps(store, locks)) yield described(view, rules);
@@ -78,7 +78,7 @@ async function* listed(store: Source, { prefix, afterName, max, busyOnly, order 
   else yield await inOwnTurn(() => store.waitedLocks(prefix, order, max));
 }
 
-function described(view: LockView, rules: readonly LimitRule[]): LockDescription {
+function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
   return { ...view, limit: effectiveLimit(view.lock, rules) };
 }
 

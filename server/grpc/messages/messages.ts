@@ -26,7 +26,7 @@ import { formatClaimId } from "../../core/claim-id.ts";
 import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
-import type { LimitSetting, LockDescription } from "../../engine/lock-engine.ts";
+import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
 import { durationOf, timestampOf } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
@@ -110,7 +110,7 @@ export function settingOf({ kind, target, ...setting }: LimitSetting): LimitSett
   return create(LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
 }
 
-export function lockOf({ lock, limit, holders, waiters }: LockDescription): LockMessage {
+export function lockOf({ lock, limit, holders, waiters }: ViewedLock): LockMessage {
   return create(LockSchema, {
     name: lock.name,
     limit: limitOf(limit),

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { AcquireRequestSchema, AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Place } from "../../core/command.ts";
-import type { Ask } from "../../engine/lock-engine.ts";
+import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import type { AnyCall, UnaryVerb } from "../handler.ts";
 import { requestIdReused } from "../messages/call-error.ts";
@@ -35,7 +35,7 @@ export function acquireVerb(
   };
 }
 
-async function atOnce(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outcome> {
+async function atOnce(verbs: Verbs, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
   const { engine, graceUs } = verbs;
   for (let tries = 1; ; tries++) {
     const answer = await engine.acquire(ask, null, call);
@@ -50,7 +50,7 @@ async function atOnce(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outcome> {
   }
 }
 
-async function untilGranted(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outcome> {
+async function untilGranted(verbs: Verbs, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
   const { engine, openWaits } = verbs;
   const wait = new Wait(engine, openWaits, call);
   try {
@@ -66,7 +66,12 @@ async function untilGranted(verbs: Verbs, ask: Ask, call: AnyCall): Promise<Outc
   }
 }
 
-async function answered(verbs: Verbs, answer: AcquireAnswer, ask: Ask, call: AnyCall): Promise<Outcome> {
+async function answered(
+  verbs: Verbs,
+  answer: AcquireAnswer,
+  ask: AcquireInput,
+  call: AnyCall,
+): Promise<Outcome> {
   const { engine } = verbs;
   const { outcome, lockName, nowUs } = answer;
   switch (outcome.kind) {
@@ -85,6 +90,6 @@ async function answered(verbs: Verbs, answer: AcquireAnswer, ask: Ask, call: Any
 }
 
 /** Whether a client that heard nothing can ask for the same claim again. */
-function canReturn(ask: Ask): boolean {
+function canReturn(ask: AcquireInput): boolean {
   return ask.requestId !== "";
 }

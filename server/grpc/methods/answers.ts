@@ -51,5 +51,5 @@ async function holdersFor(
  * the id, or chose a request id of its own) the claim ends, so that it does not keep others waiting.
  */
 export function giveBackUnheard(engine: LockEngine, claim: Claim, call: AnyCall, canReturn: boolean): void {
-  if (call.cancelled && !canReturn) engine.leave(claim, null, false);
+  if (call.cancelled && !canReturn) engine.detach(claim, null, false);
 }

@@ -8,7 +8,7 @@ import {
   ListLocksRequestSchema,
   ListLocksResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { LockDescription } from "../../engine/lock-engine.ts";
+import type { ViewedLock } from "../../engine/lock-engine.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import type { UnaryVerb } from "../handler.ts";
 import { ClientGone } from "../messages/call-error.ts";
@@ -25,7 +25,7 @@ export function getLockVerb({
     input: GetLockRequestSchema,
     output: GetLockResponseSchema,
     check: checkGetLock,
-    run: async (name) => create(GetLockResponseSchema, { lock: lockOf(await engine.show(name)) }),
+    run: async (name) => create(GetLockResponseSchema, { lock: lockOf(await engine.view(name)) }),
   };
 }
 
@@ -40,9 +40,9 @@ export function listLocksVerb({
     async run({ pageSize, ...query }, call) {
       const page = new Page(pageSize);
       // One more than wanted tells whether another page follows.
-      for await (const description of engine.list({ ...query, max: pageSize + 1 })) {
+      for await (const view of engine.views({ ...query, max: pageSize + 1 })) {
         if (call.cancelled) throw new ClientGone();
-        if (page.take(description)) continue;
+        if (page.take(view)) continue;
         // Where the next one would begin in an order by waiters, nobody can know.
         return query.order === "name" ? page.followed() : page.last();
       }
@@ -67,13 +67,13 @@ class Page {
   }
 
   /** False: the page is full. */
-  take(description: LockDescription): boolean {
+  take(view: ViewedLock): boolean {
     if (this.#parts.length === this.#sizeMax) return false;
-    const part = encoded({ locks: [lockOf(description)] });
+    const part = encoded({ locks: [lockOf(view)] });
     if (this.#bytes + part.length > PAGE_BYTES_MAX && this.#parts.length > 0) return false;
     this.#parts.push(part);
     this.#bytes += part.length;
-    this.#lastName = description.lock.name;
+    this.#lastName = view.lock.name;
     return true;
   }
 

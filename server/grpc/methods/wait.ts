@@ -3,7 +3,7 @@
 
 import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { LockEngine, Waiter } from "../../engine/lock-engine.ts";
+import type { Follower, LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall } from "../handler.ts";
 import type { OpenWaits } from "./open-waits.ts";
 
@@ -13,16 +13,16 @@ export interface Settled {
   readonly nowUs: number;
 }
 
-export class Wait implements Waiter {
+export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
-  readonly #engine: Pick<LockEngine, "leave">;
+  readonly #engine: Pick<LockEngine, "detach">;
   readonly #settled = Promise.withResolvers<Settled>();
   readonly #stopped = Promise.withResolvers<never>();
   readonly #over: () => void;
 
   /** To be closed. Without `placed` no place is worked out for it. */
   constructor(
-    engine: Pick<LockEngine, "leave">,
+    engine: Pick<LockEngine, "detach">,
     openWaits: OpenWaits,
     call: AnyCall,
     placed?: (place: Place, nowUs: number) => void,
@@ -34,7 +34,7 @@ export class Wait implements Waiter {
     this.#over = openWaits.enter(call, this.#stopped.reject);
   }
 
-  settled(claim: Claim, nowUs: number): void {
+  told(claim: Claim, nowUs: number): void {
     this.#settled.resolve({ claim, nowUs });
   }
 
@@ -59,7 +59,7 @@ export class Wait implements Waiter {
       // Listed first, as a grant that has arrived counts more than the end of the call.
       return await Promise.race([this.#settled.promise, this.#stopped.promise]);
     } catch (error) {
-      this.#engine.leave(waiting, this, canReturn());
+      this.#engine.detach(waiting, this, canReturn());
       throw error;
     }
   }

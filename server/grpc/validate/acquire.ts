@@ -15,7 +15,7 @@ import {
 } from "../../core/bounds.ts";
 import type { Mode } from "../../core/claim.ts";
 import { SERVER_MADE_PREFIX } from "../../core/claim.ts";
-import type { Ask } from "../../engine/lock-engine.ts";
+import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { LABELS_CHECKED_MAX, QUOTED_CHARS_MAX } from "../grpc-bounds.ts";
 import { checkDuration, checkName, checkText } from "./fields.ts";
 import { type Checked, Violations } from "./violations.ts";
@@ -23,7 +23,7 @@ import { type Checked, Violations } from "./violations.ts";
 type WhenBusy = "refuse" | "enqueue" | "wait";
 
 export interface CheckedAcquire {
-  readonly ask: Ask;
+  readonly ask: AcquireInput;
   readonly whenBusy: WhenBusy;
 }
 
@@ -55,7 +55,7 @@ export function checkAcquire(message: AcquireRequest): Checked<CheckedAcquire> {
 }
 
 /** Inside a WaitInQueueRequest, which always waits. */
-export function checkNestedAcquire(message: AcquireRequest): Checked<Ask> {
+export function checkNestedAcquire(message: AcquireRequest): Checked<AcquireInput> {
   const violations = new Violations();
   checkWhenBusy(message, violations);
   if (message.whenBusy === WireWhenBusy.REFUSE) {
@@ -67,7 +67,7 @@ export function checkNestedAcquire(message: AcquireRequest): Checked<Ask> {
   return violations.checked(checkAsk(message, true, violations));
 }
 
-function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violations): Ask {
+function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violations): AcquireInput {
   const mode = checkMode(message, violations);
   return {
     name: checkName(message.name, "name", violations),

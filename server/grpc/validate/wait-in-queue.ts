@@ -3,14 +3,14 @@
 import type { WaitInQueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { UPDATE_INTERVAL_US_DEFAULT, UPDATE_INTERVAL_US_MAX } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
-import type { Ask } from "../../engine/lock-engine.ts";
+import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { checkNestedAcquire } from "./acquire.ts";
 import { checkClaimId, checkDuration } from "./fields.ts";
 import { type Checked, Violations } from "./violations.ts";
 
 /** A new request, or a place that was taken before. */
 type WaitTarget =
-  | { readonly kind: "ask"; readonly ask: Ask }
+  | { readonly kind: "ask"; readonly ask: AcquireInput }
   | { readonly kind: "ticket"; readonly ref: ClaimRef };
 
 export interface CheckedWait {

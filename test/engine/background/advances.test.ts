@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { Advances } from "../../../server/engine/background/advances.ts";
 import { POLL_LOCKS_MAX } from "../../../server/engine/engine-bounds.ts";
-import { Waiters } from "../../../server/engine/following/followers.ts";
+import { Followers } from "../../../server/engine/following/followers.ts";
 import { Places } from "../../../server/engine/following/places.ts";
 import { Watch } from "../../../server/engine/following/watch.ts";
 
@@ -50,14 +50,14 @@ describe("an advance", () => {
   });
 });
 
-test("a lock whose advance never gets through keeps no waiter of another from being told", async () => {
-  const waiters = new Waiters();
-  const settled: bigint[] = [];
+test("a lock whose advance never gets through keeps no follower of another from being told", async () => {
+  const followers = new Followers();
+  const told: bigint[] = [];
   const claim = (lockId: bigint, state: Claim["state"]) =>
     ({ lockId, ticketNumber: 1n, state, provisional: false }) as Claim;
   const last = BigInt(POLL_LOCKS_MAX + 1);
   for (let id = 1n; id <= last; id++)
-    waiters.add(claim(id, "waiting"), { settled: ({ lockId }) => settled.push(lockId) }, 1n);
+    followers.add(claim(id, "waiting"), { told: ({ lockId }) => told.push(lockId) }, 1n);
   const failures: unknown[] = [];
   const advances = new Advances({
     advance: (lockId) =>
@@ -72,9 +72,9 @@ test("a lock whose advance never gets through keeps no waiter of another from be
     claims: async () => ({ nowUs: 0, claims: [claim(last, "held")] }),
   };
   const queue = async () => ({ nowUs: 0, places: [] });
-  const places = new Places({ store: { queue }, waiters, onFailure() {} });
+  const places = new Places({ store: { queue }, followers, onFailure() {} });
   const advance = (lockId: bigint) => advances.start(lockId);
-  await new Watch({ store, waiters, places, advance }).look();
-  expect(settled).toEqual([last]);
+  await new Watch({ store, followers, places, advance }).look();
+  expect(told).toEqual([last]);
   expect(failures).toHaveLength(1);
 });

@@ -3,31 +3,31 @@
 
 import { describe, expect, test } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
-import { Waiters } from "../../../server/engine/following/followers.ts";
+import { Followers } from "../../../server/engine/following/followers.ts";
 import { Places } from "../../../server/engine/following/places.ts";
 import { Watch } from "../../../server/engine/following/watch.ts";
 
 const LOCK = 7n;
 const claim = (ticketNumber: bigint, state: Claim["state"] = "waiting", secret = "own") =>
   ({ lockId: LOCK, ticketNumber, state, secret, provisional: false, requestedAtUs: 0 }) as Claim;
-const waiter = () => ({ settled() {} });
+const follower = () => ({ told() {} });
 
-describe("the waiters of a replica", () => {
+describe("the followers of a replica", () => {
   test("look again when a poll was ahead of the answer that made a claim wait", () => {
-    const waiters = new Waiters();
-    waiters.add(claim(1n), waiter(), 5n);
+    const followers = new Followers();
+    followers.add(claim(1n), follower(), 5n);
     // Revision 6 lets claim 2 wait, another replica's 7 grants to it, and the poll reads 7 before 6 is answered here.
-    waiters.saw(LOCK, 7n, waiters.lastAddition(LOCK));
-    waiters.add(claim(2n), waiter(), 6n);
-    waiters.sawOwn(LOCK, 5n, 6n);
-    expect(waiters.isStale(LOCK, 7n)).toBe(true);
+    followers.saw(LOCK, 7n, followers.lastAddition(LOCK));
+    followers.add(claim(2n), follower(), 6n);
+    followers.sawOwn(LOCK, 5n, 6n);
+    expect(followers.isStale(LOCK, 7n)).toBe(true);
   });
 
   test("look again when a claim came to wait while the poll read the others", async () => {
-    const waiters = new Waiters();
-    const settled: bigint[] = [];
+    const followers = new Followers();
+    const told: bigint[] = [];
     const follow = (ticketNumber: bigint, revision: bigint) =>
-      waiters.add(claim(ticketNumber), { settled: (held) => settled.push(held.ticketNumber) }, revision);
+      followers.add(claim(ticketNumber), { told: (held) => told.push(held.ticketNumber) }, revision);
     follow(1n, 5n);
     // Others have made 6; this replica lets claim 2 wait with 7; others grant to it with 8, which the poll has read.
     let reads = 0;
@@ -37,77 +37,77 @@ describe("the waiters of a replica", () => {
         reads += 1;
         if (reads === 1) {
           follow(2n, 7n);
-          waiters.sawOwn(LOCK, 6n, 7n);
+          followers.sawOwn(LOCK, 6n, 7n);
         }
         const state = (key: ClaimKey) => (key.ticketNumber === 2n ? "held" : "waiting");
         return { nowUs: 0, claims: keys.map((key) => claim(key.ticketNumber, state(key))) };
       },
     };
     const queue = async () => ({ nowUs: 0, places: [] });
-    const places = new Places({ store: { queue }, waiters, onFailure() {} });
-    const watch = new Watch({ store, waiters, places, advance: async () => {} });
+    const places = new Places({ store: { queue }, followers, onFailure() {} });
+    const watch = new Watch({ store, followers, places, advance: async () => {} });
     await watch.look();
-    expect(settled).toEqual([]);
+    expect(told).toEqual([]);
     await watch.look();
-    expect(settled).toEqual([2n]);
+    expect(told).toEqual([2n]);
     await watch.look();
     expect(reads).toBe(2);
   });
 
   test("need no look at what this replica alone has done", () => {
-    const waiters = new Waiters();
-    waiters.add(claim(1n), waiter(), 5n);
-    waiters.add(claim(2n), waiter(), 6n);
-    waiters.sawOwn(LOCK, 5n, 6n);
-    expect(waiters.isStale(LOCK, 6n)).toBe(false);
+    const followers = new Followers();
+    followers.add(claim(1n), follower(), 5n);
+    followers.add(claim(2n), follower(), 6n);
+    followers.sawOwn(LOCK, 5n, 6n);
+    expect(followers.isStale(LOCK, 6n)).toBe(false);
   });
 
   test("look again at what another replica has done in between", () => {
-    const waiters = new Waiters();
-    waiters.add(claim(1n), waiter(), 5n);
-    waiters.add(claim(2n), waiter(), 7n);
-    waiters.sawOwn(LOCK, 6n, 7n);
-    expect(waiters.isStale(LOCK, 7n)).toBe(true);
+    const followers = new Followers();
+    followers.add(claim(1n), follower(), 5n);
+    followers.add(claim(2n), follower(), 7n);
+    followers.sawOwn(LOCK, 6n, 7n);
+    expect(followers.isStale(LOCK, 7n)).toBe(true);
   });
 
   describe("whose claim is gone, as another one has its number", () => {
     const GONE = { state: "ended", secret: "own" };
-    const follow = (secret: string, settled: Claim[]) => ({
+    const follow = (secret: string, told: Claim[]) => ({
       claim: claim(1n, "waiting", secret),
-      waiter: { settled: (told: Claim) => void settled.push(told) },
+      follower: { told: (claim: Claim) => void told.push(claim) },
     });
 
     test("are told that it has ended when the other one is granted here, or comes to wait here", () => {
-      const waiters = new Waiters();
+      const followers = new Followers();
       const told: Claim[] = [];
       const others: Claim[] = [];
       const [own, other] = [follow("own", told), follow("other", others)];
-      waiters.add(own.claim, own.waiter, 5n);
-      waiters.settle(claim(1n, "held", "other"), 0);
+      followers.add(own.claim, own.follower, 5n);
+      followers.tell(claim(1n, "held", "other"), 0);
       expect(told).toMatchObject([GONE]);
 
-      waiters.add(own.claim, own.waiter, 5n);
-      waiters.add(other.claim, other.waiter, 6n);
+      followers.add(own.claim, own.follower, 5n);
+      followers.add(other.claim, other.follower, 6n);
       expect(told).toMatchObject([GONE, GONE]);
-      expect([...waiters.claims()]).toEqual([other.claim]);
-      waiters.settle(claim(1n, "held", "other"), 0);
+      expect([...followers.claims()]).toEqual([other.claim]);
+      followers.tell(claim(1n, "held", "other"), 0);
       expect(others).toMatchObject([{ state: "held", secret: "other" }]);
     });
 
     test.each(["waiting", "held"] as const)(
       "are told so by a poll that finds the other one %s",
       async (state) => {
-        const waiters = new Waiters();
+        const followers = new Followers();
         const told: Claim[] = [];
         const own = follow("own", told);
-        waiters.add(own.claim, own.waiter, 5n);
+        followers.add(own.claim, own.follower, 5n);
         const store = {
           watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [] }),
           claims: async () => ({ nowUs: 0, claims: [{ ...claim(1n, state, "other"), provisional: true }] }),
         };
         const queue = async () => ({ nowUs: 0, places: [] });
-        const places = new Places({ store: { queue }, waiters, onFailure() {} });
-        await new Watch({ store, waiters, places, advance: async () => {} }).look();
+        const places = new Places({ store: { queue }, followers, onFailure() {} });
+        await new Watch({ store, followers, places, advance: async () => {} }).look();
         expect(told).toMatchObject([GONE]);
       },
     );

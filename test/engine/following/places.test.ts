@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
-import { Waiters } from "../../../server/engine/following/followers.ts";
+import { Followers } from "../../../server/engine/following/followers.ts";
 import { Places } from "../../../server/engine/following/places.ts";
 
 const stops: (() => Promise<void>)[] = [];
@@ -13,7 +13,7 @@ afterEach(async () => {
 
 /** `length` waiters of each lock, in a database that answers a turn later. */
 function crowd(length: number) {
-  const waiters = new Waiters();
+  const followers = new Followers();
   const read: bigint[] = [];
   let [reading, readingMax] = [0, 0];
   const queue = async (lockId: bigint) => {
@@ -26,15 +26,15 @@ function crowd(length: number) {
   };
   const failed: unknown[] = [];
   const onFailure = (_loop: string, error: unknown) => void failed.push(error);
-  const places = new Places({ store: { queue }, waiters, onFailure });
+  const places = new Places({ store: { queue }, followers, onFailure });
   places.start();
   stops.push(() => places.stop());
 
   let told = 0;
   let onTold = () => {};
   const claimOf = (lockId: bigint, index: number) => ({ lockId, ticketNumber: BigInt(index) }) as Claim;
-  const waiter = {
-    settled() {},
+  const follower = {
+    told() {},
     placed() {
       told += 1;
       onTold();
@@ -46,10 +46,10 @@ function crowd(length: number) {
     told: () => told,
     changed: (lockId: bigint) => places.changed(lockId),
     enter(lockId: bigint) {
-      for (let index = 0; index < length; index++) waiters.add(claimOf(lockId, index), waiter, 1n);
+      for (let index = 0; index < length; index++) followers.add(claimOf(lockId, index), follower, 1n);
     },
     leave(lockId: bigint) {
-      for (let index = 0; index < length; index++) waiters.remove(claimOf(lockId, index), waiter);
+      for (let index = 0; index < length; index++) followers.remove(claimOf(lockId, index), follower);
     },
     /** Resolves when so many places have been told in all. */
     toldSoMany: (many: number) =>
@@ -62,7 +62,7 @@ function crowd(length: number) {
   };
 }
 
-test("a queue is not read for a waiter that has left before it was told", async () => {
+test("a queue is not read for a follower that has left before it was told", async () => {
   const { enter, leave, changed, toldSoMany, read } = crowd(1);
   for (const lockId of [7n, 8n]) {
     enter(lockId);

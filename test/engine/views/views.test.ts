@@ -6,9 +6,9 @@ import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { LockDescription } from "../../../server/engine/lock-engine.ts";
+import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
 import { Turns } from "../../../server/engine/turns.ts";
-import { Descriptions } from "../../../server/engine/views/views.ts";
+import { Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
 const ROWS_PER_STEP = 200;
@@ -84,7 +84,7 @@ function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
 const claims = (count: number, shown: number) =>
   Array.from({ length: Math.min(count, shown) }, () => ({}) as Claim);
 
-async function taken(listing: AsyncIterable<LockDescription>, count = Number.POSITIVE_INFINITY) {
+async function taken(listing: AsyncIterable<ViewedLock>, count = Number.POSITIVE_INFINITY) {
   const names: string[] = [];
   for await (const { lock } of listing) {
     names.push(lock.name);
@@ -101,7 +101,7 @@ test.for([
   "a listing of locks that are %s is complete and in order, in steps of few claims",
   async ([, live]) => {
     const store = new CountingStore(450, live);
-    const names = await taken(new Descriptions(store, 1).list(ALL));
+    const names = await taken(new Views(store, 1).views(ALL));
     expect(names).toHaveLength(450);
     expect(names).toEqual(names.toSorted());
     expect(Math.max(...store.steps.map((step) => step.claims))).toBeLessThanOrEqual(CLAIMS_PER_STEP_MAX);
@@ -110,7 +110,7 @@ test.for([
 
 test("a listing is read no further than it is taken", async () => {
   const store = new CountingStore(1_000, { holders: 10, waiting: 10 });
-  expect(await taken(new Descriptions(store, 1).list(ALL), 5)).toHaveLength(5);
+  expect(await taken(new Views(store, 1).views(ALL), 5)).toHaveLength(5);
   const read = store.steps.reduce((sum, step) => sum + step.claims, 0);
   expect(read).toBeLessThanOrEqual(5 * 20 + CLAIMS_PER_STEP_MAX);
 });
@@ -125,7 +125,7 @@ test("between two steps of a listing the event loop goes round, though the datab
       turns += 1;
     });
   };
-  await taken(new Descriptions(store, 1).list(ALL));
+  await taken(new Views(store, 1).views(ALL));
   expect(seenAt.length).toBeGreaterThan(40);
   expect(seenAt).toEqual(seenAt.map((_, index) => index));
 });
@@ -134,30 +134,30 @@ test("few listings are read at once, more wait in turn, and too many are refused
   const store = new CountingStore(1, { holders: 0, waiting: 0 });
   const opened = Promise.withResolvers<void>();
   store.gate = opened.promise;
-  const descriptions = new Descriptions(store, 5);
+  const views = new Views(store, 5);
   const ended: number[] = [];
   const under = Array.from({ length: LISTINGS_QUEUED_MAX + 2 }, (_, index) =>
-    taken(descriptions.list(ALL)).then(() => ended.push(index)),
+    taken(views.views(ALL)).then(() => ended.push(index)),
   );
-  const refused = await taken(descriptions.list(ALL)).catch((error: unknown) => error);
+  const refused = await taken(views.views(ALL)).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Fault);
   expect(refused).toMatchObject({ kind: "overloaded", reason: "listings_queued" });
   expect(store.steps).toEqual([]);
   opened.resolve();
   await Promise.all(under);
   expect(ended).toEqual(ended.toSorted((a, b) => a - b));
-  expect(await taken(descriptions.list(ALL))).toHaveLength(1);
+  expect(await taken(views.views(ALL))).toHaveLength(1);
 });
 
 test("a listing that fails, or is given up, gives its turn back", async () => {
   const store = new CountingStore(10, { holders: 1, waiting: 0 });
-  const descriptions = new Descriptions(store, 1);
+  const views = new Views(store, 1);
   for (let times = 0; times < 3; times++) {
-    await expect(descriptions.show("a")).rejects.toMatchObject({
+    await expect(views.view("a")).rejects.toMatchObject({
       kind: "unavailable",
       reason: "pool_exhausted",
     });
-    expect(await taken(descriptions.list(ALL), 1)).toHaveLength(1);
+    expect(await taken(views.views(ALL), 1)).toHaveLength(1);
   }
 });
 

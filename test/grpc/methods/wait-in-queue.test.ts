@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
-import type { Waiter } from "../../../server/engine/lock-engine.ts";
+import type { Follower } from "../../../server/engine/lock-engine.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
 
@@ -301,7 +301,7 @@ test("a place that cannot be read ends the stream, and the ticket lives on by it
 });
 
 test("a place that cannot be shown ends its stream, and not the process", async () => {
-  const waiting = Promise.withResolvers<Waiter>();
+  const waiting = Promise.withResolvers<Follower>();
   const odd = await startServer({
     wrapEngine: (engine) =>
       replacing(engine, {

@@ -90,7 +90,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
   const quietByMs = performance.now() + QUIET_MS_MAX;
   for (const { name } of targets) {
     for (;;) {
-      const lock = (await engine.show(name))?.lock;
+      const lock = (await engine.view(name))?.lock;
       if (lock?.holders === 0 && lock.waiting === 0) break;
       if (performance.now() > quietByMs) expect(lock).toMatchObject({ holders: 0, waiting: 0 });
       await sleep(20);

@@ -17,9 +17,9 @@ describe.each(runs)("$count replicas under faults on $label", (database) => {
   let replicas: Replicas;
 
   beforeAll(async () => {
-    const rules = { graceUs: GRACE_US, attachedForUs: 1.25 * GRACE_US };
+    const policy = { graceUs: GRACE_US, attachedForUs: 1.25 * GRACE_US };
     const chance = chanceFrom(seed);
-    replicas = await startReplicas(database, database.count, rules, (store) =>
+    replicas = await startReplicas(database, database.count, policy, (store) =>
       faultyStore(store, chance, faults),
     );
   });

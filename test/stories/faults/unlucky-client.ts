@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim, Mode } from "../../../server/core/claim.ts";
 import type { Outcome } from "../../../server/core/command.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { Ask } from "../../../server/engine/lock-engine.ts";
+import type { AcquireInput } from "../../../server/engine/lock-engine.ts";
 import type { Chance } from "../../support/faulty-store.ts";
 import { ask, follower, type Replica } from "../../support/replicas.ts";
 import { type Belief, type Beliefs, keyOf } from "./beliefs.ts";
@@ -89,14 +89,14 @@ export class UnluckyClient {
   }
 
   /** One Acquire that takes no place. */
-  async #askOnce(wanted: Ask): Promise<Hand | null> {
+  async #askOnce(wanted: AcquireInput): Promise<Hand | null> {
     const { answer, sentMs } = await this.#acquire({ ...wanted, mayWait: false }, null);
     if (answer?.outcome.kind !== "held") return null;
     return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
   }
 
   /** Repeated Acquires with one request id, each a sign of life. */
-  async #poll(wanted: Ask): Promise<Hand | null> {
+  async #poll(wanted: AcquireInput): Promise<Hand | null> {
     for (;;) {
       const { answer, sentMs } = await this.#acquire(wanted, null);
       if (answer?.outcome.kind === "held") {
@@ -110,17 +110,17 @@ export class UnluckyClient {
   }
 
   /** An open stream, which may be lost and found again at another replica. */
-  async #wait(wanted: Ask): Promise<Hand | null> {
+  async #wait(wanted: AcquireInput): Promise<Hand | null> {
     let waiter = follower();
     let { answer, replica, sentMs }: Asked = await this.#acquire(wanted, waiter);
     while (answer?.outcome.kind === "waiting") {
       const { claim } = answer.outcome;
       const patienceMs = this.#maybe(0.2) ? this.#options.chance() * 60 : SETTLED_MS_MAX;
-      const settled = await Promise.race([waiter.settledClaim, sleep(patienceMs, null, { ref: false })]);
+      const settled = await Promise.race([waiter.toldClaim, sleep(patienceMs, null, { ref: false })]);
       if (settled) return this.#confirm(settled.claim);
       if (patienceMs === SETTLED_MS_MAX) throw new Error(`The waiter of ${keyOf(claim)} was lost.`);
       const canReturn = wanted.requestId !== "" || this.#maybe(0.5);
-      replica.engine.leave(claim, waiter, canReturn);
+      replica.engine.detach(claim, waiter, canReturn);
       if (!canReturn || this.#maybe(0.04)) return null;
       waiter = follower();
       ({ answer, replica, sentMs } = await this.#attach(claim, waiter));
@@ -179,7 +179,7 @@ export class UnluckyClient {
   }
 
   /** Repeats what failed where that is safe: with a request id, at any replica. */
-  async #acquire(wanted: Ask, waiter: ReturnType<typeof follower> | null): Promise<Asked> {
+  async #acquire(wanted: AcquireInput, waiter: ReturnType<typeof follower> | null): Promise<Asked> {
     for (;;) {
       const replica = this.#one(this.#options.replicas);
       const sentMs = performance.now();

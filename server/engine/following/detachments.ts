@@ -5,10 +5,10 @@
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Detach, Withdraw } from "../../core/command.ts";
-import { DEPARTURES_AT_ONCE, DEPARTURES_MAX } from "../engine-bounds.ts";
+import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
-export interface DeparturesOptions {
+export interface DetachmentsOptions {
   /** Throws a Fault. */
   readonly tell: (lockId: bigint, command: Detach | Withdraw) => Promise<unknown>;
   /** Whether somebody here follows the claim (again). */
@@ -16,37 +16,37 @@ export interface DeparturesOptions {
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
-interface Departure {
+interface Detachment {
   readonly lockId: bigint;
   readonly command: Detach | Withdraw;
   isUnderWay: boolean;
 }
 
-export class Departures {
-  readonly #options: DeparturesOptions;
+export class Detachments {
+  readonly #options: DetachmentsOptions;
   /** Those of which the database does not know yet, the oldest first. */
-  readonly #untold = new Set<Departure>();
+  readonly #untold = new Set<Detachment>();
   /** Those since the heartbeats began that are under way. */
-  #sinceHeartbeat: Departure[] = [];
+  #sinceHeartbeat: Detachment[] = [];
   #heartbeats = 0;
 
-  constructor(options: DeparturesOptions) {
+  constructor(options: DetachmentsOptions) {
     this.#options = options;
   }
 
   add(lockId: bigint, command: Detach | Withdraw): void {
-    const departure = { lockId, command, isUnderWay: false };
-    if (this.#heartbeats > 0) this.#sinceHeartbeat.push(departure);
-    this.#keep(departure);
-    void this.#tell(departure);
+    const detachment = { lockId, command, isUnderWay: false };
+    if (this.#heartbeats > 0) this.#sinceHeartbeat.push(detachment);
+    this.#keep(detachment);
+    void this.#tell(detachment);
   }
 
   /** Tells again what could not be told. Stops at the first failure: the others would fail likewise. */
   async repeat(): Promise<void> {
     const waiting = [...this.#untold].filter(({ isUnderWay }) => !isUnderWay);
-    for (let at = 0; at < waiting.length; at += DEPARTURES_AT_ONCE) {
+    for (let at = 0; at < waiting.length; at += DETACHMENTS_AT_ONCE) {
       const told = await Promise.all(
-        waiting.slice(at, at + DEPARTURES_AT_ONCE).map((departure) => this.#tell(departure)),
+        waiting.slice(at, at + DETACHMENTS_AT_ONCE).map((detachment) => this.#tell(detachment)),
       );
       if (told.includes(false)) return;
     }
@@ -65,9 +65,9 @@ export class Departures {
     }
   }
 
-  #keep(departure: Departure): void {
-    this.#untold.add(departure);
-    if (this.#untold.size <= DEPARTURES_MAX) return;
+  #keep(detachment: Detachment): void {
+    this.#untold.add(detachment);
+    if (this.#untold.size <= DETACHMENTS_MAX) return;
     for (const oldest of this.#untold) {
       this.#untold.delete(oldest);
       return;
@@ -75,19 +75,19 @@ export class Departures {
   }
 
   /** Whether it is settled: told, or of no interest any more. */
-  async #tell(departure: Departure): Promise<boolean> {
+  async #tell(detachment: Detachment): Promise<boolean> {
     const { tell, isFollowed, onFailure } = this.#options;
-    const { lockId, command } = departure;
+    const { lockId, command } = detachment;
     try {
-      departure.isUnderWay = true;
+      detachment.isUnderWay = true;
       const isBack = command.verb === "detach" && isFollowed(command.ref);
       if (!isBack) await tell(lockId, command);
     } catch (error) {
-      departure.isUnderWay = false;
+      detachment.isUnderWay = false;
       if (error instanceof Fault) return false;
       onFailure("departures", error);
     }
-    this.#untold.delete(departure);
+    this.#untold.delete(detachment);
     return true;
   }
 }
