@@ -35,7 +35,7 @@ export interface Rows extends Clock {
    * There may be others among them.
    */
   readonly claims: readonly Claim[];
-  /** The first waiters of each lock that has any, in order; complete if that is the whole queue. */
+  /** For each lock with waiters: as many of them as planned, or more, in order; complete if that is the whole queue. */
   readonly queues: ReadonlyMap<bigint, Queue>;
 }
 

@@ -48,12 +48,12 @@ import type {
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
 import { AfterCommit } from "./transaction/after-commit.ts";
+import type { Batch } from "./transaction/batch.ts";
 import { checkedStore } from "./transaction/checked-store.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
 import { withAttempts, withoutRepeating } from "./transaction/retry.ts";
-import { newRevisionStep } from "./transaction/revision-step.ts";
 import { Turns } from "./turns.ts";
 import { limitFor, Views } from "./views/views.ts";
 
@@ -80,7 +80,8 @@ export class Engine implements LockEngine {
   readonly #places: Places;
   readonly #afterCommit: AfterCommit;
   readonly #watch: Watch;
-  readonly #oweAdvance: (lockId: bigint) => Promise<void>;
+  readonly #advances: Advances;
+  readonly #onRetry: (cause: string) => void;
   readonly #background: Background;
   readonly #detachments: Detachments;
   readonly #views: Views;
@@ -98,50 +99,42 @@ export class Engine implements LockEngine {
     });
     this.#options = { ...options, store };
     const followers = this.#followers;
-    const onRetry = (cause: string) => observer({ kind: "retried", cause });
+    this.#onRetry = (cause) => observer({ kind: "retried", cause });
     const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
-    const advances = new Advances({ advance: this.#advance.bind(this), onFailure });
+    this.#advances = new Advances({ advance: (lockId) => this.#advance(lockId), onFailure });
+    const advances = this.#advances;
     const comebacks = new Comebacks({ store, policy, replica: options.replica.id, onFailure });
-    const advance = advances.start.bind(advances);
-    const oweAdvance = advances.owe.bind(advances);
     const atOnce = Math.max(1, store.readers - LISTINGS_AT_ONCE_MAX);
     this.#answers = new Turns({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
     const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
     const places = new Places({ store: { queue }, followers, onFailure });
-    const afterCommit = new AfterCommit({ observer, wakeup, followers, places, oweAdvance });
+    this.#places = places;
+    this.#afterCommit = new AfterCommit({ observer, wakeup, followers, places, advances });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     this.#lanes = new Lanes({
       store,
       policy,
-      newRevisionStep,
       lanes: options.lanes,
       patientSlots: store.patientSlots,
       queuedMax: options.commandsQueuedMax,
       likelyQueue: (lockId) => followers.follows(lockId),
       beforehand: () => this.#background.lateHeartbeat(),
       onHeldUp: (job) => comebacks.heldUp(job),
-      onCommitted: (jobs, batch) => afterCommit.answered(jobs, batch),
-      onRetry,
+      onCommitted: (jobs, batch) => this.#afterCommit.answered(jobs, batch),
+      onRetry: this.#onRetry,
     });
-    this.#lockIds = new LockIds({ resolve: (names) => withAttempts(() => store.resolve(names), onRetry) });
-    this.#places = places;
-    this.#afterCommit = afterCommit;
-    this.#watch = new Watch({ store, followers, places, advance });
+    this.#lockIds = new LockIds({
+      resolve: (names) => withAttempts(() => store.resolve(names), this.#onRetry),
+    });
+    this.#watch = new Watch({ store, followers, places, advances });
     const detachments = new Detachments({
       tell: (lockId, command) => this.#submit(lockId, command),
       isFollowed: (key) => followers.followsClaim(key),
       onFailure,
     });
     this.#detachments = detachments;
-    this.#background = new Background({
-      ...this.#options,
-      followers,
-      detachments,
-      comebacks,
-      advances,
-      onFailure,
-    });
-    this.#oweAdvance = oweAdvance;
+    const kept = { followers, detachments, comebacks, advances };
+    this.#background = new Background({ ...this.#options, ...kept, onFailure });
     this.#views = new Views(store, store.readers);
     this.#holders = new SharedRead((lockId) =>
       this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX)),
@@ -218,17 +211,10 @@ export class Engine implements LockEngine {
   ): Promise<LimitRuleAnswer> {
     this.#refuseWhenStopped();
     const { store, policy, observer } = this.#options;
-    const answer = await changeLimitRule(
-      { prefix, limit, expectedVersion, reason },
-      {
-        store,
-        policy,
-        newRevisionStep,
-        onCommitted: (batch) => this.#afterCommit.wake(batch),
-        oweAdvance: this.#oweAdvance,
-        onRetry: (cause) => observer({ kind: "retried", cause }),
-      },
-    );
+    const change = { prefix, limit, expectedVersion, reason };
+    const onCommitted = (batch: Batch) => this.#afterCommit.wake(batch);
+    const options = { store, policy, onCommitted, advances: this.#advances, onRetry: this.#onRetry };
+    const answer = await changeLimitRule(change, options);
     if (answer.kind === "limit_rule") {
       const { version } = answer;
       observer({ kind: "limit_rule_set", prefix, limit: answer.limit, version, reason, caller });

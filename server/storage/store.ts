@@ -56,8 +56,6 @@ export interface Loaded extends Rows {
   readonly isSuccessor: boolean;
   /** Those that the plan asked for and, of the plan's locks, those that are due: DUE_MAX at the most. */
   readonly claims: readonly Claim[];
-  /** As many waiters as planned, or more. */
-  readonly queues: Rows["queues"];
 }
 
 /** What to write. */

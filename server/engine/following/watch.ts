@@ -3,6 +3,7 @@
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Store } from "../../storage/store.ts";
+import type { Advances } from "../background/advances.ts";
 import { POLL_LOCKS_MAX } from "../engine-bounds.ts";
 import { type Followers, gone } from "./followers.ts";
 import type { Places } from "./places.ts";
@@ -11,8 +12,7 @@ export interface WatchOptions {
   readonly store: Pick<Store, "watch" | "claims">;
   readonly followers: Followers;
   readonly places: Places;
-  /** Begins to end what is due at a lock and to grant what fits. Not waited for: one lock must not stop the others. */
-  readonly advance: (lockId: bigint) => unknown;
+  readonly advances: Pick<Advances, "start">;
 }
 
 export class Watch {
@@ -32,9 +32,10 @@ export class Watch {
   }
 
   async #lookAt(lockIds: readonly bigint[]): Promise<void> {
-    const { store, followers, places, advance } = this.#options;
+    const { store, followers, places, advances } = this.#options;
     const { revisions, due } = await store.watch(lockIds);
-    for (const lockId of due) advance(lockId);
+    // Not waited for: one lock must not stop the others.
+    for (const lockId of due) void advances.start(lockId);
     // A guard row that is gone took its claims along; reading them tells their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
     const additions = stale.map((id) => followers.lastAddition(id));

@@ -2,6 +2,7 @@
 // for what has just happened is woken. Decides nothing; none of it may throw.
 
 import type { Wakeup } from "../../wakeup/wakeup.ts";
+import type { Advances } from "../background/advances.ts";
 import type { Followers } from "../following/followers.ts";
 import type { Places } from "../following/places.ts";
 import type { EngineObserver } from "../lock-engine.ts";
@@ -13,8 +14,7 @@ export interface AfterCommitOptions {
   readonly wakeup: Wakeup;
   readonly followers: Followers;
   readonly places: Places;
-  /** Sees to it that what one transaction has left over at a lock is granted. */
-  readonly oweAdvance: (lockId: bigint) => unknown;
+  readonly advances: Pick<Advances, "owe">;
 }
 
 export class AfterCommit {
@@ -47,13 +47,13 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, followers, places, oweAdvance } = this.#options;
+    const { observer, wakeup, followers, places, advances } = this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       followers.sawOwn(lockId, revisionBefore, lock.revision);
     }
     wakeup.announce([...batch.locks.keys()]);
-    for (const lockId of batch.leftOver) oweAdvance(lockId);
+    for (const lockId of batch.leftOver) void advances.owe(lockId);
     // In the same turn as the answers: a client that gets both together sends what follows together, and the next
     // transaction carries it together.
     for (const { event, nowUs } of batch.events) {

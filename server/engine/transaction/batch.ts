@@ -9,15 +9,18 @@ import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "..
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
-import { AGAIN_ROUNDS_MAX } from "../engine-bounds.ts";
+import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 
 const NO_COMMANDS: AskedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
 
-export interface BatchOptions {
-  readonly policy: Policy;
-  /** By how much a transaction raises the revisions of its guard rows. */
-  readonly newRevisionStep: () => bigint;
+/**
+ * By how much a transaction raises the revisions of its guard rows, all alike, so that one statement does it. At random, so
+ * that a revision which is still the known one proves that the row is, too: rows that were set back and written again come
+ * to other revisions, even after as many transactions.
+ */
+function newRevisionStep(): bigint {
+  return BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
 }
 
 export class Batch {
@@ -25,7 +28,7 @@ export class Batch {
   readonly #policy: Policy;
   /** Attempts of which one may have been committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
-  readonly #revisionStep: bigint;
+  readonly #revisionStep = newRevisionStep();
   #round = 0;
 
   /** Results by lock; a lock whose guard row is gone has none. */
@@ -37,10 +40,9 @@ export class Batch {
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   leftOver: readonly bigint[] = [];
 
-  constructor(asked: AskedByLock, { policy, newRevisionStep }: BatchOptions, earlier: readonly Batch[]) {
+  constructor(asked: AskedByLock, policy: Policy, earlier: readonly Batch[]) {
     this.#asked = asked;
     this.#policy = policy;
-    this.#revisionStep = newRevisionStep();
     this.#earlier = earlier;
   }
 

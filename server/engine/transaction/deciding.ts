@@ -1,9 +1,10 @@
 // One transaction's worth of commands, decided: repeated until it is through, or handed back where another transaction
 // holds a row of it.
 
+import type { Policy } from "../../core/policy.ts";
 import type { Store } from "../../storage/store.ts";
 import { isRowLocked } from "../../storage/store.ts";
-import { Batch, type BatchOptions } from "./batch.ts";
+import { Batch } from "./batch.ts";
 import type { Job } from "./lanes.ts";
 import { withAttempts } from "./retry.ts";
 
@@ -16,7 +17,8 @@ export interface Work {
   earlier: readonly Batch[];
 }
 
-export interface DecidingOptions extends BatchOptions {
+export interface DecidingOptions {
+  readonly policy: Policy;
   readonly store: Pick<Store, "transact">;
   readonly likelyQueue: (lockId: bigint) => boolean;
   /** What has to be done before a decision, if anything; a decision is repeated with it. */
@@ -36,7 +38,7 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
       const first = beforehand();
       if (first) await first;
       if (repeated) work.earlier = [...attempts];
-      const attempt = new Batch(work.jobs, options, work.earlier);
+      const attempt = new Batch(work.jobs, options.policy, work.earlier);
       attempts.push(attempt);
       await store.transact(attempt.plan(likelyQueue, impatient), (loaded) => attempt.decide(loaded));
       return attempt;

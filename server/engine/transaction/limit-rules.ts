@@ -5,10 +5,12 @@
 
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { isDraining, type Lock, totalHeld } from "../../core/lock.ts";
+import type { Policy } from "../../core/policy.ts";
 import { isRowLocked, LOCKS_PER_RULE_MAX, type LoadPlan, type Store } from "../../storage/store.ts";
+import type { Advances } from "../background/advances.ts";
 import type { LimitRuleAnswer } from "../lock-engine.ts";
 import { lockSteps } from "../views/lock-steps.ts";
-import { Batch, type BatchOptions } from "./batch.ts";
+import { Batch } from "./batch.ts";
 import { withAttempts } from "./retry.ts";
 
 export interface RuleChange {
@@ -18,12 +20,12 @@ export interface RuleChange {
   readonly reason: string;
 }
 
-export interface LimitRulesOptions extends BatchOptions {
+export interface LimitRulesOptions {
+  readonly policy: Policy;
   readonly store: Pick<Store, "transact" | "list" | "limitRules">;
   /** Wakes, and goes on with what one transaction should not do. */
   readonly onCommitted: (batch: Batch) => void;
-  /** Grants what fits at a lock; resolves after the first try, and sees to it that another one follows if it failed. */
-  readonly oweAdvance: (lockId: bigint) => Promise<void>;
+  readonly advances: Pick<Advances, "owe">;
   readonly onRetry: (cause: string) => void;
 }
 
@@ -86,7 +88,7 @@ async function grantUnder(
     return await withAttempts(
       async (repeated) => {
         decide(null, repeated);
-        const batch = new Batch(new Map(), options, []);
+        const batch = new Batch(new Map(), options.policy, []);
         let reached: bigint | null | undefined;
         await store.transact(plan, (loaded) => {
           if (reached !== undefined) return batch.decide(loaded);
@@ -109,9 +111,9 @@ async function grantUnder(
   }
 }
 
-async function advanceUnder(prefix: string, { store, oweAdvance }: LimitRulesOptions): Promise<void> {
+async function advanceUnder(prefix: string, { store, advances }: LimitRulesOptions): Promise<void> {
   for await (const locks of busyUnder(prefix, store)) {
-    await Promise.all(locks.filter(({ waiting }) => waiting > 0).map(({ id }) => oweAdvance(id)));
+    await Promise.all(locks.filter(({ waiting }) => waiting > 0).map(({ id }) => advances.owe(id)));
   }
 }
 

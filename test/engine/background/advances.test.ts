@@ -73,8 +73,7 @@ test("a lock whose advance never gets through keeps no follower of another from 
   };
   const queue = async () => ({ nowUs: 0, places: [] });
   const places = new Places({ store: { queue }, followers, onFailure() {} });
-  const advance = (lockId: bigint) => advances.start(lockId);
-  await new Watch({ store, followers, places, advance }).look();
+  await new Watch({ store, followers, places, advances }).look();
   expect(told).toEqual([last]);
   expect(failures).toHaveLength(1);
 });

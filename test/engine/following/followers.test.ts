@@ -45,7 +45,7 @@ describe("the followers of a replica", () => {
     };
     const queue = async () => ({ nowUs: 0, places: [] });
     const places = new Places({ store: { queue }, followers, onFailure() {} });
-    const watch = new Watch({ store, followers, places, advance: async () => {} });
+    const watch = new Watch({ store, followers, places, advances: { start: async () => {} } });
     await watch.look();
     expect(told).toEqual([]);
     await watch.look();
@@ -107,7 +107,7 @@ describe("the followers of a replica", () => {
         };
         const queue = async () => ({ nowUs: 0, places: [] });
         const places = new Places({ store: { queue }, followers, onFailure() {} });
-        await new Watch({ store, followers, places, advance: async () => {} }).look();
+        await new Watch({ store, followers, places, advances: { start: async () => {} } }).look();
         expect(told).toMatchObject([GONE]);
       },
     );
