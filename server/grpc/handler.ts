@@ -1,8 +1,8 @@
-// The frame around every call: decode, check, run, encode, and answer whatever is thrown. No handler gets to grpc-js
-// except through here, because an exception in one that is not caught would never answer and end the process.
+// The frame around every call: decode, run, encode, and answer whatever is thrown. No method gets to grpc-js except
+// through here, because an exception that is not caught would never answer and end the process.
 
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, Message, MessageInitShape } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type {
   handleServerStreamingCall,
   handleUnaryCall,
@@ -13,11 +13,10 @@ import { status } from "@grpc/grpc-js";
 import type { CallObserver } from "./call-observer.ts";
 import type { FaultLog } from "./fault-log.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
-import { badRequest, CallError, ClientGone } from "./messages/call-error.ts";
+import { CallError, ClientGone } from "./messages/call-error.ts";
 import { type Failure, failureOf } from "./messages/status.ts";
-import type { Checked } from "./validate/violations.ts";
 
-/** What a handler may know of the call that it serves. */
+/** What a method may know of the call that it serves. */
 export type AnyCall = Pick<
   ServerUnaryCall<Buffer, Buffer>,
   "cancelled" | "getDeadline" | "getPeer" | "once" | "off"
@@ -28,61 +27,47 @@ export interface HandlerContext {
   readonly faultLog: FaultLog;
 }
 
-/** The parts of a call, each of which may throw a CallError or a Fault. */
-interface Verb<Input extends DescMessage, Output extends DescMessage, Request> {
-  readonly name: string;
-  readonly input: Input;
-  readonly output: Output;
-  /** Pure. */
-  check(message: MessageShape<Input>): Checked<Request>;
-}
+type Init = MessageInitShape<DescMessage>;
 
-export interface UnaryVerb<Input extends DescMessage, Output extends DescMessage, Request>
-  extends Verb<Input, Output, Request> {
-  /** The answer, or its bytes where they were made part by part, so that no part holds up other calls for long. */
-  run(request: Request, call: AnyCall): Promise<MessageShape<Output> | Buffer>;
-}
-
-export interface StreamVerb<Input extends DescMessage, Output extends DescMessage, Request>
-  extends Verb<Input, Output, Request> {
-  /** The stream is closed when the promise is settled. */
-  run(request: Request, call: AnyCall, send: Send<MessageShape<Output>>): Promise<void>;
-}
+/** A method on messages of any type. Only a stream sends, and only a unary method answers. */
+export type Run<First extends unknown[] = []> = (
+  ...args: [...First, message: Message, call: AnyCall, send?: Send<Init>]
+) => Promise<Init | Buffer>;
 
 /** Sends one message; `written` is called when the connection has taken it. */
 export type Send<Message> = (message: Message, written?: () => void) => void;
 
-export function unaryHandler<Input extends DescMessage, Output extends DescMessage, Request>(
-  verb: UnaryVerb<Input, Output, Request>,
+export function unaryHandler(
+  method: DescMethod,
+  run: Run,
   context: HandlerContext,
 ): handleUnaryCall<Buffer, Buffer> {
   return async (call, callback) => {
     const startedMs = performance.now();
     try {
-      const request = accept(verb, call.request);
-      const answer = encode(verb.output, await verb.run(request, call));
-      observe(context, verb.name, call, status.OK, startedMs);
+      const answer = encode(method.output, await run(decode(method.input, call.request), call));
+      observe(context, method.name, call, status.OK, startedMs);
       callback(null, answer);
     } catch (error) {
-      callback(fail(context, verb.name, call, error, startedMs).status);
+      callback(fail(context, method.name, call, error, startedMs).status);
     }
   };
 }
 
-export function streamHandler<Input extends DescMessage, Output extends DescMessage, Request>(
-  verb: StreamVerb<Input, Output, Request>,
+export function streamHandler(
+  method: DescMethod,
+  run: Run,
   context: HandlerContext,
 ): handleServerStreamingCall<Buffer, Buffer> {
   return async (call) => {
     const startedMs = performance.now();
     context.observer.streamOpened();
     try {
-      const request = accept(verb, call.request);
-      await verb.run(request, call, sendTo(call, verb.output));
-      observe(context, verb.name, call, status.OK, startedMs);
+      await run(decode(method.input, call.request), call, sendTo(call, method.output));
+      observe(context, method.name, call, status.OK, startedMs);
       call.end();
     } catch (error) {
-      const failure = fail(context, verb.name, call, error, startedMs);
+      const failure = fail(context, method.name, call, error, startedMs);
       // The way to end a stream of grpc-js with a status. After a cancellation there is nobody to tell.
       if (!call.cancelled) call.emit("error", failure.status);
     } finally {
@@ -91,10 +76,7 @@ export function streamHandler<Input extends DescMessage, Output extends DescMess
   };
 }
 
-function sendTo<Output extends DescMessage>(
-  call: ServerWritableStream<Buffer, Buffer>,
-  schema: Output,
-): Send<MessageShape<Output>> {
+function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Init> {
   return (message, written) => {
     if (call.cancelled) return;
     // An error means that the stream is gone, which the call's own cancellation tells.
@@ -104,17 +86,7 @@ function sendTo<Output extends DescMessage>(
   };
 }
 
-/** The request that the bytes are, or an error that says all that is wrong with them. */
-function accept<Input extends DescMessage, Output extends DescMessage, Request>(
-  verb: Verb<Input, Output, Request>,
-  bytes: Buffer,
-): Request {
-  const checked = verb.check(decode(verb.input, bytes));
-  if (checked.violations) throw badRequest(checked.violations);
-  return checked.value;
-}
-
-function decode<Input extends DescMessage>(schema: Input, bytes: Buffer): MessageShape<Input> {
+function decode(schema: DescMessage, bytes: Buffer): Message {
   try {
     return fromBinary(schema, bytes, { readUnknownFields: false });
   } catch {
@@ -126,9 +98,9 @@ function decode<Input extends DescMessage>(schema: Input, bytes: Buffer): Messag
   }
 }
 
-function encode<Output extends DescMessage>(schema: Output, message: MessageShape<Output> | Buffer): Buffer {
-  if (Buffer.isBuffer(message)) return message;
-  const bytes = toBinary(schema, message, { writeUnknownFields: false });
+function encode(schema: DescMessage, answer: Init | Buffer): Buffer {
+  if (Buffer.isBuffer(answer)) return answer;
+  const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

@@ -64,10 +64,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   limitConnections(server, openMax);
   const openWaits = new OpenWaits(options.streamsMax);
-  const verbs = { engine, openWaits, turns: new Turns(), graceUs: graceMs * 1_000 };
+  const context = { engine, openWaits, turns: new Turns(), graceUs: graceMs * 1_000 };
   server.addService(
     lockServiceDefinition,
-    lockServiceHandlers(verbs, { observer, faultLog: new FaultLog(logger, options.outage) }),
+    lockServiceHandlers(context, { observer, faultLog: new FaultLog(logger, options.outage) }),
   );
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;

@@ -1,45 +1,35 @@
 // Acquire: refuses, gives a ticket, or holds the call until the lock is granted, as the caller wants it.
 
-import { create } from "@bufbuild/protobuf";
-import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { AcquireRequestSchema, AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { AcquireRequest, AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Place } from "../../core/command.ts";
-import type { AcquireInput } from "../../engine/lock-engine.ts";
+import type { AcquireInput, LockEngine } from "../../engine/lock-engine.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
-import type { AnyCall, UnaryVerb } from "../handler.ts";
+import type { AnyCall } from "../handler.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseOf, ticketOf } from "../messages/messages.ts";
-import { type CheckedAcquire, checkAcquire } from "../validate/acquire.ts";
-import { endOf, giveBackUnheard, refusalOf, type Verbs } from "./answers.ts";
+import { checkAcquire } from "../validate/acquire.ts";
+import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
+import type { MethodContext } from "./method.ts";
 import { Wait } from "./wait.ts";
 
-type AcquireAnswer = Awaited<ReturnType<Verbs["engine"]["acquire"]>>;
+type AcquireAnswer = Awaited<ReturnType<LockEngine["acquire"]>>;
 type Outcome = AcquireResponse["outcome"];
 
 /** Stands for a place that could not be read: the claim was about to be granted. */
 const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 
-export function acquireVerb(
-  verbs: Verbs,
-): UnaryVerb<typeof AcquireRequestSchema, typeof AcquireResponseSchema, CheckedAcquire> {
-  return {
-    name: "Acquire",
-    input: AcquireRequestSchema,
-    output: AcquireResponseSchema,
-    check: checkAcquire,
-    async run({ ask, whenBusy }, call) {
-      const outcome =
-        whenBusy === "wait" ? await untilGranted(verbs, ask, call) : await atOnce(verbs, ask, call);
-      return create(AcquireResponseSchema, { outcome });
-    },
-  };
+export async function acquire(context: MethodContext, message: AcquireRequest, call: AnyCall) {
+  const { ask, whenBusy } = checkAcquire(message);
+  const outcome =
+    whenBusy === "wait" ? await untilGranted(context, ask, call) : await atOnce(context, ask, call);
+  return { outcome };
 }
 
-async function atOnce(verbs: Verbs, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
-  const { engine, graceUs } = verbs;
+async function atOnce(context: MethodContext, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
+  const { engine, graceUs } = context;
   for (let tries = 1; ; tries++) {
     const answer = await engine.acquire(ask, null, call);
-    if (answer.outcome.kind !== "waiting") return await answered(verbs, answer, ask, call);
+    if (answer.outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim } = answer.outcome;
     // Only a claim that was there before, so one with a request id, comes without its place.
     const place =
@@ -50,13 +40,13 @@ async function atOnce(verbs: Verbs, ask: AcquireInput, call: AnyCall): Promise<O
   }
 }
 
-async function untilGranted(verbs: Verbs, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
-  const { engine, openWaits } = verbs;
+async function untilGranted(context: MethodContext, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
+  const { engine, openWaits } = context;
   const wait = new Wait(engine, openWaits, call);
   try {
     const answer = await engine.acquire(ask, wait, call);
     const { outcome, lockName } = answer;
-    if (outcome.kind !== "waiting") return await answered(verbs, answer, ask, call);
+    if (outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
     if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName) };
     giveBackUnheard(engine, claim, call, canReturn(ask));
@@ -67,12 +57,12 @@ async function untilGranted(verbs: Verbs, ask: AcquireInput, call: AnyCall): Pro
 }
 
 async function answered(
-  verbs: Verbs,
+  context: MethodContext,
   answer: AcquireAnswer,
   ask: AcquireInput,
   call: AnyCall,
 ): Promise<Outcome> {
-  const { engine } = verbs;
+  const { engine } = context;
   const { outcome, lockName, nowUs } = answer;
   switch (outcome.kind) {
     case "held":

@@ -7,18 +7,6 @@ import type { OutcomeNamed } from "../../core/command.ts";
 import type { Answer, LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall } from "../handler.ts";
 import { endedRefusal, type Holders, refusedRefusal, showsHolders } from "../messages/refusal.ts";
-import type { OpenWaits } from "./open-waits.ts";
-import type { Turns } from "./turns.ts";
-
-/** What the verbs work with. */
-export interface Verbs {
-  readonly engine: LockEngine;
-  readonly openWaits: OpenWaits;
-  /** In which streams tell places. */
-  readonly turns: Turns;
-  /** How long a place is kept without a sign of life. */
-  readonly graceUs: number;
-}
 
 /** Why there is no lease for a request that asked for `permits`. */
 export async function refusalOf(

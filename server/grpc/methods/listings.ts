@@ -1,54 +1,37 @@
 // GetLock and ListLocks: reads for people and tools. Show no secret ids.
 
 import { create, toBinary } from "@bufbuild/protobuf";
-import type { ListLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import {
-  GetLockRequestSchema,
-  GetLockResponseSchema,
-  ListLocksRequestSchema,
-  ListLocksResponseSchema,
+import type {
+  GetLockRequest,
+  ListLocksRequest,
+  ListLocksResponse,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { ListLocksResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { ViewedLock } from "../../engine/lock-engine.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
-import type { UnaryVerb } from "../handler.ts";
+import type { AnyCall } from "../handler.ts";
 import { ClientGone } from "../messages/call-error.ts";
 import { lockOf } from "../messages/messages.ts";
 import { pageTokenAfter } from "../messages/page-tokens.ts";
-import { type CheckedListLocks, checkGetLock, checkListLocks } from "../validate/listings.ts";
-import type { Verbs } from "./answers.ts";
+import { checkGetLock, checkListLocks } from "../validate/listings.ts";
+import type { MethodContext } from "./method.ts";
 
-export function getLockVerb({
-  engine,
-}: Verbs): UnaryVerb<typeof GetLockRequestSchema, typeof GetLockResponseSchema, string> {
-  return {
-    name: "GetLock",
-    input: GetLockRequestSchema,
-    output: GetLockResponseSchema,
-    check: checkGetLock,
-    run: async (name) => create(GetLockResponseSchema, { lock: lockOf(await engine.view(name)) }),
-  };
+export async function getLock({ engine }: MethodContext, message: GetLockRequest) {
+  const name = checkGetLock(message);
+  return { lock: lockOf(await engine.view(name)) };
 }
 
-export function listLocksVerb({
-  engine,
-}: Verbs): UnaryVerb<typeof ListLocksRequestSchema, typeof ListLocksResponseSchema, CheckedListLocks> {
-  return {
-    name: "ListLocks",
-    input: ListLocksRequestSchema,
-    output: ListLocksResponseSchema,
-    check: checkListLocks,
-    async run({ pageSize, ...query }, call) {
-      const page = new Page(pageSize);
-      // One more than wanted tells whether another page follows.
-      for await (const view of engine.views({ ...query, max: pageSize + 1 })) {
-        if (call.cancelled) throw new ClientGone();
-        if (page.take(view)) continue;
-        // Where the next one would begin in an order by waiters, nobody can know.
-        return query.order === "name" ? page.followed() : page.last();
-      }
-      return page.last();
-    },
-  };
+export async function listLocks({ engine }: MethodContext, message: ListLocksRequest, call: AnyCall) {
+  const { pageSize, ...query } = checkListLocks(message);
+  const page = new Page(pageSize);
+  // One more than wanted tells whether another page follows.
+  for await (const description of engine.views({ ...query, max: pageSize + 1 })) {
+    if (call.cancelled) throw new ClientGone();
+    if (page.take(description)) continue;
+    // Where the next one would begin in an order by waiters, nobody can know.
+    return query.order === "name" ? page.followed() : page.last();
+  }
+  return page.last();
 }
 
 /**

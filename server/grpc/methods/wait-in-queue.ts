@@ -1,50 +1,48 @@
 // WaitInQueue: takes a place, or comes back to one, and streams it until the lock is granted or the wait is over.
 
-import { create } from "@bufbuild/protobuf";
-import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { WaitInQueueRequestSchema, WaitInQueueResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { WaitInQueueRequest, WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { AnyCall, Send, StreamVerb } from "../handler.ts";
+import type { LockEngine } from "../../engine/lock-engine.ts";
+import type { AnyCall, Send } from "../handler.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseOf, ticketOf } from "../messages/messages.ts";
 import { type CheckedWait, checkWaitInQueue } from "../validate/wait-in-queue.ts";
-import { endOf, giveBackUnheard, refusalOf, type Verbs } from "./answers.ts";
+import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
+import type { MethodContext } from "./method.ts";
 import { PlaceUpdates } from "./place-updates.ts";
 import { Wait } from "./wait.ts";
 
 type Update = WaitInQueueResponse["update"];
-type WaitAnswer = Awaited<ReturnType<Verbs["engine"]["acquire"] | Verbs["engine"]["attach"]>>;
+type SendUpdate = Send<{ readonly update: Update }>;
+type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"]>>;
 
-export function waitInQueueVerb(
-  verbs: Verbs,
-): StreamVerb<typeof WaitInQueueRequestSchema, typeof WaitInQueueResponseSchema, CheckedWait> {
-  return {
-    name: "WaitInQueue",
-    input: WaitInQueueRequestSchema,
-    output: WaitInQueueResponseSchema,
-    check: checkWaitInQueue,
-    run: (request, call, send) => new QueueStream(verbs, request, call, send).run(),
-  };
+export async function waitInQueue(
+  context: MethodContext,
+  message: WaitInQueueRequest,
+  call: AnyCall,
+  send: SendUpdate,
+): Promise<void> {
+  await new QueueStream(context, checkWaitInQueue(message), call, send).run();
 }
 
 class QueueStream {
-  readonly #verbs: Verbs;
+  readonly #context: MethodContext;
   readonly #request: CheckedWait;
   readonly #call: AnyCall;
-  readonly #send: Send<WaitInQueueResponse>;
+  readonly #send: SendUpdate;
   readonly #wait: Wait;
   /** Set once there is a place. */
   #updates: PlaceUpdates | undefined;
   /** Whether the client has been sent its ticket. */
   #isShown = false;
 
-  constructor(verbs: Verbs, request: CheckedWait, call: AnyCall, send: Send<WaitInQueueResponse>) {
-    this.#verbs = verbs;
+  constructor(context: MethodContext, request: CheckedWait, call: AnyCall, send: SendUpdate) {
+    this.#context = context;
     this.#request = request;
     this.#call = call;
     this.#send = send;
-    this.#wait = new Wait(verbs.engine, verbs.openWaits, call, (place, nowUs) => {
+    this.#wait = new Wait(context.engine, context.openWaits, call, (place, nowUs) => {
       this.#updates?.offer(place, nowUs);
     });
   }
@@ -73,7 +71,7 @@ class QueueStream {
       case "refused":
         return {
           case: "ended",
-          value: await refusalOf(this.#verbs.engine, { ...answer, outcome }, this.#permits),
+          value: await refusalOf(this.#context.engine, { ...answer, outcome }, this.#permits),
         };
       case "request_id_reused":
         throw requestIdReused();
@@ -83,7 +81,7 @@ class QueueStream {
   }
 
   #ask(): Promise<WaitAnswer> {
-    const { engine } = this.#verbs;
+    const { engine } = this.#context;
     const { target } = this.#request;
     return target.kind === "ask"
       ? engine.acquire(target.ask, this.#wait, this.#call)
@@ -93,11 +91,11 @@ class QueueStream {
   async #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
     const updates = new PlaceUpdates({
       intervalMs: this.#request.updateIntervalMs,
-      turn: (go) => this.#verbs.turns.take(go),
+      turn: (go) => this.#context.turns.take(go),
       send: (at, atUs, written) => {
         if (this.#call.cancelled) return;
         try {
-          const value = ticketOf(claim, lockName, at, atUs, this.#verbs.graceUs);
+          const value = ticketOf(claim, lockName, at, atUs, this.#context.graceUs);
           this.#sendUpdate({ case: "position", value }, written);
           this.#isShown = true;
         } catch (error) {
@@ -112,7 +110,7 @@ class QueueStream {
       () => this.#canReturn(),
       async () => {
         // Nothing is shown where the claim moved on in the meantime: its end is about to come.
-        const first = place ?? (await this.#verbs.engine.place(claim));
+        const first = place ?? (await this.#context.engine.place(claim));
         if (first && !this.#isShown) updates.offer(first, nowUs);
       },
     );
@@ -120,7 +118,7 @@ class QueueStream {
   }
 
   async #settled(claim: Claim, lockName: string, nowUs: number): Promise<Update> {
-    const { engine } = this.#verbs;
+    const { engine } = this.#context;
     if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName) };
     giveBackUnheard(engine, claim, this.#call, this.#canReturn());
     return { case: "granted", value: leaseOf(claim, lockName, nowUs) };
@@ -138,6 +136,6 @@ class QueueStream {
   }
 
   #sendUpdate(update: Update, written?: () => void): void {
-    this.#send(create(WaitInQueueResponseSchema, { update }), written);
+    this.#send({ update }, written);
   }
 }

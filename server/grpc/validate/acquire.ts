@@ -18,7 +18,7 @@ import { SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { LABELS_CHECKED_MAX, QUOTED_CHARS_MAX } from "../grpc-bounds.ts";
 import { checkDuration, checkName, checkText } from "./fields.ts";
-import { type Checked, Violations } from "./violations.ts";
+import { Violations } from "./violations.ts";
 
 type WhenBusy = "refuse" | "enqueue" | "wait";
 
@@ -41,7 +41,7 @@ const WHEN_BUSY: Record<WireWhenBusy, WhenBusy> = {
   [WireWhenBusy.WAIT]: "wait",
 };
 
-export function checkAcquire(message: AcquireRequest): Checked<CheckedAcquire> {
+export function checkAcquire(message: AcquireRequest): CheckedAcquire {
   const violations = new Violations();
   const whenBusy = checkWhenBusy(message, violations);
   if (whenBusy === "refuse" && message.maxWait) {
@@ -55,8 +55,7 @@ export function checkAcquire(message: AcquireRequest): Checked<CheckedAcquire> {
 }
 
 /** Inside a WaitInQueueRequest, which always waits. */
-export function checkNestedAcquire(message: AcquireRequest): Checked<AcquireInput> {
-  const violations = new Violations();
+export function checkNestedAcquire(message: AcquireRequest, violations: Violations): AcquireInput {
   checkWhenBusy(message, violations);
   if (message.whenBusy === WireWhenBusy.REFUSE) {
     violations.add(
@@ -64,7 +63,7 @@ export function checkNestedAcquire(message: AcquireRequest): Checked<AcquireInpu
       "is WHEN_BUSY_REFUSE in a call that waits: leave it unspecified, or use Acquire",
     );
   }
-  return violations.checked(checkAsk(message, true, violations));
+  return checkAsk(message, true, violations);
 }
 
 function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violations): AcquireInput {

@@ -4,7 +4,7 @@ import type { ForceReleaseRequest, ReleaseRequest, RenewRequest } from "#proto/r
 import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
 import { checkClaimId, checkDuration, checkName, checkReason } from "./fields.ts";
-import { type Checked, Violations } from "./violations.ts";
+import { Violations } from "./violations.ts";
 
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
@@ -21,19 +21,19 @@ export interface CheckedForceRelease {
   readonly reason: string;
 }
 
-export function checkRenew({ leaseId, ttl }: RenewRequest): Checked<CheckedRenew> {
+export function checkRenew({ leaseId, ttl }: RenewRequest): CheckedRenew {
   const violations = new Violations();
   const ref = checkClaimId(leaseId, "lease_id", violations);
   const ttlUs = ttl && checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations);
   return violations.checked({ ref, ttlUs });
 }
 
-export function checkRelease({ leaseId }: ReleaseRequest): Checked<ClaimRef> {
+export function checkRelease({ leaseId }: ReleaseRequest): ClaimRef {
   const violations = new Violations();
   return violations.checked(checkClaimId(leaseId, "lease_id", violations));
 }
 
-export function checkForceRelease(message: ForceReleaseRequest): Checked<CheckedForceRelease> {
+export function checkForceRelease(message: ForceReleaseRequest): CheckedForceRelease {
   const violations = new Violations();
   const target = checkTarget(message.target, violations);
   return violations.checked({ ...target, reason: checkReason(message.reason, true, violations) });

@@ -12,7 +12,8 @@ import type { Violations } from "./violations.ts";
 const DURATION_SECONDS_MAX = 315_576_000_000n;
 const NANOS_MAX = 999_999_999;
 
-const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };
+/** Stands in for one that was refused. */
+export const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };
 
 export function checkName(name: string, field: string, violations: Violations): string {
   if (name === "")

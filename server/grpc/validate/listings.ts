@@ -10,7 +10,7 @@ import { NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bou
 import type { LimitsQuery, LocksQuery } from "../../engine/lock-engine.ts";
 import { nameOfPageToken, settingOfPageToken } from "../messages/page-tokens.ts";
 import { checkName, checkText } from "./fields.ts";
-import { type Checked, Violations } from "./violations.ts";
+import { Violations } from "./violations.ts";
 
 const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
   [ListOrder.UNSPECIFIED]: "name",
@@ -30,12 +30,12 @@ export interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
 /** The fields of every request for a page. */
 type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
 
-export function checkGetLock({ name }: GetLockRequest): Checked<string> {
+export function checkGetLock({ name }: GetLockRequest): string {
   const violations = new Violations();
   return violations.checked(checkName(name, "name", violations));
 }
 
-export function checkListLocks(message: ListLocksRequest): Checked<CheckedListLocks> {
+export function checkListLocks(message: ListLocksRequest): CheckedListLocks {
   const violations = new Violations();
   const order = checkOrder(message, violations);
   return violations.checked({
@@ -46,7 +46,7 @@ export function checkListLocks(message: ListLocksRequest): Checked<CheckedListLo
   });
 }
 
-export function checkListLimits(message: ListLimitsRequest): Checked<CheckedListLimits> {
+export function checkListLimits(message: ListLimitsRequest): CheckedListLimits {
   const violations = new Violations();
   const page = checkPage(message, violations);
   const { pageToken } = message;

@@ -3,7 +3,7 @@
 import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import { checkName, checkReason, checkText } from "./fields.ts";
-import { type Checked, Violations } from "./violations.ts";
+import { Violations } from "./violations.ts";
 
 const STAR = "*";
 
@@ -20,7 +20,7 @@ export interface CheckedSetLimit {
   readonly reason: string;
 }
 
-export function checkSetLimit(message: SetLimitRequest): Checked<CheckedSetLimit> {
+export function checkSetLimit(message: SetLimitRequest): CheckedSetLimit {
   const violations = new Violations();
   return violations.checked({
     target: checkTarget(message.target, violations),

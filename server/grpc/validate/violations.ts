@@ -1,27 +1,30 @@
 // Collects what is wrong with a request, so that a caller learns of all of it at once. Pure.
 
-import type { Violation } from "../messages/call-error.ts";
-
-/** A request that can be acted on, or everything that is wrong with it. */
-export type Checked<Request> =
-  | { readonly value: Request; readonly violations?: undefined }
-  | { readonly violations: readonly Violation[] };
+import { badRequest, type Violation } from "../messages/call-error.ts";
 
 export class Violations {
-  readonly #found: Violation[] = [];
+  readonly #found: Violation[];
+  /** What stands before the field's name. */
+  readonly #prefix: string;
+
+  constructor(found: Violation[] = [], prefix = "") {
+    this.#found = found;
+    this.#prefix = prefix;
+  }
 
   /** `description` goes on where the field's name ends: `is 0 s; use 1 s to 24 days`. */
   add(field: string, description: string): void {
-    this.#found.push({ field, description });
+    this.#found.push({ field: this.#prefix + field, description });
   }
 
-  /** Takes over what was found in a nested message; `parent` is its field. */
-  addNested(parent: string, nested: readonly Violation[]): void {
-    for (const { field, description } of nested) this.add(`${parent}.${field}`, description);
+  /** Collects what is wrong with a nested message; `parent` is its field. */
+  within(parent: string): Violations {
+    return new Violations(this.#found, `${this.#prefix}${parent}.`);
   }
 
-  /** `value` if nothing was found. */
-  checked<Request>(value: Request): Checked<Request> {
-    return this.#found.length === 0 ? { value } : { violations: this.#found };
+  /** `value` if nothing was found; otherwise throws a CallError with all that was. */
+  checked<Value>(value: Value): Value {
+    if (this.#found.length > 0) throw badRequest(this.#found);
+    return value;
   }
 }

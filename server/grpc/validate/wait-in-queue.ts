@@ -5,8 +5,8 @@ import { UPDATE_INTERVAL_US_DEFAULT, UPDATE_INTERVAL_US_MAX } from "../../core/b
 import type { ClaimRef } from "../../core/claim.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { checkNestedAcquire } from "./acquire.ts";
-import { checkClaimId, checkDuration } from "./fields.ts";
-import { type Checked, Violations } from "./violations.ts";
+import { checkClaimId, checkDuration, NO_CLAIM } from "./fields.ts";
+import { Violations } from "./violations.ts";
 
 /** A new request, or a place that was taken before. */
 type WaitTarget =
@@ -18,10 +18,7 @@ export interface CheckedWait {
   readonly updateIntervalMs: number;
 }
 
-/** Stands in for one that was refused. */
-const NO_TARGET: WaitTarget = { kind: "ticket", ref: { lockId: 0n, ticketNumber: 0n, secret: "" } };
-
-export function checkWaitInQueue(message: WaitInQueueRequest): Checked<CheckedWait> {
+export function checkWaitInQueue(message: WaitInQueueRequest): CheckedWait {
   const violations = new Violations();
   const target = checkTarget(message.target, violations);
   const intervalUs = message.minUpdateInterval
@@ -37,12 +34,8 @@ export function checkWaitInQueue(message: WaitInQueueRequest): Checked<CheckedWa
 
 function checkTarget(target: WaitInQueueRequest["target"], violations: Violations): WaitTarget {
   switch (target.case) {
-    case "acquire": {
-      const checked = checkNestedAcquire(target.value);
-      if (!checked.violations) return { kind: "ask", ask: checked.value };
-      violations.addNested("acquire", checked.violations);
-      return NO_TARGET;
-    }
+    case "acquire":
+      return { kind: "ask", ask: checkNestedAcquire(target.value, violations.within("acquire")) };
     case "ticketId":
       return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
     case undefined:
@@ -50,6 +43,6 @@ function checkTarget(target: WaitInQueueRequest["target"], violations: Violation
         "target",
         "is required: set acquire to take a place, or ticket_id to go on with one that was taken before",
       );
-      return NO_TARGET;
+      return { kind: "ticket", ref: NO_CLAIM };
   }
 }

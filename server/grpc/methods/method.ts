@@ -1,0 +1,32 @@
+// What a method of the contract is here: a function of what all methods work with, the decoded request and the call. It
+// checks the request first, and may throw a CallError or a Fault. Types only.
+
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { LockEngine } from "../../engine/lock-engine.ts";
+import type { AnyCall, Send } from "../handler.ts";
+import type { OpenWaits } from "./open-waits.ts";
+import type { Turns } from "./turns.ts";
+
+export interface MethodContext {
+  readonly engine: LockEngine;
+  readonly openWaits: OpenWaits;
+  /** In which streams tell places. */
+  readonly turns: Turns;
+  /** How long a place is kept without a sign of life. */
+  readonly graceUs: number;
+}
+
+/** Answers, if need be with bytes: who makes them part by part holds up no other calls for long. */
+export type UnaryMethod<Input extends DescMessage, Output extends DescMessage> = (
+  context: MethodContext,
+  message: MessageShape<Input>,
+  call: AnyCall,
+) => Promise<MessageInitShape<Output> | Buffer>;
+
+/** The stream is closed when the promise is settled. */
+export type StreamMethod<Input extends DescMessage, Output extends DescMessage> = (
+  context: MethodContext,
+  message: MessageShape<Input>,
+  call: AnyCall,
+  send: Send<MessageInitShape<Output>>,
+) => Promise<void>;
