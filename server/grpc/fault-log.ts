@@ -2,18 +2,18 @@
 // once in a while with the number of those in between. An outage of the database is told elsewhere, for loops too.
 
 import type { Logger } from "../log/log.ts";
+import type { OutageLog } from "../log/outage-log.ts";
 import { Seldom } from "../log/seldom.ts";
-import type { OutageObserver } from "./call-observer.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
 import type { Failure } from "./messages/status.ts";
 
 export class FaultLog {
   readonly #logger: Logger;
-  readonly #outage: OutageObserver | undefined;
+  readonly #outage: Pick<OutageLog, "failed"> | undefined;
   readonly #seldom = new Seldom(FAULT_LOG_INTERVAL_MS);
 
   /** Without an `outage`, each fault is told by itself. */
-  constructor(logger: Logger, outage?: OutageObserver) {
+  constructor(logger: Logger, outage?: Pick<OutageLog, "failed">) {
     this.#logger = logger;
     this.#outage = outage;
   }

@@ -7,22 +7,22 @@ import { formatListenAddress } from "../config/listen-address.ts";
 import type { TlsMaterial } from "../config/tls-material.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Logger } from "../log/log.ts";
-import type { CallObserver, OutageObserver } from "./call-observer.ts";
-import { limitConnections } from "./connection-limits.ts";
+import type { OutageLog } from "../log/outage-log.ts";
+import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
 import { OpenWaits } from "./methods/open-waits.ts";
 import { Turns } from "./methods/turns.ts";
-import { explainReceiveLimit } from "./receive-limit.ts";
 import { StandardServices } from "./standard-services.ts";
+import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
 
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
   readonly logger: Logger;
   /** Takes the failures of calls that belong to an outage of the database; unset: they are told like all others. */
-  readonly outage?: OutageObserver;
+  readonly outage?: Pick<OutageLog, "failed">;
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place: what tickets say. */

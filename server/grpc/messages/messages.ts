@@ -27,7 +27,7 @@ import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
-import { durationOf, timestampOf } from "./times.ts";
+import { durationMessage, timestampMessage } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
   permit: WireMode.PERMIT,
@@ -48,7 +48,7 @@ const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
 };
 
 /** A held claim. `nowUs`: when the remaining time counts from, by the database's clock. */
-export function leaseOf(claim: Claim, lockName: string, nowUs: number): Lease {
+export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lease {
   const { deadlineUs, grantedAtUs, ttlUs } = claim;
   // Where the database's clock was set back it is longer until the deadline than the lease was ever given for, and
   // shorter again as soon as the clock is set right.
@@ -60,16 +60,16 @@ export function leaseOf(claim: Claim, lockName: string, nowUs: number): Lease {
     mode: MODES[claim.mode],
     permits: claim.permits,
     fencingToken: claim.fencingToken,
-    ...(remainingUs !== null && { ttl: durationOf(remainingUs) }),
-    ...(deadlineUs !== null && { expiresAt: timestampOf(deadlineUs) }),
-    ...(grantedAtUs !== null && { grantedAt: timestampOf(grantedAtUs) }),
+    ...(remainingUs !== null && { ttl: durationMessage(remainingUs) }),
+    ...(deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
+    ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
     requestId: callersRequestId(claim),
     provisional: claim.provisional,
   });
 }
 
 /** A waiting claim and its place. */
-export function ticketOf(
+export function ticketMessage(
   claim: Claim,
   lockName: string,
   place: Place,
@@ -83,13 +83,13 @@ export function ticketOf(
     ahead: place.ahead,
     permitsAhead: BigInt(place.permitsAhead),
     queueLength: place.queueLength,
-    waited: durationOf(nowUs - claim.requestedAtUs),
-    keptFor: durationOf(waitUntilUs === null ? graceUs : Math.min(graceUs, waitUntilUs - nowUs)),
+    waited: durationMessage(nowUs - claim.requestedAtUs),
+    keptFor: durationMessage(waitUntilUs === null ? graceUs : Math.min(graceUs, waitUntilUs - nowUs)),
   });
 }
 
 /** A waiting or held claim as everybody may see it. */
-export function claimOf(claim: Claim, lockName: string): ClaimMessage {
+export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
   const { grantedAtUs, deadlineUs } = claim;
   return create(ClaimSchema, {
     lockName,
@@ -100,31 +100,31 @@ export function claimOf(claim: Claim, lockName: string): ClaimMessage {
     owner: claim.owner,
     labels: claim.labels,
     fencingToken: claim.fencingToken,
-    requestedAt: timestampOf(claim.requestedAtUs),
-    ...(grantedAtUs !== null && { grantedAt: timestampOf(grantedAtUs) }),
-    ...(deadlineUs !== null && { expiresAt: timestampOf(deadlineUs) }),
+    requestedAt: timestampMessage(claim.requestedAtUs),
+    ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
+    ...(deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
   });
 }
 
-export function settingOf({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {
+export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {
   return create(LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
 }
 
-export function lockOf({ lock, limit, holders, waiters }: ViewedLock): LockMessage {
+export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): LockMessage {
   return create(LockSchema, {
     name: lock.name,
-    limit: limitOf(limit),
+    limit: limitMessage(limit),
     heldPermits: BigInt(totalHeld(lock)),
     holderCount: lock.holders,
     waiting: lock.waiting,
     draining: isDraining(lock, limit.limit),
     lastFencingToken: lock.lastToken,
-    holders: holders.map((claim) => claimOf(claim, lock.name)),
-    waiters: waiters.map((claim) => claimOf(claim, lock.name)),
+    holders: holders.map((claim) => claimMessage(claim, lock.name)),
+    waiters: waiters.map((claim) => claimMessage(claim, lock.name)),
   });
 }
 
-export function limitOf(limit: EffectiveLimit): Limit {
+export function limitMessage(limit: EffectiveLimit): Limit {
   return create(LimitSchema, {
     limit: limit.limit,
     source: SOURCES[limit.source],

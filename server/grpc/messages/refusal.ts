@@ -8,8 +8,8 @@ import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { claimOf, limitOf } from "./messages.ts";
-import { durationOf, spanText } from "./times.ts";
+import { claimMessage, limitMessage } from "./messages.ts";
+import { durationMessage, spanText } from "./times.ts";
 
 const REFUSED: Record<Refused, RefusalReason> = {
   busy: RefusalReason.BUSY,
@@ -41,7 +41,7 @@ export function showsHolders(reason: Refused | EndReason): boolean {
 }
 
 /** Why a request left nothing behind. `holders`: null unless showsHolders. */
-export function refusedRefusal(
+export function refusedMessage(
   lockName: string,
   refused: OutcomeNamed<"refused">,
   permits: number,
@@ -64,7 +64,7 @@ export function refusedRefusal(
  * How a claim ended that was asked for again, or waited for. `holders`: null unless showsHolders. `limit`: that is in force
  * now, where the claim could no longer fit.
  */
-export function endedRefusal(
+export function endedMessage(
   lockName: string,
   claim: Claim,
   holders: Holders | null,
@@ -86,9 +86,9 @@ function refusal(
   return create(RefusalSchema, {
     reason,
     message,
-    holders: holders?.claims.map((claim) => claimOf(claim, lockName)) ?? [],
-    ...(retryUs !== null && { retryAfter: durationOf(retryUs) }),
-    ...(limit !== null && { limit: limitOf(limit) }),
+    holders: holders?.claims.map((claim) => claimMessage(claim, lockName)) ?? [],
+    ...(retryUs !== null && { retryAfter: durationMessage(retryUs) }),
+    ...(limit !== null && { limit: limitMessage(limit) }),
   });
 }
 

@@ -10,7 +10,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/googl
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
 import { Fault, type FaultKind } from "../../engine/faults.ts";
 import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
-import { durationOf } from "./times.ts";
+import { durationMessage } from "./times.ts";
 
 const DOMAIN = "rowlock";
 const DETAILS_KEY = "grpc-status-details-bin";
@@ -64,7 +64,7 @@ function detailsOf(reason: Reason, { metadata, violations, retryAfterMs }: CallE
     details.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
   }
   if (retryAfterMs !== undefined) {
-    const retryDelay = durationOf(retryAfterMs * 1_000);
+    const retryDelay = durationMessage(retryAfterMs * 1_000);
     details.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));
   }
   return details;

@@ -5,7 +5,7 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 const SECOND_US = 1_000_000;
 
 /** A span of time; one that has run out already is 0. */
-export function durationOf(spanUs: number): Duration {
+export function durationMessage(spanUs: number): Duration {
   const us = Math.max(0, spanUs);
   const seconds = Math.floor(us / SECOND_US);
   return {
@@ -16,7 +16,7 @@ export function durationOf(spanUs: number): Duration {
 }
 
 /** An instant, in microseconds since 1970. */
-export function timestampOf(us: number): Timestamp {
+export function timestampMessage(us: number): Timestamp {
   const seconds = Math.floor(us / SECOND_US);
   return {
     $typeName: "google.protobuf.Timestamp",

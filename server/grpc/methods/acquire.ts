@@ -6,7 +6,7 @@ import type { AcquireInput, LockEngine } from "../../engine/lock-engine.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import type { AnyCall } from "../handler.ts";
 import { requestIdReused } from "../messages/call-error.ts";
-import { leaseOf, ticketOf } from "../messages/messages.ts";
+import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { checkAcquire } from "../validate/acquire.ts";
 import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
 import type { MethodContext } from "./method.ts";
@@ -36,7 +36,7 @@ async function atOnce(context: MethodContext, ask: AcquireInput, call: AnyCall):
       answer.outcome.place ?? (await engine.place(claim)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
     if (!place) continue;
     giveBackUnheard(engine, claim, call, canReturn(ask));
-    return { case: "ticket", value: ticketOf(claim, answer.lockName, place, answer.nowUs, graceUs) };
+    return { case: "ticket", value: ticketMessage(claim, answer.lockName, place, answer.nowUs, graceUs) };
   }
 }
 
@@ -50,7 +50,7 @@ async function untilGranted(context: MethodContext, ask: AcquireInput, call: Any
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
     if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName) };
     giveBackUnheard(engine, claim, call, canReturn(ask));
-    return { case: "lease", value: leaseOf(claim, lockName, nowUs) };
+    return { case: "lease", value: leaseMessage(claim, lockName, nowUs) };
   } finally {
     wait.close();
   }
@@ -67,7 +67,7 @@ async function answered(
   switch (outcome.kind) {
     case "held":
       giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
-      return { case: "lease", value: leaseOf(outcome.claim, lockName, nowUs) };
+      return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
     case "refused":
       return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits) };
     case "ended":

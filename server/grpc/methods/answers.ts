@@ -6,7 +6,7 @@ import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed } from "../../core/command.ts";
 import type { Answer, LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall } from "../handler.ts";
-import { endedRefusal, type Holders, refusedRefusal, showsHolders } from "../messages/refusal.ts";
+import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
 /** Why there is no lease for a request that asked for `permits`. */
 export async function refusalOf(
@@ -15,7 +15,7 @@ export async function refusalOf(
   permits: number,
 ): Promise<Refusal> {
   const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason);
-  return refusedRefusal(answer.lockName, answer.outcome, permits, holders);
+  return refusedMessage(answer.lockName, answer.outcome, permits, holders);
 }
 
 /** How a claim ended. */
@@ -23,7 +23,7 @@ export async function endOf(engine: LockEngine, claim: Claim, lockName: string):
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, lockId, endReason));
   const limit = endReason === "never_fits" ? await engine.limit(lockName) : null;
-  return endedRefusal(lockName, claim, holders || null, limit);
+  return endedMessage(lockName, claim, holders || null, limit);
 }
 
 async function holdersFor(

@@ -7,7 +7,7 @@ import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LimitSetting, LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall } from "../handler.ts";
 import { versionMismatch } from "../messages/call-error.ts";
-import { settingOf } from "../messages/messages.ts";
+import { limitSettingMessage } from "../messages/messages.ts";
 import { limitsTokenAfter } from "../messages/page-tokens.ts";
 import { checkListLimits } from "../validate/listings.ts";
 import { type CheckedSetLimit, checkSetLimit } from "../validate/set-limit.ts";
@@ -28,11 +28,11 @@ export async function listLimits({ engine }: MethodContext, message: ListLimitsR
   for await (const setting of engine.limits({ ...query, max: pageSize + 1 })) {
     if (settings.length === pageSize) {
       const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);
-      return { limits: settings.map(settingOf), nextPageToken };
+      return { limits: settings.map(limitSettingMessage), nextPageToken };
     }
     settings.push(setting);
   }
-  return { limits: settings.map(settingOf) };
+  return { limits: settings.map(limitSettingMessage) };
 }
 
 async function setForName(

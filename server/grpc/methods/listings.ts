@@ -11,14 +11,14 @@ import type { ViewedLock } from "../../engine/lock-engine.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import type { AnyCall } from "../handler.ts";
 import { ClientGone } from "../messages/call-error.ts";
-import { lockOf } from "../messages/messages.ts";
+import { lockMessage } from "../messages/messages.ts";
 import { pageTokenAfter } from "../messages/page-tokens.ts";
 import { checkGetLock, checkListLocks } from "../validate/listings.ts";
 import type { MethodContext } from "./method.ts";
 
 export async function getLock({ engine }: MethodContext, message: GetLockRequest) {
   const name = checkGetLock(message);
-  return { lock: lockOf(await engine.view(name)) };
+  return { lock: lockMessage(await engine.view(name)) };
 }
 
 export async function listLocks({ engine }: MethodContext, message: ListLocksRequest, call: AnyCall) {
@@ -52,7 +52,7 @@ class Page {
   /** False: the page is full. */
   take(view: ViewedLock): boolean {
     if (this.#parts.length === this.#sizeMax) return false;
-    const part = encoded({ locks: [lockOf(view)] });
+    const part = encoded({ locks: [lockMessage(view)] });
     if (this.#bytes + part.length > PAGE_BYTES_MAX && this.#parts.length > 0) return false;
     this.#parts.push(part);
     this.#bytes += part.length;

@@ -3,7 +3,7 @@
 import type { ForceReleaseRequest, ReleaseRequest, RenewRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AnyCall } from "../handler.ts";
 import { leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
-import { claimOf, leaseOf } from "../messages/messages.ts";
+import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { checkForceRelease, checkRelease, checkRenew } from "../validate/claims.ts";
 import type { MethodContext } from "./method.ts";
 
@@ -12,7 +12,7 @@ export async function renew({ engine }: MethodContext, message: RenewRequest) {
   const { outcome, lockName, nowUs } = await engine.renew(ref, ttlUs);
   switch (outcome.kind) {
     case "held":
-      return { lease: leaseOf(outcome.claim, lockName, nowUs) };
+      return { lease: leaseMessage(outcome.claim, lockName, nowUs) };
     case "waiting":
       throw notGrantedYet();
     case "ended":
@@ -32,7 +32,7 @@ export async function forceRelease({ engine }: MethodContext, message: ForceRele
   const { name, ticketNumber, reason } = checkForceRelease(message);
   const answer = await engine.forceRelease(name, ticketNumber, reason, call);
   if (!answer) throw unknownLock(name);
-  const ended = answer.outcome.ended.map((claim) => claimOf(claim, name));
+  const ended = answer.outcome.ended.map((claim) => claimMessage(claim, name));
   const remaining = ticketNumber === null ? answer.outcome.holdersLeft : 0;
   return { ended, remaining };
 }

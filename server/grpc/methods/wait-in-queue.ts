@@ -6,7 +6,7 @@ import type { Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall, Send } from "../handler.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
-import { leaseOf, ticketOf } from "../messages/messages.ts";
+import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { type CheckedWait, checkWaitInQueue } from "../validate/wait-in-queue.ts";
 import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
 import type { MethodContext } from "./method.ts";
@@ -95,7 +95,7 @@ class QueueStream {
       send: (at, atUs, written) => {
         if (this.#call.cancelled) return;
         try {
-          const value = ticketOf(claim, lockName, at, atUs, this.#context.graceUs);
+          const value = ticketMessage(claim, lockName, at, atUs, this.#context.graceUs);
           this.#sendUpdate({ case: "position", value }, written);
           this.#isShown = true;
         } catch (error) {
@@ -121,7 +121,7 @@ class QueueStream {
     const { engine } = this.#context;
     if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName) };
     giveBackUnheard(engine, claim, this.#call, this.#canReturn());
-    return { case: "granted", value: leaseOf(claim, lockName, nowUs) };
+    return { case: "granted", value: leaseMessage(claim, lockName, nowUs) };
   }
 
   /** Whether the client has seen the id, or chose a request id. */

@@ -14,9 +14,14 @@ import {
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim, EndReason } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { claimOf, leaseOf, lockOf, ticketOf } from "../../../server/grpc/messages/messages.ts";
-import { endedRefusal, refusedRefusal, showsHolders } from "../../../server/grpc/messages/refusal.ts";
-import { durationOf, spanText, timestampOf } from "../../../server/grpc/messages/times.ts";
+import {
+  claimMessage,
+  leaseMessage,
+  lockMessage,
+  ticketMessage,
+} from "../../../server/grpc/messages/messages.ts";
+import { endedMessage, refusedMessage, showsHolders } from "../../../server/grpc/messages/refusal.ts";
+import { durationMessage, spanText, timestampMessage } from "../../../server/grpc/messages/times.ts";
 
 const NOW_US = 1_790_000_000_123_456;
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -78,7 +83,7 @@ describe("times", () => {
     [-1, 0n, 0],
     [-5 * SECOND_US, 0n, 0],
   ])("a span of %i us is exact, and never negative", (us, seconds, nanos) => {
-    expect(durationOf(us)).toMatchObject({ seconds, nanos });
+    expect(durationMessage(us)).toMatchObject({ seconds, nanos });
   });
 
   test.each([
@@ -87,7 +92,7 @@ describe("times", () => {
     [8_999_999_999_999_999, 8_999_999_999n, 999_999_000],
     [-1, -1n, 999_999_000],
   ])("the instant %i us is exact", (us, seconds, nanos) => {
-    expect(timestampOf(us)).toMatchObject({ seconds, nanos });
+    expect(timestampMessage(us)).toMatchObject({ seconds, nanos });
   });
 
   test.each([
@@ -105,7 +110,7 @@ describe("times", () => {
 
 describe("a lease", () => {
   test("shows its id, its token beyond 2^53, and the time that is left", () => {
-    expect(leaseOf(claim(), "etl/load", NOW_US)).toMatchObject({
+    expect(leaseMessage(claim(), "etl/load", NOW_US)).toMatchObject({
       leaseId: `10.7.${SECRET}`,
       lockName: "etl/load",
       mode: Mode.PERMIT,
@@ -120,7 +125,7 @@ describe("a lease", () => {
 
   test("a lease is never said to last longer than it was given for, although the clock was set back", () => {
     const setBackUs = 60_000_000;
-    const lease = leaseOf(
+    const lease = leaseMessage(
       claim({ ttlUs: 30_000_000, deadlineUs: NOW_US + setBackUs + 30_000_000 }),
       "a",
       NOW_US,
@@ -129,24 +134,24 @@ describe("a lease", () => {
   });
 
   test("without end has no time left to show", () => {
-    const lease = leaseOf(claim({ ttlUs: null, deadlineUs: null }), "a", NOW_US);
+    const lease = leaseMessage(claim({ ttlUs: null, deadlineUs: null }), "a", NOW_US);
     expect([lease.ttl, lease.expiresAt]).toEqual([undefined, undefined]);
   });
 
   test("does not show a request id that the server made", () => {
-    expect(leaseOf(claim({ requestId: "\0made" }), "a", NOW_US).requestId).toBe("");
+    expect(leaseMessage(claim({ requestId: "\0made" }), "a", NOW_US).requestId).toBe("");
   });
 
   test("shows each mode", () => {
     const modes = (["permit", "shared", "exclusive"] as const).map(
-      (mode) => leaseOf(claim({ mode }), "a", 0).mode,
+      (mode) => leaseMessage(claim({ mode }), "a", 0).mode,
     );
     expect(modes).toEqual([Mode.PERMIT, Mode.SHARED, Mode.EXCLUSIVE]);
   });
 
   test("fits on the wire with the largest token there is", () => {
     expect(() =>
-      toBinary(LeaseSchema, leaseOf(claim({ fencingToken: 2n ** 64n - 1n }), "a", 0)),
+      toBinary(LeaseSchema, leaseMessage(claim({ fencingToken: 2n ** 64n - 1n }), "a", 0)),
     ).not.toThrow();
   });
 });
@@ -156,7 +161,7 @@ describe("a ticket", () => {
   const waiting = (waitUntilUs: number | null) => claim({ state: "waiting", waitUntilUs, fencingToken: 0n });
 
   test("shows the place, the time waited, and the grace period", () => {
-    expect(ticketOf(waiting(null), "etl/load", place, NOW_US, 10 * SECOND_US)).toMatchObject({
+    expect(ticketMessage(waiting(null), "etl/load", place, NOW_US, 10 * SECOND_US)).toMatchObject({
       ticketId: `10.7.${SECRET}`,
       lockName: "etl/load",
       ahead: 2,
@@ -169,7 +174,7 @@ describe("a ticket", () => {
 
   test("is kept no longer than it may wait", () => {
     const kept = (waitUntilUs: number) =>
-      ticketOf(waiting(waitUntilUs), "a", place, NOW_US, 10 * SECOND_US).keptFor;
+      ticketMessage(waiting(waitUntilUs), "a", place, NOW_US, 10 * SECOND_US).keptFor;
     expect(kept(NOW_US + 3 * SECOND_US)).toMatchObject({ seconds: 3n });
     expect(kept(NOW_US + 30 * SECOND_US)).toMatchObject({ seconds: 10n });
     expect(kept(NOW_US - 1)).toMatchObject({ seconds: 0n, nanos: 0 });
@@ -186,7 +191,7 @@ describe("what everybody may see", () => {
   });
 
   test("of a claim is its public number and what its owner said", () => {
-    expect(claimOf(claim(), "etl/load")).toMatchObject({
+    expect(claimMessage(claim(), "etl/load")).toMatchObject({
       lockName: "etl/load",
       ticketNumber: 7n,
       state: ClaimState.HELD,
@@ -198,12 +203,12 @@ describe("what everybody may see", () => {
       grantedAt: { seconds: 1_789_999_999n },
       expiresAt: { seconds: 1_790_000_012n },
     });
-    expect(claimOf(waiter, "etl/load").grantedAt).toBeUndefined();
+    expect(claimMessage(waiter, "etl/load").grantedAt).toBeUndefined();
   });
 
   test("of a lock is its limit, its counts and its claims", () => {
     const limit = { limit: 2, source: "pattern", pattern: "etl/*", version: 4n, reason: "night" } as const;
-    expect(lockOf({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })).toMatchObject({
+    expect(lockMessage({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })).toMatchObject({
       name: "etl/load",
       limit: { limit: 2, source: LimitSource.PATTERN, pattern: "etl/*", version: 4n, reason: "night" },
       heldPermits: 3n,
@@ -220,10 +225,10 @@ describe("what everybody may see", () => {
     const limit = { limit: 2, source: "default", pattern: "", version: 0n, reason: "" } as const;
     const holders = { nowUs: NOW_US, claims: [claim()] };
     const shown = [
-      toBinary(ClaimSchema, claimOf(claim(), "a")),
-      toBinary(LockSchema, lockOf({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })),
-      toBinary(RefusalSchema, refusedRefusal("a", busy(1), 1, holders)),
-      toBinary(RefusalSchema, endedRefusal("a", claim({ endReason: "timed_out" }), holders)),
+      toBinary(ClaimSchema, claimMessage(claim(), "a")),
+      toBinary(LockSchema, lockMessage({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })),
+      toBinary(RefusalSchema, refusedMessage("a", busy(1), 1, holders)),
+      toBinary(RefusalSchema, endedMessage("a", claim({ endReason: "timed_out" }), holders)),
     ].map((bytes) => Buffer.from(bytes).toString("latin1"));
     for (const bytes of shown) {
       expect(bytes).not.toContain(SECRET);
@@ -232,9 +237,9 @@ describe("what everybody may see", () => {
   });
 });
 
-const limitOf = (limit: number) =>
+const limitMessage = (limit: number) =>
   ({ limit, source: "default", pattern: "", version: 0n, reason: "" }) as const;
-const busy = (limit: number) => ({ kind: "refused", reason: "busy", limit: limitOf(limit) }) as const;
+const busy = (limit: number) => ({ kind: "refused", reason: "busy", limit: limitMessage(limit) }) as const;
 
 describe("a refusal", () => {
   const held = (...claims: Claim[]) => ({ nowUs: NOW_US, claims });
@@ -278,18 +283,18 @@ describe("a refusal", () => {
     ],
     ["a queue before it", 1, held(), "others wait for it"],
   ])("for %s says who holds the lock and for how long", (_, limit, holders, text) => {
-    expect(refusedRefusal("etl/load", busy(limit), 1, holders).message).toBe(`"etl/load" is busy: ${text}.`);
+    expect(refusedMessage("etl/load", busy(limit), 1, holders).message).toBe(`"etl/load" is busy: ${text}.`);
   });
 
   test("tells the time until the earliest lease ends", () => {
     const holders = held(claim(), claim({ deadlineUs: NOW_US + SECOND_US / 2 }), claim({ deadlineUs: null }));
-    expect(refusedRefusal("a", busy(9), 1, holders).retryAfter).toMatchObject({
+    expect(refusedMessage("a", busy(9), 1, holders).retryAfter).toMatchObject({
       seconds: 0n,
       nanos: 500_000_000,
     });
     const overdue = held(claim({ deadlineUs: NOW_US - 1 }));
-    expect(refusedRefusal("a", busy(9), 1, overdue).retryAfter).toMatchObject({ seconds: 0n, nanos: 0 });
-    expect(refusedRefusal("a", busy(9), 1, held()).retryAfter).toBeUndefined();
+    expect(refusedMessage("a", busy(9), 1, overdue).retryAfter).toMatchObject({ seconds: 0n, nanos: 0 });
+    expect(refusedMessage("a", busy(9), 1, held()).retryAfter).toBeUndefined();
   });
 
   test.each([
@@ -297,8 +302,8 @@ describe("a refusal", () => {
     ["queue_full", RefusalReason.QUEUE_FULL, /queue of "a" is full/],
     ["never_fits", RefusalReason.NEVER_FITS, /^5 permits of "a" can never be granted: its limit is 3/],
   ] as const)("of kind %s has its reason and no holders", (kind, reason, message) => {
-    const limit = limitOf(kind === "paused" ? 0 : 3);
-    const refusal = refusedRefusal("a", { kind: "refused", reason: kind, limit }, 5, null);
+    const limit = limitMessage(kind === "paused" ? 0 : 3);
+    const refusal = refusedMessage("a", { kind: "refused", reason: kind, limit }, 5, null);
     expect(refusal).toMatchObject({ reason, message: expect.stringMatching(message), holders: [] });
     expect(refusal.retryAfter).toBeUndefined();
     expect(refusal.limit?.limit).toBe(kind === "queue_full" ? undefined : limit.limit);
@@ -309,10 +314,10 @@ describe("a refusal", () => {
     const refused = {
       kind: "refused",
       reason: "failed_over",
-      limit: limitOf(3),
+      limit: limitMessage(3),
       forUs: 12 * SECOND_US,
     } as const;
-    expect(refusedRefusal("a", refused, 1, null)).toMatchObject({
+    expect(refusedMessage("a", refused, 1, null)).toMatchObject({
       reason: RefusalReason.PAUSED,
       message: expect.stringMatching(/the database has failed over.* in 12 s\./),
       retryAfter: { seconds: 12n },
@@ -333,11 +338,11 @@ describe("a refusal", () => {
       endReason,
       endNote: endReason === "force_released" ? "stuck" : "",
     });
-    expect(endedRefusal("a", ended, null)).toMatchObject({ reason, message: expect.stringMatching(message) });
+    expect(endedMessage("a", ended, null)).toMatchObject({ reason, message: expect.stringMatching(message) });
   });
 
   test("for a place that lapsed says that no sign of life came", () => {
     const ended = claim({ state: "ended", endReason: "lapsed", grantedAtUs: null });
-    expect(endedRefusal("a", ended, null).message).toMatch(/no sign of life/);
+    expect(endedMessage("a", ended, null).message).toMatch(/no sign of life/);
   });
 });
