@@ -5,14 +5,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-const house = join(import.meta.dirname, "..");
-const bin = join(house, "node_modules", ".bin");
+const root = join(import.meta.dirname, "..");
+const bin = join(root, "node_modules", ".bin");
 // Run outside npm, the tools and the Node of node_modules are still the ones to use.
 const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
 
 function run(command: string, ...args: string[]): boolean {
   const { status, error } = spawnSync(command, args, {
-    cwd: house,
+    cwd: root,
     env: environment,
     stdio: ["ignore", "inherit", "inherit"],
     shell: process.platform === "win32",

@@ -1,12 +1,12 @@
-// `rowlock serve`: runs a server until a signal asks it to stop. Prints the first screen; the log goes elsewhere.
+// `rowlock serve`: runs a server until a signal asks it to stop. Prints the banner; the log goes elsewhere.
 
 import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
+import { banner } from "./banner.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
-import { firstScreen } from "./first-screen.ts";
 import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
 
 const EXAMPLES = `
@@ -50,7 +50,7 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
     return EXIT.failed;
   }
   const app = await starting;
-  context.out(firstScreen(config, app, context.version));
+  context.out(banner(config, app, context.version));
   const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
   const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
   log.info({ version: context.version, grpc, metrics, database, product }, "serving");

@@ -4,9 +4,8 @@ import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import { CALL_SECONDS } from "./buckets.ts";
+import { type HotCounter, type HotHistogram, hotCounter, hotHistogram } from "./hot-metrics.ts";
 import { Labelled } from "./labelled.ts";
-import type { TallyCounter, TallyHistogram } from "./tally.ts";
-import { tallyCounter, tallyHistogram } from "./tally.ts";
 
 /** Codes that say that something is wrong here: a method that is called has them from its first call on. */
 const FAILURES: readonly string[] = [
@@ -19,8 +18,8 @@ const FAILURES: readonly string[] = [
 
 /** The metrics of one method. The code is no label of the histogram: each would cost a series for each bucket. */
 interface MethodMetrics {
-  readonly codes: Labelled<TallyCounter>;
-  readonly seconds: TallyHistogram;
+  readonly codes: Labelled<HotCounter>;
+  readonly seconds: HotHistogram;
 }
 
 export class CallMetrics implements CallObserver {
@@ -28,13 +27,13 @@ export class CallMetrics implements CallObserver {
   readonly #streams: Gauge;
 
   constructor(registry: Registry) {
-    const calls = tallyCounter({
+    const calls = hotCounter({
       name: "rowlock_grpc_calls_total",
       help: "Calls over gRPC that have ended, by method and status code.",
       labelNames: ["method", "code"],
       registry,
     });
-    const durations = tallyHistogram({
+    const durations = hotHistogram({
       name: "rowlock_grpc_call_duration_seconds",
       help: "One gRPC call, by method. An Acquire that waits and WaitInQueue last as long as the wait.",
       labelNames: ["method"],

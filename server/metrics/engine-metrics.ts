@@ -6,10 +6,9 @@ import type { Claim, EndReason } from "../core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import { BATCH_SIZE, CALL_SECONDS, LOCK_SECONDS } from "./buckets.ts";
+import { type HotCounter, type HotHistogram, hotCounter, hotHistogram } from "./hot-metrics.ts";
 import { Labelled } from "./labelled.ts";
 import type { LockClasses } from "./lock-classes.ts";
-import type { TallyCounter, TallyHistogram } from "./tally.ts";
-import { tallyCounter, tallyHistogram } from "./tally.ts";
 
 const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   held: "renewed",
@@ -34,43 +33,43 @@ export class EngineMetrics {
   readonly #classes: LockClasses;
   /** The children of each class, in the order of the classes' labels. */
   readonly #byClass: readonly ClassMetrics[];
-  readonly #commands: Labelled<TallyHistogram>;
-  readonly #limitChanges: Labelled<TallyCounter>;
-  readonly #retries: Labelled<TallyCounter>;
-  readonly #clockJumps: Labelled<TallyCounter>;
-  readonly #loopFailures: Labelled<TallyCounter>;
-  readonly #batchCommands: TallyHistogram;
-  readonly #batchLocks: TallyHistogram;
+  readonly #commands: Labelled<HotHistogram>;
+  readonly #limitChanges: Labelled<HotCounter>;
+  readonly #retries: Labelled<HotCounter>;
+  readonly #clockJumps: Labelled<HotCounter>;
+  readonly #loopFailures: Labelled<HotCounter>;
+  readonly #batchCommands: HotHistogram;
+  readonly #batchLocks: HotHistogram;
 
   constructor(registry: Registry, classes: LockClasses) {
     this.#classes = classes;
     this.#byClass = classMetrics(registry, classes);
-    const commands = tallyHistogram({
+    const commands = hotHistogram({
       name: "rowlock_command_duration_seconds",
       help: "From the submission of a command to its committed answer, without waiting for the lock.",
       labelNames: ["verb"],
       buckets: CALL_SECONDS,
       registry,
     });
-    const limitChanges = tallyCounter({
+    const limitChanges = hotCounter({
       name: "rowlock_limit_changes_total",
       help: "Limits that were set or taken away, of single names and of patterns.",
       labelNames: ["target"],
       registry,
     });
-    const retries = tallyCounter({
+    const retries = hotCounter({
       name: "rowlock_transaction_retries_total",
       help: "Transactions that were repeated, by the cause.",
       labelNames: ["cause"],
       registry,
     });
-    const clockJumps = tallyCounter({
+    const clockJumps = hotCounter({
       name: "rowlock_clock_jumps_total",
       help: "Jumps of the database's clock against this process's own, by direction: ahead or behind.",
       labelNames: ["direction"],
       registry,
     });
-    const loopFailures = tallyCounter({
+    const loopFailures = hotCounter({
       name: "rowlock_loop_failures_total",
       help: "Runs of background loops that failed; the loop goes on.",
       labelNames: ["loop"],
@@ -81,14 +80,14 @@ export class EngineMetrics {
     this.#retries = new Labelled((cause) => retries({ cause }), ["failed_over"]);
     this.#clockJumps = new Labelled((direction) => clockJumps({ direction }), ["ahead", "behind"]);
     this.#loopFailures = new Labelled((loop) => loopFailures({ loop }), LOOPS);
-    this.#batchCommands = tallyHistogram({
+    this.#batchCommands = hotHistogram({
       name: "rowlock_transaction_commands",
       help: "Commands that were decided in one transaction.",
       labelNames: [],
       buckets: BATCH_SIZE,
       registry,
     })({});
-    this.#batchLocks = tallyHistogram({
+    this.#batchLocks = hotHistogram({
       name: "rowlock_transaction_locks",
       help: "Locks that were decided about in one transaction.",
       labelNames: [],
@@ -178,10 +177,10 @@ function acquireOutcome(command: Acquire, outcome: Outcome): string {
 
 /** The metrics of one class, as children. */
 interface ClassMetrics {
-  readonly acquires: Labelled<Labelled<TallyCounter>>;
-  readonly renewals: Labelled<TallyCounter>;
-  readonly waits: Labelled<TallyHistogram>;
-  readonly enqueued: TallyCounter;
+  readonly acquires: Labelled<Labelled<HotCounter>>;
+  readonly renewals: Labelled<HotCounter>;
+  readonly waits: Labelled<HotHistogram>;
+  readonly enqueued: HotCounter;
   ended(claim: Claim, was: "waiting" | "held"): void;
 }
 
@@ -195,7 +194,7 @@ const TICKET_ENDS: readonly EndReason[] = [
 ];
 
 function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] {
-  const acquires = tallyCounter({
+  const acquires = hotCounter({
     name: "rowlock_acquires_total",
     help:
       "Requests for a lock, by their first answer: granted, queued, a refusal, or, for a request id that was known, " +
@@ -203,39 +202,39 @@ function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] 
     labelNames: ["class", "mode", "outcome"],
     registry,
   });
-  const renewals = tallyCounter({
+  const renewals = hotCounter({
     name: "rowlock_renewals_total",
     help: "Renewals, by outcome: renewed, lost (the lease had ended), not_held (it still waits), unknown.",
     labelNames: ["class", "outcome"],
     registry,
   });
-  const waits = tallyHistogram({
+  const waits = hotHistogram({
     name: "rowlock_wait_duration_seconds",
     help: "From the request to the grant, for those who were granted, whether they stood in the queue or not.",
     labelNames: ["class", "queued"],
     buckets: LOCK_SECONDS,
     registry,
   });
-  const holds = tallyHistogram({
+  const holds = hotHistogram({
     name: "rowlock_hold_duration_seconds",
     help: "From the grant to the end of a lease, whatever ended it.",
     labelNames: ["class"],
     buckets: LOCK_SECONDS,
     registry,
   });
-  const enqueued = tallyCounter({
+  const enqueued = hotCounter({
     name: "rowlock_enqueued_total",
     help: "Requests that took a place in a queue.",
     labelNames: ["class"],
     registry,
   });
-  const leasesEnded = tallyCounter({
+  const leasesEnded = hotCounter({
     name: "rowlock_leases_ended_total",
     help: "Leases that ended, by reason: released, expired, force_released, lapsed or cancelled (never fetched).",
     labelNames: ["class", "reason"],
     registry,
   });
-  const ticketsEnded = tallyCounter({
+  const ticketsEnded = hotCounter({
     name: "rowlock_tickets_ended_total",
     help: "Waiters that left a queue without the lock, by reason: cancelled, timed_out, lapsed, never_fits, force_released.",
     labelNames: ["class", "reason"],

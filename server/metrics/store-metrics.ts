@@ -4,32 +4,31 @@
 import type { Registry } from "prom-client";
 import type { StoreObserver } from "../storage/store.ts";
 import { ROUND_TRIPS, STATEMENT_SECONDS, TRANSACTION_SECONDS } from "./buckets.ts";
+import { type HotCounter, type HotHistogram, hotCounter, hotHistogram } from "./hot-metrics.ts";
 import { Labelled } from "./labelled.ts";
-import type { TallyCounter, TallyHistogram } from "./tally.ts";
-import { tallyCounter, tallyHistogram } from "./tally.ts";
 
 export class StoreMetrics implements StoreObserver {
-  readonly #statements: Labelled<TallyHistogram>;
-  readonly #transactions: Labelled<TallyHistogram>;
-  readonly #roundTrips: TallyHistogram;
-  readonly #connections: Labelled<TallyCounter>;
+  readonly #statements: Labelled<HotHistogram>;
+  readonly #transactions: Labelled<HotHistogram>;
+  readonly #roundTrips: HotHistogram;
+  readonly #connections: Labelled<HotCounter>;
 
   constructor(registry: Registry) {
-    const statements = tallyHistogram({
+    const statements = hotHistogram({
       name: "rowlock_statement_duration_seconds",
       help: "One statement at the database, by its name in the source.",
       labelNames: ["statement"],
       buckets: STATEMENT_SECONDS,
       registry,
     });
-    const transactions = tallyHistogram({
+    const transactions = hotHistogram({
       name: "rowlock_transaction_duration_seconds",
       help: "One transaction that changes state, from taking a connection to its commit or rollback.",
       labelNames: ["outcome"],
       buckets: TRANSACTION_SECONDS,
       registry,
     });
-    const connections = tallyCounter({
+    const connections = hotCounter({
       name: "rowlock_connection_events_total",
       help: "Connections to the database that were opened, closed, or destroyed because their state was in doubt.",
       labelNames: ["event"],
@@ -38,7 +37,7 @@ export class StoreMetrics implements StoreObserver {
     this.#statements = new Labelled((statement) => statements({ statement }));
     this.#transactions = new Labelled((outcome) => transactions({ outcome }));
     this.#connections = new Labelled((event) => connections({ event }), ["opened", "closed", "destroyed"]);
-    this.#roundTrips = tallyHistogram({
+    this.#roundTrips = hotHistogram({
       name: "rowlock_transaction_round_trips",
       help: "Round trips to the database of one transaction; an embedded database has none.",
       labelNames: [],

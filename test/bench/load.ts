@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
   },
 });
 
-const house = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../..");
 const scratch = mkdtempSync(join(tmpdir(), "rowlock-bench-"));
 const databaseUrl = options["database-url"] ?? `sqlite:${join(scratch, "bench.db")}`;
 const children: ChildProcess[] = [];
@@ -55,7 +55,7 @@ try {
 
 /** Starts a server and waits for what it says about where it listens. */
 async function start(args: readonly string[], says: RegExp): Promise<string[]> {
-  const child = spawn(process.execPath, args, { cwd: house, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   let text = "";
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
@@ -69,7 +69,7 @@ async function start(args: readonly string[], says: RegExp): Promise<string[]> {
 /** Runs the callers in a process of their own, so that they cost the server nothing but the machine. */
 async function drive(address: string, names: "distinct" | "hot", callers = Number(options.callers)) {
   const args = ["test/bench/driver.ts", address, names, String(callers), options.seconds];
-  const child = spawn(process.execPath, args, { cwd: house, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   let text = "";
   for await (const chunk of child.stdout as NodeJS.ReadableStream) text += String(chunk);

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 
-const house = join(import.meta.dirname, "../..");
-const read = (path: string) => readFileSync(join(house, path), "utf8");
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
 
 interface Compose {
   readonly services: Readonly<
@@ -32,7 +32,7 @@ describe("compose.yaml", () => {
     for (const [name, { volumes = [], depends_on = [] }] of services) {
       for (const volume of volumes) {
         const source = volume.split(":")[0] ?? "";
-        const exists = source.startsWith("./") ? existsSync(join(house, source)) : source in compose.volumes;
+        const exists = source.startsWith("./") ? existsSync(join(root, source)) : source in compose.volumes;
         expect(exists, `${name}: ${source}`).toBe(true);
       }
       for (const other of Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)) {
@@ -56,7 +56,7 @@ describe("compose.yaml", () => {
   const hasCompose = spawnSync("docker", ["compose", "version"], { stdio: "ignore" }).status === 0;
   it.runIf(hasCompose)("is accepted by docker compose", () => {
     const { status, stderr } = spawnSync("docker", ["compose", "config", "--quiet"], {
-      cwd: house,
+      cwd: root,
       encoding: "utf8",
     });
     expect(stderr).toBe("");
@@ -73,22 +73,20 @@ describe("Dockerfile", () => {
     .flatMap((line) => line.split(/\s+/).slice(1, -1));
 
   it.each([...new Set(copied)])("copies %s, which exists and reaches the builder", (path) => {
-    expect(existsSync(join(house, path))).toBe(true);
+    expect(existsSync(join(root, path))).toBe(true);
     if (path !== ".") expect(ignored).toContain(`!${path}`);
   });
 
   it.each(ignored.filter((line) => line.startsWith("!")))(
     "is sent %s by .dockerignore, which exists",
     (line) => {
-      expect(existsSync(join(house, line.slice(1)))).toBe(true);
+      expect(existsSync(join(root, line.slice(1)))).toBe(true);
     },
   );
 });
 
 describe(".github", () => {
-  const templates = readdirSync(join(house, ".github/ISSUE_TEMPLATE")).map(
-    (file) => `ISSUE_TEMPLATE/${file}`,
-  );
+  const templates = readdirSync(join(root, ".github/ISSUE_TEMPLATE")).map((file) => `ISSUE_TEMPLATE/${file}`);
   it.each(["workflows/ci.yml", ...templates])("%s is YAML", (path) => {
     expect(parse(read(`.github/${path}`))).toBeTypeOf("object");
   });
@@ -99,7 +97,7 @@ describe(".github", () => {
     };
     const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
     expect(commands).toEqual([".ci/run"]);
-    expect(existsSync(join(house, ".ci/run"))).toBe(true);
+    expect(existsSync(join(root, ".ci/run"))).toBe(true);
   });
 });
 
@@ -125,7 +123,7 @@ describe("deploy", () => {
       datasources: readonly { uid: string }[];
     };
     const known = new Set(datasources.map(({ uid }) => uid));
-    for (const file of readdirSync(join(house, "deploy/grafana/dashboards"))) {
+    for (const file of readdirSync(join(root, "deploy/grafana/dashboards"))) {
       const { panels } = JSON.parse(read(`deploy/grafana/dashboards/${file}`)) as {
         panels: readonly { datasource?: { uid: string } }[];
       };

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-const house = join(import.meta.dirname, "../..");
-const modules = join(house, "node_modules");
+const root = join(import.meta.dirname, "../..");
+const modules = join(root, "node_modules");
 const sources = [
   "bin",
   "migrations",
@@ -24,7 +24,7 @@ beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), "rowlock-package-"));
   const checkout = join(scratch, "checkout");
   for (const path of [...sources, ".npmrc"]) {
-    cpSync(join(house, path), join(checkout, path), { recursive: true });
+    cpSync(join(root, path), join(checkout, path), { recursive: true });
   }
   symlinkSync(modules, join(checkout, "node_modules"));
   execFileSync("npm", ["run", "package", "--", "--pack-destination", scratch], {

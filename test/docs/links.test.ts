@@ -4,8 +4,8 @@ import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-const house = join(import.meta.dirname, "../..");
-const documents = globSync("{*,{.github,clients,deploy,docs,test}/**/*}.md", { cwd: house });
+const root = join(import.meta.dirname, "../..");
+const documents = globSync("{*,{.github,clients,deploy,docs,test}/**/*}.md", { cwd: root });
 
 /** What GitHub calls the headings of a document in links. */
 function anchorsOf(text: string): string[] {
@@ -24,7 +24,7 @@ const withoutCode = (text: string) =>
 /** Why a link leads nowhere; undefined: it leads somewhere. */
 function fault(from: string, target: string): string | undefined {
   const [path = "", anchor] = target.split("#");
-  const file = path === "" ? join(house, from) : join(house, dirname(from), path);
+  const file = path === "" ? join(root, from) : join(root, dirname(from), path);
   if (!existsSync(file)) return `${from}: there is no ${path}`;
   if (anchor === undefined) return undefined;
   if (statSync(file).isDirectory()) return `${from}: ${path} is a folder and has no headings`;
@@ -35,7 +35,7 @@ function fault(from: string, target: string): string | undefined {
 
 describe("links between documents", () => {
   test.each(documents)("of %s lead somewhere", (document) => {
-    const text = withoutCode(readFileSync(join(house, document), "utf8"));
+    const text = withoutCode(readFileSync(join(root, document), "utf8"));
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string);
     const ours = targets.filter((target) => !/^[a-z]+:/.test(target));
     expect(ours.map((target) => fault(document, target)).filter(Boolean)).toEqual([]);

@@ -1,11 +1,11 @@
-// The first thing that somebody sees who starts a server: where it listens, what it stands on, and a line to paste.
+// The banner: what somebody sees who starts a server. Where it listens, on which database it runs, and a line to paste.
 
 import type { App } from "../app.ts";
 import type { Config } from "../config/config.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 
 /** Lines for a terminal. */
-export function firstScreen(config: Config, running: Omit<App, "stop">, version: string): string {
+export function banner(config: Config, running: Omit<App, "stop">, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
   const lines = [
     `Rowlock ${version}`,

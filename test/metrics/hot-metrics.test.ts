@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { tallyCounter, tallyHistogram } from "../../server/metrics/tally.ts";
+import { hotCounter, hotHistogram } from "../../server/metrics/hot-metrics.ts";
 
 const BUCKETS = [0.001, 0.5, 1, 10];
 const observation = fc.record({
@@ -18,8 +18,8 @@ test("for any observations, in two scrapes", async () => {
       const named = { help: "What it is.", labelNames: ["class"] as const };
       const histogram = new Histogram({ ...named, name: "x_seconds", buckets: BUCKETS, registers: [theirs] });
       const counter = new Counter({ ...named, name: "x_total", registers: [theirs] });
-      const newHistogram = tallyHistogram({ ...named, name: "x_seconds", buckets: BUCKETS, registry: ours });
-      const newCounter = tallyCounter({ ...named, name: "x_total", registry: ours });
+      const newHistogram = hotHistogram({ ...named, name: "x_seconds", buckets: BUCKETS, registry: ours });
+      const newCounter = hotCounter({ ...named, name: "x_total", registry: ours });
       const children = new Map<string, [ReturnType<typeof newHistogram>, ReturnType<typeof newCounter>]>();
       for (const observations of [first, second]) {
         for (const { class: of, value } of observations) {

@@ -16,14 +16,14 @@ interface Description<Label extends string> {
 }
 
 /** A counter with these label values. */
-export interface TallyCounter {
+export interface HotCounter {
   inc(): void;
 }
 
 /** Makes the children of a counter; keep them, as each call makes one. */
-export function tallyCounter<Label extends string>(
+export function hotCounter<Label extends string>(
   description: Description<Label>,
-): (labels: LabelValues<Label>) => TallyCounter {
+): (labels: LabelValues<Label>) => HotCounter {
   const children: { readonly labels: LabelValues<Label>; pending: number }[] = [];
   const { name, help, labelNames, registry } = description;
   new Counter({
@@ -52,15 +52,15 @@ export function tallyCounter<Label extends string>(
 }
 
 /** A histogram with these label values. */
-export interface TallyHistogram {
+export interface HotHistogram {
   /** `value` must be a finite number. */
   observe(value: number): void;
 }
 
 /** Makes the children of a histogram; keep them, as each call makes one. */
-export function tallyHistogram<Label extends string>(
+export function hotHistogram<Label extends string>(
   description: Description<Label> & { readonly buckets: readonly number[] },
-): (labels: LabelValues<Label>) => TallyHistogram {
+): (labels: LabelValues<Label>) => HotHistogram {
   const { name, help, buckets, registry } = description;
   const children: Buckets[] = [];
   const described = { name, help, type: "histogram", aggregator: "sum" };
@@ -80,7 +80,7 @@ export function tallyHistogram<Label extends string>(
   };
 }
 
-class Buckets implements TallyHistogram {
+class Buckets implements HotHistogram {
   readonly #bounds: readonly number[];
   readonly #labels: LabelValues<string>;
   /** How many fell into each bucket alone; the last one is for all above the highest bound. */
