@@ -6,10 +6,7 @@ import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
 import { createLog } from "./log/log.ts";
 
-/**
- * A second signal is a second wish only this long after the first: what a terminal has sent to all of its processes, npm
- * sends to the server once more.
- */
+/** A second signal counts only this long after the first: npm sends on what a terminal has sent to all its processes. */
 const SECOND_WISH_AFTER_MS = 1_000;
 /** Time for what was written to reach a pipe. What is left after that, such as sockets cut off, must not keep it. */
 const EXIT_WITHIN_MS = 500;
@@ -21,8 +18,8 @@ function crash(error: unknown): never {
 }
 
 /**
- * Resolves with the first signal that asks to stop. A second one ends the process at once, unless it is a hang-up: that
- * tells of a terminal or a parent that is gone, and nobody wishes anything by it.
+ * Resolves with the first signal that asks to stop. A second one ends the process at once, unless it is a hang-up, which
+ * says only that a terminal or a parent is gone.
  */
 function stopSignal(): Promise<string> {
   const first = Promise.withResolvers<string>();

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import type { ConfigInput, Loaded } from "../config/config.ts";
-import { describeSettings } from "../config/config.ts";
+import { describeSettings } from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
 import type { CliContext } from "./context.ts";
 

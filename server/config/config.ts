@@ -1,5 +1,5 @@
-// Puts the configuration of a server together: file < environment < flag. The value that counts is checked, every name
-// in every source is, and all faults are told at once. Reads files through its caller; settings.ts says what there is.
+// Puts the configuration of a server together: file < environment < flag. Checks each value that counts and each name in
+// every source, and tells all faults at once. Reads files through its caller.
 
 import type { ListenAddress } from "./listen-address.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
@@ -8,8 +8,6 @@ import { CONFIG_NAME, flagOf, SETTINGS } from "./settings.ts";
 import { fileSource, knownNames, sourceFaults, sourceOf } from "./sources.ts";
 import type { TlsMaterial } from "./tls-material.ts";
 import { readTlsMaterial } from "./tls-material.ts";
-
-export { describeSettings } from "./settings.ts";
 
 type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
 

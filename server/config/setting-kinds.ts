@@ -33,7 +33,7 @@ export function count(min: number, max: number): Kind<number> {
   });
 }
 
-/** The same, or `auto`, which is null: the part that uses it knows better. */
+/** The same, or `auto`, which is null: whoever uses the setting decides. */
 export function orAuto<Value>({ placeholder, bound, schema }: Kind<Value>): Kind<Value | null> {
   return kind(placeholder, `${bound}, or auto`, (text, refuse) => {
     if (text === "auto") return null;
@@ -127,7 +127,7 @@ function parseDurationMs(text: string): number | null {
   return parts ? Number(parts[1]) * UNIT_MS[parts[2] as keyof typeof UNIT_MS] : null;
 }
 
-/** `refuse` records what to do and stands for the value that there is none of: its result is to be returned. */
+/** `refuse` records what to do; its result is to be returned in place of a value. */
 function kind<Value>(
   placeholder: string,
   bound: string,

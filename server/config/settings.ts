@@ -212,7 +212,7 @@ export type SettingValues = {
 };
 
 /** A setting as help and the documents show it. */
-export interface SettingDescription {
+interface SettingDescription {
   readonly name: string;
   /** Its flag of `rowlock serve`, such as `--listen`. */
   readonly flag: string;

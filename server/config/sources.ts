@@ -23,7 +23,7 @@ const KUBERNETES_NAME =
   /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;
 
-/** Of how many letters one may differ for a name to be taken for a slip of the pen. */
+/** A name is taken for a slip of the pen if at most one letter in this many is wrong. */
 const LETTERS_PER_SLIP = 3;
 
 /** The environment or the flags. */

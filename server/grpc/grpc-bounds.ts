@@ -8,23 +8,23 @@ export const KEEPALIVE_MS = 10_000;
 export const KEEPALIVE_TIMEOUT_MS = 5_000;
 
 /**
- * Calls beside the waits that one connection may have open, over which the transport lets its client wait, or refuses
- * without a reason. So many that the bounds which do give reasons are met before: it is as many as commands may wait for
- * the database by default. So who renews and releases never queues behind who waits.
+ * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above it
+ * the transport lets a client wait, or refuses without a reason. The bounds that give reasons must be met first: this is
+ * as many as commands may wait for the database by default.
  */
 export const SHORT_CALLS_MAX = 10_000;
 
 /**
- * Calls that one connection may give up: at once all that it can have open, twice over, and then more in a second than this
- * server can grant locks. Who goes on beyond that is taken for an attacker, and the whole connection ends. What Node
- * allows without being told, 1,000 and 33 a second, is met by clients that let deadlines pass.
+ * Calls that one connection may give up: at once twice as many as it can have open, and then more in a second than this
+ * server can grant locks. A client that gives up more is taken for an attacker, and its connection ends. Honest clients
+ * that let deadlines pass reach what Node allows by default, 1,000 and 33 a second.
  */
 export const RESETS_BURST_SHARE = 2;
 export const RESETS_PER_SECOND = 2_000;
 
 /**
- * Calls in a row that the transport may refuse before it ends the connection: without end. It counts calls that were
- * given up a moment ago as open, so a client that replaces them is refused some; the bounds above end what is not honest.
+ * Calls in a row that the transport may refuse before it ends the connection: no bound. It counts calls that were given
+ * up a moment ago as open, so an honest client that replaces them is refused some. The bounds above stop the others.
  */
 export const REFUSED_IN_A_ROW_MAX = 2 ** 32 - 1;
 

@@ -1,5 +1,5 @@
-// Who asked for what the log is about to tell. The engine says first which calls it has answered and then what has
-// happened; this keeps the addresses from the one to the other, which for a claim that waits is until it is granted.
+// Whose call is behind an event. The engine tells first which calls it has answered, and then what has happened. Addresses
+// are kept in between: for a claim that waits, until it is granted.
 
 import type { ClaimKey } from "../core/claim.ts";
 import type { Caller, Command, Event, Outcome } from "../core/command.ts";

@@ -1,5 +1,5 @@
-// What happens to locks, as lines of the log: what an operator would ask about at level info, the daily round of
-// grants and releases at debug unless it is to be audited. Says who and which lock, never an id that proves a right.
+// What happens to locks, as lines of the log: at level info what an operator would ask about, at debug grants and
+// releases, unless they are audited. Says who and which lock, never an id that proves a right.
 
 import { createHash } from "node:crypto";
 import type { Claim } from "../core/claim.ts";
@@ -135,7 +135,7 @@ export class EventLog {
   }
 }
 
-/** A word out of a few, where the error has one: messages may differ each time. */
+/** One of a few words: messages may differ each time. */
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
   return typeof reason === "string" ? reason : "unexpected";
@@ -154,7 +154,7 @@ function who(claim: Claim, lockName: string) {
   };
 }
 
-/** Whoever knows the request id can find its lines, and who reads these cannot get at the lease. */
+/** Whoever knows the request id finds its lines; whoever reads the lines cannot get at the lease. */
 function hashOf(requestId: string): string {
   return createHash("sha256").update(requestId).digest("hex").slice(0, REQUEST_HASH_DIGITS);
 }

@@ -1,6 +1,6 @@
 // An outage of the database, as lines of the log: one when it begins, one now and then while it lasts, one when it is
-// over. All that fails for it is told here: by loops, by calls and by the probe of health. What fails although the
-// database answers is left to whoever tells of it.
+// over. Loops, calls and the probe of health tell here what has failed. What fails although the database answers is left
+// to them.
 
 import type { Logger } from "./log.ts";
 

@@ -1,4 +1,4 @@
-// Lets an outage be told now and then, and not a thousand times a second: the same thing once in an interval.
+// Lets the same thing be told once in an interval, and not a thousand times a second.
 
 export class Seldom {
   readonly #intervalMs: number;

@@ -1,7 +1,6 @@
-// Counters and histograms for the hot path. prom-client checks and hashes the labels at each observation, also those of a
-// child that is kept: for each lock taken and released, 4.3 to 6.0 microseconds of a processor's time where these take
-// 0.4 to 0.7, of 260 that the server spends in all. So this saves 1.7 %. Here an observation is an addition, and
-// prom-client sees the sums when somebody scrapes.
+// Counters and histograms for the hot path. prom-client checks and hashes the labels at each observation, even of a child
+// that is kept. For each lock taken and released, that takes 4.3 to 6.0 of the 260 microseconds that the server spends.
+// These take 0.4 to 0.7, which saves 1.7 %: an observation is an addition, and prom-client sees the sums at a scrape.
 
 import type { Metric, MetricValueWithName, Registry } from "prom-client";
 import { Counter } from "prom-client";

@@ -11,8 +11,8 @@ export class Labelled<Child> {
   readonly #make: (value: string) => Child;
 
   /**
-   * `known`: values that are there from the start, since a counter that appears has not increased yet to Prometheus: of
-   * what is rare, the first time would go unseen.
+   * `known`: values that are there from the start. To Prometheus, a counter that appears has not increased, so the first
+   * event of a rare kind would go unseen.
    */
   constructor(make: (value: string) => Child, known: readonly string[] = []) {
     this.#make = make;

@@ -1,5 +1,5 @@
 // Whether this server should get calls: the database can be written, and nobody has told the server to stop. Asks the
-// database at most once a second and waits for it at most two, whoever asks how often.
+// database at most once a second, however often it is asked, and waits two seconds at most.
 
 /** How long an answer of a probe counts, and how long one is waited for. */
 const PROBE_FRESH_MS = 1_000;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
 import { runCli } from "../../server/cli/program.ts";
-import { describeSettings } from "../../server/config/config.ts";
+import { describeSettings } from "../../server/config/settings.ts";
 
 const folders: string[] = [];
 

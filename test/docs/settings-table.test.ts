@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { describeSettings } from "../../server/config/config.ts";
+import { describeSettings } from "../../server/config/settings.ts";
 
 test("docs/settings.md lists each setting as it is", () => {
   const settings = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");

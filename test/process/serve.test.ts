@@ -1,4 +1,4 @@
-// `rowlock serve` as a process: the first screen, a call, the pages for operators, the end by a signal.
+// `rowlock serve` as a process: the banner, a call, the pages for operators, the end by a signal.
 
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";

@@ -106,7 +106,7 @@ export class RowlockProcess {
   }
 }
 
-/** A server that has printed its first screen. */
+/** A server that has printed its banner. */
 export interface RunningServer {
   readonly process: RowlockProcess;
   readonly screen: string;
@@ -120,7 +120,7 @@ export function serveArgs(databaseUrl: string, ...more: string[]): string[] {
   return ["serve", ...ports, "--database-url", databaseUrl, ...more];
 }
 
-/** Waits for the first screen and reads the addresses off it, as a person would. */
+/** Waits for the banner and reads the addresses off it, as a person would. */
 export async function screenOf(process: RowlockProcess): Promise<RunningServer> {
   await process.said(/LockService\/Acquire\n\n/);
   const grpc = await process.said(/gRPC +(\S+)/);

@@ -44,7 +44,7 @@ async function acquire(channel: ReturnType<typeof credentials.createSsl>): Promi
 
 const bytes = (text: string) => Buffer.from(text);
 
-test("the first screen says that it is TLS, and how to call it", () => {
+test("the banner says that it is TLS, and how to call it", () => {
   expect(running.screen).toContain("TLS, clients by certificate");
   expect(running.screen).toContain("--cacert");
 });

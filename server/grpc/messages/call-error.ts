@@ -1,5 +1,5 @@
-// A call that fails by the contract, with a reason that programs act on. Which status code each reason has, and what a
-// client sees of it, is decided in status.ts alone. An expected "no" is not an error: see refusal.ts.
+// A call that fails by the contract, with a reason that programs act on. status.ts makes of it what a client sees. An
+// expected "no" is not an error: see refusal.ts.
 
 import { status } from "@grpc/grpc-js";
 import type { Claim } from "../../core/claim.ts";

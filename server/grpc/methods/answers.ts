@@ -1,5 +1,5 @@
-// What Acquire and WaitInQueue share about a claim that was asked for: why there is no lease, with the holders that the
-// engine's answer leaves out, and what becomes of an answer that nobody hears.
+// What Acquire and WaitInQueue share: why there is no lease, with the holders that the engine's answer leaves out, and
+// what becomes of an answer that nobody hears.
 
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../../core/claim.ts";
@@ -35,8 +35,8 @@ async function holdersFor(
 }
 
 /**
- * For an answer that is about to go to a client which hung up meanwhile: with no way back (`canReturn`: the client has seen
- * the id, or chose a request id of its own) the claim ends, so that it does not keep others waiting.
+ * Ends the claim of a client that hung up before its answer and cannot come back: others would wait for nothing.
+ * `canReturn`: the client has seen the id, or chose a request id of its own.
  */
 export function giveBackUnheard(engine: LockEngine, claim: Claim, call: AnyCall, canReturn: boolean): void {
   if (call.cancelled && !canReturn) engine.detach(claim, null, false);

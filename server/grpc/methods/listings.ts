@@ -35,8 +35,8 @@ export async function listLocks({ engine }: MethodContext, message: ListLocksReq
 }
 
 /**
- * As many locks as fit into an answer that clients accept; one at least, so that listing goes on. Encoded lock by lock, as
- * they come: that takes about as long as to read them, and encodings of parts of a message, one after the other, are the
+ * As many locks as fit into an answer that clients accept; one at least, so that listing goes on. Encoding takes about as
+ * long as reading, so each lock is encoded as it comes: encodings of a message's parts, one after the other, are the
  * message.
  */
 class Page {

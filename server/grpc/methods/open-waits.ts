@@ -1,6 +1,5 @@
-// The calls that wait for a lock, and what ends each of them early: its client goes away, or the server begins to stop,
-// in which case all of them are told. Counts them for each connection, so that none is filled with them and has no room
-// left for who renews and releases. Owns no claim and answers nobody.
+// The calls that wait for a lock, and what ends them early: a client goes away, or the server begins to stop. Counts the
+// waits of each connection, so that they leave room in it for Renew and Release. Owns no claim and answers nobody.
 
 import type { AnyCall } from "../handler.ts";
 import { ClientGone, shuttingDown, tooManyWaits } from "../messages/call-error.ts";

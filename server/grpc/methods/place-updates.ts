@@ -1,10 +1,9 @@
-// Paces the positions of one stream: only when the place has changed, not more often than the client wants, in turn with
-// other streams, and one at a time, so that of a client that reads slowly only the latest place is kept and nothing piles
-// up.
+// Paces the positions of one stream. Sends one only when the place has changed, not more often than the client wants, in
+// turn with other streams, and one at a time: for a client that reads slowly only the latest place is kept.
 
 import type { Place } from "../../core/command.ts";
 
-export interface PlaceUpdatesOptions {
+interface PlaceUpdatesOptions {
   readonly intervalMs: number;
   /** Calls back when it is this stream's turn to tell its place. */
   readonly turn: (go: () => void) => void;

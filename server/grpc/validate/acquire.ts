@@ -17,12 +17,11 @@ import type { Mode } from "../../core/claim.ts";
 import { SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { LABELS_CHECKED_MAX, QUOTED_CHARS_MAX } from "../grpc-bounds.ts";
-import { checkDuration, checkName, checkText } from "./fields.ts";
-import { Violations } from "./violations.ts";
+import { checkDuration, checkName, checkText, Violations } from "./fields.ts";
 
 type WhenBusy = "refuse" | "enqueue" | "wait";
 
-export interface CheckedAcquire {
+interface CheckedAcquire {
   readonly ask: AcquireInput;
   readonly whenBusy: WhenBusy;
 }

@@ -3,18 +3,17 @@
 import type { ForceReleaseRequest, ReleaseRequest, RenewRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
-import { checkClaimId, checkDuration, checkName, checkReason } from "./fields.ts";
-import { Violations } from "./violations.ts";
+import { checkClaimId, checkDuration, checkName, checkReason, Violations } from "./fields.ts";
 
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
-export interface CheckedRenew {
+interface CheckedRenew {
   readonly ref: ClaimRef;
   /** undefined: as last asked for. */
   readonly ttlUs: number | undefined;
 }
 
-export interface CheckedForceRelease {
+interface CheckedForceRelease {
   readonly name: string;
   /** null: all holders. */
   readonly ticketNumber: bigint | null;

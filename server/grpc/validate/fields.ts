@@ -1,12 +1,12 @@
-// The checks of single fields that several requests share. Each adds what it finds to the violations and returns a value
-// that is only good if nothing was found. Pure. Refuses, never repairs.
+// What all checks of requests share: the list of violations, and the checks of single fields. Each adds what it finds to
+// the list and returns a value that is only good if nothing was found. Pure. Refuses, never repairs.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
 import { parseClaimId } from "../../core/claim-id.ts";
+import { badRequest, type Violation } from "../messages/call-error.ts";
 import { spanText } from "../messages/times.ts";
-import type { Violations } from "./violations.ts";
 
 /** What google.protobuf.Duration itself allows: about 10,000 years. */
 const DURATION_SECONDS_MAX = 315_576_000_000n;
@@ -14,6 +14,34 @@ const NANOS_MAX = 999_999_999;
 
 /** Stands in for one that was refused. */
 export const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };
+
+/** What is wrong with a request, so that a caller learns of all of it at once. */
+export class Violations {
+  readonly #found: Violation[];
+  /** What stands before the field's name. */
+  readonly #prefix: string;
+
+  constructor(found: Violation[] = [], prefix = "") {
+    this.#found = found;
+    this.#prefix = prefix;
+  }
+
+  /** `description` goes on where the field's name ends: `is 0 s; use 1 s to 24 days`. */
+  add(field: string, description: string): void {
+    this.#found.push({ field: this.#prefix + field, description });
+  }
+
+  /** Collects what is wrong with a nested message; `parent` is its field. */
+  within(parent: string): Violations {
+    return new Violations(this.#found, `${this.#prefix}${parent}.`);
+  }
+
+  /** `value` if nothing was found; otherwise throws a CallError with all that was. */
+  checked<Value>(value: Value): Value {
+    if (this.#found.length > 0) throw badRequest(this.#found);
+    return value;
+  }
+}
 
 export function checkName(name: string, field: string, violations: Violations): string {
   if (name === "")

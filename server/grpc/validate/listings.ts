@@ -9,8 +9,7 @@ import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
 import type { LimitsQuery, LocksQuery } from "../../engine/lock-engine.ts";
 import { nameOfPageToken, settingOfPageToken } from "../messages/page-tokens.ts";
-import { checkName, checkText } from "./fields.ts";
-import { Violations } from "./violations.ts";
+import { checkName, checkText, Violations } from "./fields.ts";
 
 const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
   [ListOrder.UNSPECIFIED]: "name",
@@ -19,11 +18,11 @@ const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
   [ListOrder.MOST_WAITERS]: "most_waiters",
 };
 
-export interface CheckedListLocks extends Omit<LocksQuery, "max"> {
+interface CheckedListLocks extends Omit<LocksQuery, "max"> {
   readonly pageSize: number;
 }
 
-export interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
+interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
   readonly pageSize: number;
 }
 

@@ -2,8 +2,7 @@
 
 import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
-import { checkName, checkReason, checkText } from "./fields.ts";
-import { Violations } from "./violations.ts";
+import { checkName, checkReason, checkText, Violations } from "./fields.ts";
 
 const STAR = "*";
 

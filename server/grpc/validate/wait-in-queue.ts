@@ -5,8 +5,7 @@ import { UPDATE_INTERVAL_US_DEFAULT, UPDATE_INTERVAL_US_MAX } from "../../core/b
 import type { ClaimRef } from "../../core/claim.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { checkNestedAcquire } from "./acquire.ts";
-import { checkClaimId, checkDuration, NO_CLAIM } from "./fields.ts";
-import { Violations } from "./violations.ts";
+import { checkClaimId, checkDuration, NO_CLAIM, Violations } from "./fields.ts";
 
 /** A new request, or a place that was taken before. */
 type WaitTarget =
