@@ -54,7 +54,7 @@ import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
 import { withAttempts, withoutRepeating } from "./transaction/retry.ts";
-import { Turns } from "./turns.ts";
+import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
 
 export interface EngineOptions {
@@ -86,7 +86,7 @@ export class Engine implements LockEngine {
   readonly #detachments: Detachments;
   readonly #views: Views;
   /** For reads that complete an answer or an update. */
-  readonly #answers: Turns;
+  readonly #answers: ReadGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   #stopping: Promise<void> | undefined;
   #stopped = false;
@@ -105,7 +105,7 @@ export class Engine implements LockEngine {
     const advances = this.#advances;
     const comebacks = new Comebacks({ store, policy, replica: options.replica.id, onFailure });
     const atOnce = Math.max(1, store.readers - LISTINGS_AT_ONCE_MAX);
-    this.#answers = new Turns({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
+    this.#answers = new ReadGate({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
     const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
     const places = new Places({ store: { queue }, followers, onFailure });
     this.#places = places;

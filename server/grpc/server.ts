@@ -13,7 +13,7 @@ import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
 import { OpenWaits } from "./methods/open-waits.ts";
-import { Turns } from "./methods/turns.ts";
+import { PlaceTurns } from "./methods/place-turns.ts";
 import { StandardServices } from "./standard-services.ts";
 import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
 
@@ -64,7 +64,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   limitConnections(server, openMax);
   const openWaits = new OpenWaits(options.streamsMax);
-  const context = { engine, openWaits, turns: new Turns(), graceUs: graceMs * 1_000 };
+  const context = { engine, openWaits, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   server.addService(
     lockServiceDefinition,
     lockServiceHandlers(context, { observer, faultLog: new FaultLog(logger, options.outage) }),

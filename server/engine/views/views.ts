@@ -10,20 +10,20 @@ import type { LockView, Store } from "../../storage/store.ts";
 import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
 import { asFault } from "../transaction/retry.ts";
-import { Turns } from "../turns.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
+import { ReadGate } from "./read-gate.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
 export class Views {
   readonly #store: Source;
-  readonly #turns: Turns;
+  readonly #turns: ReadGate;
 
   constructor(store: Source, readers: number) {
     this.#store = store;
     const atOnce = Math.min(LISTINGS_AT_ONCE_MAX, readers);
-    this.#turns = new Turns({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
+    this.#turns = new ReadGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
   /** A name that nobody has used is shown as it would be; no row is made for it. */

@@ -5,13 +5,13 @@ import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/prot
 import type { LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall, Send } from "../handler.ts";
 import type { OpenWaits } from "./open-waits.ts";
-import type { Turns } from "./turns.ts";
+import type { PlaceTurns } from "./place-turns.ts";
 
 export interface MethodContext {
   readonly engine: LockEngine;
   readonly openWaits: OpenWaits;
   /** In which streams tell places. */
-  readonly turns: Turns;
+  readonly turns: PlaceTurns;
   /** How long a place is kept without a sign of life. */
   readonly graceUs: number;
 }

@@ -7,7 +7,7 @@ import type { Lock } from "../../../server/core/lock.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
-import { Turns } from "../../../server/engine/turns.ts";
+import { ReadGate } from "../../../server/engine/views/read-gate.ts";
 import { Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
@@ -162,7 +162,7 @@ test("a listing that fails, or is given up, gives its turn back", async () => {
 });
 
 test("turns are given in order, and one that fails is followed by the next", async () => {
-  const turns = new Turns({ atOnce: 2, queuedMax: 3, bound: "test" });
+  const turns = new ReadGate({ atOnce: 2, queuedMax: 3, bound: "test" });
   const begun: number[] = [];
   let atOnce = 0;
   const work = (index: number) =>

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../../server/grpc/grpc-bounds.ts";
+import { PlaceTurns } from "../../../server/grpc/methods/place-turns.ts";
 import { PlaceUpdates } from "../../../server/grpc/methods/place-updates.ts";
-import { Turns } from "../../../server/grpc/methods/turns.ts";
 
 const NOW_US = 5_000_000;
 const at = (ahead: number, queueLength = 9) => ({ ahead, permitsAhead: ahead, queueLength });
@@ -87,7 +87,7 @@ test("a place that was held back is told with the time at which it is sent", () 
 });
 
 test("a crowd that moves up is told in turn, a few at once, each its latest place", () => {
-  const turns = new Turns();
+  const turns = new PlaceTurns();
   const told = new Map<number, number>();
   const crowd = Array.from({ length: 1_000 }, (_, index) => {
     const send = ({ ahead }: { ahead: number }, _nowUs: number, written: () => void) => {

@@ -8,7 +8,7 @@ import { contractOfClosing } from "./closing.ts";
 import { contractOfFailOver } from "./fail-over.ts";
 import { contractOfInvariants } from "./invariants.ts";
 import { contractOfListings } from "./listings.ts";
-import { contractOfUpkeep } from "./maintenance.ts";
+import { contractOfMaintenance } from "./maintenance.ts";
 import { contractOfNames } from "./names.ts";
 import { contractOfRows } from "./rows.ts";
 import { contractOfRules } from "./rules.ts";
@@ -31,7 +31,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfRows(current);
     contractOfTransactions(current);
     contractOfRules(current);
-    contractOfUpkeep(current);
+    contractOfMaintenance(current);
     contractOfFailOver(current);
     contractOfListings(current);
     contractOfInvariants(current);

@@ -23,7 +23,7 @@ import {
 
 const HOUR_US = 3600 * SECOND_US;
 
-export function contractOfUpkeep(fresh: () => FreshStore): void {
+export function contractOfMaintenance(fresh: () => FreshStore): void {
   describe("a heartbeat", () => {
     test("keeps the places of the replica's waiters, and of those that no replica keeps", async () => {
       const { store } = fresh();

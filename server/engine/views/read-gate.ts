@@ -1,22 +1,22 @@
 // Lets a few pieces of work of one kind run at once; the others wait in a bounded queue, first come first served. Knows
 // nothing of the work.
 
-import { OVERLOADED_RETRY_AFTER_MS } from "./engine-bounds.ts";
-import { Fault } from "./faults.ts";
+import { OVERLOADED_RETRY_AFTER_MS } from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
 
-export interface TurnsOptions {
+export interface ReadGateOptions {
   readonly atOnce: number;
   readonly queuedMax: number;
   /** The bound's name, for the fault when the queue is full. */
   readonly bound: string;
 }
 
-export class Turns {
-  readonly #options: TurnsOptions;
+export class ReadGate {
+  readonly #options: ReadGateOptions;
   readonly #queue: (() => void)[] = [];
   #running = 0;
 
-  constructor(options: TurnsOptions) {
+  constructor(options: ReadGateOptions) {
     this.#options = options;
   }
 

@@ -3,7 +3,7 @@
 
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 
-export class Turns {
+export class PlaceTurns {
   #queue: (() => void)[] = [];
   #left = PLACES_AT_ONCE;
   #pause: NodeJS.Timeout | undefined;
