@@ -175,6 +175,7 @@ export class UnluckyClient {
         this.#options.beliefs.released(claim, answer.outcome.byThisCall);
       }
       if (answer) return calls > 1;
+      await this.#beforeRepeat();
     }
   }
 
@@ -188,6 +189,7 @@ export class UnluckyClient {
         this.#options.beliefs.answered(wanted.requestId, answer.outcome.claim);
       }
       if (answer || wanted.requestId === "") return { answer, replica, sentMs };
+      await this.#beforeRepeat();
     }
   }
 
@@ -197,6 +199,7 @@ export class UnluckyClient {
       const sentMs = performance.now();
       const answer = await replica.engine.attach(claim, waiter).catch(onlyFault);
       if (answer) return { answer, replica, sentMs };
+      await this.#beforeRepeat();
     }
   }
 
@@ -204,7 +207,14 @@ export class UnluckyClient {
     for (;;) {
       const answer = await call(this.#one(this.#options.replicas)).catch(onlyFault);
       if (answer) return answer;
+      await this.#beforeRepeat();
     }
+  }
+
+  /** Servers that have stopped refuse at once: a client that another one's failure left behind must not take every turn. */
+  async #beforeRepeat(): Promise<void> {
+    if (performance.now() > this.#options.untilMs + 4 * SETTLED_MS_MAX) throw new Error("No server answers any more.");
+    await sleep(1);
   }
 
   #one<Item>(items: readonly Item[]): Item {
