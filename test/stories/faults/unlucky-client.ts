@@ -213,7 +213,8 @@ export class UnluckyClient {
 
   /** Servers that have stopped refuse at once: a client that another one's failure left behind must not take every turn. */
   async #beforeRepeat(): Promise<void> {
-    if (performance.now() > this.#options.untilMs + 4 * SETTLED_MS_MAX) throw new Error("No server answers any more.");
+    if (performance.now() > this.#options.untilMs + 4 * SETTLED_MS_MAX)
+      throw new Error("No server answers any more.");
     await sleep(1);
   }
 
