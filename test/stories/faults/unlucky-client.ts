@@ -168,41 +168,37 @@ export class UnluckyClient {
 
   /** Repeats a release until it is answered; whether any of the calls failed. */
   async #release(claim: Claim): Promise<boolean> {
-    for (let calls = 1; ; calls++) {
-      const { engine } = this.#one(this.#options.replicas);
-      const answer = await engine.release(claim).catch(onlyFault);
-      if (answer?.outcome.kind === "released") {
-        this.#options.beliefs.released(claim, answer.outcome.byThisCall);
-      }
-      if (answer) return calls > 1;
-      await this.#beforeRepeat();
-    }
+    let calls = 0;
+    const { outcome } = await this.#until(({ engine }) => {
+      calls += 1;
+      return engine.release(claim);
+    });
+    if (outcome.kind === "released") this.#options.beliefs.released(claim, outcome.byThisCall);
+    return calls > 1;
   }
 
   /** Repeats what failed where that is safe: with a request id, at any replica. */
   async #acquire(wanted: AcquireInput, waiter: ReturnType<typeof follower> | null): Promise<Asked> {
-    for (;;) {
+    const ask = (replica: Replica) => timed(replica, ({ engine }) => engine.acquire(wanted, waiter));
+    if (wanted.requestId === "") {
       const replica = this.#one(this.#options.replicas);
-      const sentMs = performance.now();
-      const answer = await replica.engine.acquire(wanted, waiter).catch(onlyFault);
-      if (answer && "claim" in answer.outcome && wanted.requestId !== "") {
-        this.#options.beliefs.answered(wanted.requestId, answer.outcome.claim);
-      }
-      if (answer || wanted.requestId === "") return { answer, replica, sentMs };
-      await this.#beforeRepeat();
+      return await ask(replica).catch((error) => ({
+        answer: onlyFault(error),
+        replica,
+        sentMs: performance.now(),
+      }));
     }
+    const asked = await this.#until(ask);
+    const { outcome } = asked.answer;
+    if ("claim" in outcome) this.#options.beliefs.answered(wanted.requestId, outcome.claim);
+    return asked;
   }
 
-  async #attach(claim: Claim, waiter: ReturnType<typeof follower>): Promise<Asked> {
-    for (;;) {
-      const replica = this.#one(this.#options.replicas);
-      const sentMs = performance.now();
-      const answer = await replica.engine.attach(claim, waiter).catch(onlyFault);
-      if (answer) return { answer, replica, sentMs };
-      await this.#beforeRepeat();
-    }
+  #attach(claim: Claim, waiter: ReturnType<typeof follower>): Promise<Asked> {
+    return this.#until((replica) => timed(replica, ({ engine }) => engine.attach(claim, waiter)));
   }
 
+  /** Calls any replica until one answers. */
   async #until<Result>(call: (replica: Replica) => Promise<Result>): Promise<Result> {
     for (;;) {
       const answer = await call(this.#one(this.#options.replicas)).catch(onlyFault);
@@ -225,6 +221,11 @@ export class UnluckyClient {
   #maybe(share: number): boolean {
     return this.#options.chance() < share;
   }
+}
+
+async function timed<Answer>(replica: Replica, call: (replica: Replica) => Promise<Answer>) {
+  const sentMs = performance.now();
+  return { answer: await call(replica), replica, sentMs };
 }
 
 /** A fault is what the test makes; anything else is a bug. */
