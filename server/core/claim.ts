@@ -32,6 +32,11 @@ export interface ClaimKey {
   readonly ticketNumber: bigint;
 }
 
+/** A claim's key as text, for maps and sets. */
+export function keyText({ lockId, ticketNumber }: ClaimKey): string {
+  return `${lockId}.${ticketNumber}`;
+}
+
 /** Names a claim and proves the right to act on it: what a ticket or lease id says. */
 export interface ClaimRef extends ClaimKey {
   readonly secret: string;

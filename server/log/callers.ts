@@ -1,7 +1,7 @@
 // Whose call is behind an event. The engine tells first which calls it has answered, and then what has happened. Addresses
 // are kept in between: for a claim that waits, until it is granted.
 
-import type { ClaimKey } from "../core/claim.ts";
+import { type ClaimKey, keyText } from "../core/claim.ts";
 import type { Caller, Command, Event, Outcome } from "../core/command.ts";
 
 /** Mostly those who wait. Beyond it the oldest are forgotten: their lines say nothing of an address. */
@@ -69,12 +69,12 @@ export class Callers {
   }
 }
 
-function asked({ lockId, ticketNumber }: ClaimKey): string {
-  return `asked ${lockId}.${ticketNumber}`;
+function asked(key: ClaimKey): string {
+  return `asked ${keyText(key)}`;
 }
 
-function ended({ lockId, ticketNumber }: ClaimKey): string {
-  return `ended ${lockId}.${ticketNumber}`;
+function ended(key: ClaimKey): string {
+  return `ended ${keyText(key)}`;
 }
 
 function limited(lockId: bigint, version: bigint): string {

@@ -1,7 +1,8 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
 // the deletion of what has been remembered long enough, and the replica's own entry in the register.
 
-import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { type ClaimRef, keyText } from "../../core/claim.ts";
+import { partsOf } from "../../core/parts.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { ReplicaRow, Store } from "../../storage/store.ts";
 import { REPLICA_KEPT_US } from "../../storage/store.ts";
@@ -103,10 +104,9 @@ export class Background {
     const { store, policy, replica, detachments } = this.#options;
     this.#skipped.clear();
     await detachments.during(async () => {
-      for (let at = 0; at < claims.length; at += bounds.HEARTBEAT_KEYS_MAX) {
-        const part = claims.slice(at, at + bounds.HEARTBEAT_KEYS_MAX);
+      for (const part of partsOf(claims, bounds.HEARTBEAT_KEYS_MAX)) {
         const skipped = await store.heartbeat(replica.id, part, policy.attachedForUs);
-        for (const key of skipped) this.#skipped.add(nameOf(key));
+        for (const key of skipped) this.#skipped.add(keyText(key));
       }
     });
   }
@@ -114,7 +114,7 @@ export class Background {
   async #heartbeatSkipped(): Promise<void> {
     if (this.#skipped.size === 0) return;
     // Only those that are still followed here.
-    await this.#heartbeatOf(this.#followed().filter((key) => this.#skipped.has(nameOf(key))));
+    await this.#heartbeatOf(this.#followed().filter((key) => this.#skipped.has(keyText(key))));
   }
 
   /** Goes round the locks in order of their ids, so that none hides behind those that cannot be brought up to date. */
@@ -143,10 +143,6 @@ export class Background {
   #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
     return new Loop({ name, intervalMs, jitter, run, onFailure: this.#options.onFailure });
   }
-}
-
-function nameOf({ lockId, ticketNumber }: ClaimKey): string {
-  return `${lockId}.${ticketNumber}`;
 }
 
 async function inRounds(purge: () => Promise<number>): Promise<void> {

@@ -5,6 +5,7 @@
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Detach, Withdraw } from "../../core/command.ts";
+import { partsOf } from "../../core/parts.ts";
 import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
@@ -44,10 +45,8 @@ export class Detachments {
   /** Tells again what could not be told. Stops at the first failure: the others would fail likewise. */
   async repeat(): Promise<void> {
     const waiting = [...this.#untold].filter(({ isUnderWay }) => !isUnderWay);
-    for (let at = 0; at < waiting.length; at += DETACHMENTS_AT_ONCE) {
-      const told = await Promise.all(
-        waiting.slice(at, at + DETACHMENTS_AT_ONCE).map((detachment) => this.#tell(detachment)),
-      );
+    for (const part of partsOf(waiting, DETACHMENTS_AT_ONCE)) {
+      const told = await Promise.all(part.map((detachment) => this.#tell(detachment)));
       if (told.includes(false)) return;
     }
   }

@@ -1,7 +1,8 @@
 // Looks into the database on behalf of the followers of this replica: what other replicas granted or ended, which queues
 // moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
 
-import type { ClaimKey } from "../../core/claim.ts";
+import { keyText } from "../../core/claim.ts";
+import { partsOf } from "../../core/parts.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
 import { POLL_LOCKS_MAX } from "../engine-bounds.ts";
@@ -26,9 +27,7 @@ export class Watch {
   async look(lockIds?: readonly bigint[]): Promise<void> {
     const { followers } = this.#options;
     const followed = lockIds ? lockIds.filter((id) => followers.follows(id)) : followers.lockIds();
-    for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
-      await this.#lookAt(followed.slice(at, at + POLL_LOCKS_MAX));
-    }
+    for (const part of partsOf(followed, POLL_LOCKS_MAX)) await this.#lookAt(part);
   }
 
   async #lookAt(lockIds: readonly bigint[]): Promise<void> {
@@ -49,19 +48,14 @@ export class Watch {
   async #readClaims(lockIds: readonly bigint[]): Promise<void> {
     const { store, followers } = this.#options;
     const followed = lockIds.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim));
-    for (let at = 0; at < followed.length; at += POLL_LOCKS_MAX) {
-      const part = followed.slice(at, at + POLL_LOCKS_MAX);
+    for (const part of partsOf(followed, POLL_LOCKS_MAX)) {
       const { nowUs, claims } = await store.claims(part);
-      const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]));
+      const byKey = new Map(claims.map((claim) => [keyText(claim), claim]));
       for (const claim of part) {
-        const found = byKey.get(keyOf(claim));
+        const found = byKey.get(keyText(claim));
         const now = found?.secret === claim.secret ? found : gone(claim, nowUs);
         if (now.state !== "waiting") followers.tell(now, nowUs);
       }
     }
   }
-}
-
-function keyOf(key: ClaimKey): string {
-  return `${key.lockId}.${key.ticketNumber}`;
 }

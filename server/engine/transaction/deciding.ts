@@ -1,6 +1,7 @@
 // One transaction's worth of commands, decided: repeated until it is through, or handed back where another transaction
 // holds a row of it.
 
+import { partsOf } from "../../core/parts.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Store } from "../../storage/store.ts";
 import { isRowLocked } from "../../storage/store.ts";
@@ -52,8 +53,5 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
 export function parts({ jobs, earlier }: Work, count: number): Work[] {
   const locks = [...jobs];
   const size = Math.ceil(locks.length / count);
-  const works: Work[] = [];
-  for (let at = 0; at < locks.length; at += size)
-    works.push({ jobs: new Map(locks.slice(at, at + size)), earlier });
-  return works;
+  return partsOf(locks, size).map((part) => ({ jobs: new Map(part), earlier }));
 }

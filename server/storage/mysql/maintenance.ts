@@ -1,7 +1,7 @@
 // The small writes outside decisions: signs of life of waiters and replicas, and the deletion of what nobody needs any
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
-import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { monotonicUs } from "../monotonic.ts";
 import { STATE_CODES } from "../rows/codes.ts";
@@ -114,9 +114,9 @@ async function prolongFree(
   keepForUs: number,
 ): Promise<Heartbeat> {
   const free = await lockUnlocked(session, "heartbeat_load", STATE_CODES.waiting, claims);
-  const found = new Set(free.map(nameOf));
-  const kept = claims.filter((claim) => found.has(nameOf(claim)));
-  const missing = claims.filter((claim) => !found.has(nameOf(claim)));
+  const found = new Set(free.map(keyText));
+  const kept = claims.filter((claim) => found.has(keyText(claim)));
+  const missing = claims.filter((claim) => !found.has(keyText(claim)));
   const trip = new Trip("heartbeat");
   if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
   const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
@@ -148,8 +148,4 @@ async function purge(session: Session, keys: readonly ClaimKey[]): Promise<numbe
 
 function keyOf([lockId, ticketNumber]: Row): ClaimKey {
   return { lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber) };
-}
-
-function nameOf({ lockId, ticketNumber }: ClaimKey): string {
-  return `${lockId}.${ticketNumber}`;
 }

@@ -3,6 +3,7 @@
 // exclusively and raises the floor. So a name that comes back starts above every token it ever had.
 
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
+import { partsOf } from "../../core/parts.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
 import { NAMES_MAX, RESOLVE_ROUNDS_MAX } from "../storage-bounds.ts";
@@ -44,7 +45,7 @@ export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeL
 /** Ids of the names that have a guard row. */
 async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = new Map<string, bigint>();
-  for (const part of partsOf([...new Set(names)])) {
+  for (const part of partsOf([...new Set(names)], NAMES_MAX)) {
     const trip = new Trip("find");
     const foundAt = trip.add(FIND, part.map(bytesOf));
     const results = await pool.use((session) => session.run(trip));
@@ -60,7 +61,8 @@ async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<
     const missing = [...new Set(names)].filter((name) => !ids.has(name));
     if (missing.length === 0) return ids;
     const bytes = missing.map(nameBytes).sort(Buffer.compare);
-    for (const part of partsOf(bytes)) addIds(ids, await repeatedly(pool, (session) => make(session, part)));
+    for (const part of partsOf(bytes, NAMES_MAX))
+      addIds(ids, await repeatedly(pool, (session) => make(session, part)));
   }
   throw new StoreError("transient", "names_vanish", "New locks were cleaned away again and again.");
 }
@@ -124,10 +126,4 @@ async function remove(session: Session, ids: readonly bigint[], before: number):
 
 function addIds(ids: Map<string, bigint>, rows: readonly Row[]): void {
   for (const [id, name] of rows) ids.set(textOf(name), bigintOf(id));
-}
-
-function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
-  const parts: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += NAMES_MAX) parts.push(items.slice(at, at + NAMES_MAX));
-  return parts;
 }

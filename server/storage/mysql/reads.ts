@@ -4,6 +4,7 @@
 import type { Claim } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
+import { partsOf } from "../../core/parts.ts";
 import { monotonicUs } from "../monotonic.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { BUSY_LOCKS, waitedLocksBy } from "../rows/columns.ts";
@@ -221,8 +222,7 @@ async function firstClaims(session: Session, locks: readonly Lock[], shown: numb
     ...(lock.waiting > 0 ? [[lock.id, STATE_CODES.waiting] as const] : []),
   ]);
   const claims: Claim[] = [];
-  for (let at = 0; at < wanted.length; at += BRANCHES_MAX) {
-    const part = wanted.slice(at, at + BRANCHES_MAX);
+  for (const part of partsOf(wanted, BRANCHES_MAX)) {
     const trip = new Trip("shown_claims");
     const sql = part.map(() => `(${IN_STATE})`).join(" UNION ALL ");
     trip.add(sql, ...part.flatMap(([id, state]) => [id, state, shown]));

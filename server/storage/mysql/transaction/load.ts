@@ -5,9 +5,10 @@
 // for guard rows that others hold.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
-import type { Claim, ClaimKey } from "../../../core/claim.ts";
+import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
+import { partsOf } from "../../../core/parts.ts";
 import type { Clock } from "../../../core/rows.ts";
 import { monotonicUs } from "../../monotonic.ts";
 import { CLAIM_COLUMNS } from "../../rows/columns.ts";
@@ -152,8 +153,7 @@ function branchesOf(plan: LoadPlan, ids: readonly bigint[]): Branch[] {
 /** Adds the branches as few statements; answers their places among the results. */
 function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   const places: number[] = [];
-  for (let at = 0; at < branches.length; at += BRANCHES_MAX) {
-    const part = branches.slice(at, at + BRANCHES_MAX);
+  for (const part of partsOf(branches, BRANCHES_MAX)) {
     const sql = part.map(([text]) => text).join(" UNION ALL ");
     places.push(trip.add(sql, ...part.flatMap(([, ...values]) => values)));
   }
@@ -197,8 +197,8 @@ class ReadRows implements Before {
     return this.#locksBefore.get(id);
   }
 
-  claim({ lockId, ticketNumber }: ClaimKey): Claim | undefined {
-    return this.#claims.get(`${lockId}.${ticketNumber}`)?.before;
+  claim(key: ClaimKey): Claim | undefined {
+    return this.#claims.get(keyText(key))?.before;
   }
 
   takeLocks(rows: readonly Row[]): void {

@@ -6,6 +6,7 @@
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
+import { partsOf } from "../../../core/parts.ts";
 import { STATE_CODES } from "../../rows/codes.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
@@ -76,7 +77,8 @@ export function addWrites(trip: Trip, changes: Changes, read: Read): void {
     assertUnchanged(trip, writes.rows, changes, read, assumptions);
   } else {
     addClaimWrites(writes, changes, before, hasSecret);
-    for (const part of partsOf(changes.locks)) addGuardUpdate(writes, part, before, loaded.atLeastUs, false);
+    for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
+      addGuardUpdate(writes, part, before, loaded.atLeastUs, false);
     writes.check();
   }
   if (changes.rule) addRuleWrites(trip, changes.rule);
@@ -94,7 +96,7 @@ function addClaimWrites(
   }
   for (const state of Object.keys(STATE_CODES)) {
     const alike = changed.filter((claim) => claim.state === state);
-    for (const part of partsOf(alike)) addClaimUpdate(writes, part, before, matching);
+    for (const part of partsOf(alike, UPDATE_ROWS_MAX)) addClaimUpdate(writes, part, before, matching);
   }
 }
 
@@ -212,11 +214,4 @@ function isSame(a: Value | undefined, b: Value | undefined): boolean {
 
 function differenceAt(row: RowChange, at: number): bigint {
   return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as number | bigint);
-}
-
-function partsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
-  const parts: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += UPDATE_ROWS_MAX)
-    parts.push(items.slice(at, at + UPDATE_ROWS_MAX));
-  return parts;
 }
