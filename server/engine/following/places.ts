@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
+import { partsOf } from "../../core/parts.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import { Loop } from "../../wakeup/loop.ts";
 import { PLACES_PACE_MS, PLACES_READS_MAX, PLACES_SLICE, PLACES_SLICE_PAUSE_MS } from "../engine-bounds.ts";
@@ -100,11 +101,10 @@ export class Places {
 
   /** All locks that have changed, each once. */
   async #tellAll(): Promise<void> {
-    const lockIds = [...this.#changed];
-    for (let at = 0; at < lockIds.length; at += PLACES_READS_MAX) {
-      const queues = lockIds.slice(at, at + PLACES_READS_MAX).map((lockId) => this.#read(lockId));
-      for (const [index, queue] of (await Promise.all(queues)).entries()) {
-        if (queue) await this.#tell(lockIds[at + index] as bigint, queue);
+    for (const lockIds of partsOf([...this.#changed], PLACES_READS_MAX)) {
+      const queues = await Promise.all(lockIds.map((lockId) => this.#read(lockId)));
+      for (const [index, queue] of queues.entries()) {
+        if (queue) await this.#tell(lockIds[index] as bigint, queue);
       }
     }
   }
