@@ -15,7 +15,15 @@ import type { FoundServer } from "./found-server.ts";
 import { type Guardian, postGuardian } from "./guardian.ts";
 import { identify } from "./identify.ts";
 import { localBinaries } from "./local-binaries.ts";
-import { asRoot, createDataDirectory, flavourOf, freePort, hasEnded, stopProcess } from "./private-server.ts";
+import {
+  asRoot,
+  createDataDirectory,
+  fileFlags,
+  flavourOf,
+  freePort,
+  hasEnded,
+  stopProcess,
+} from "./private-server.ts";
 
 const LIBRARIES = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
 /** For a node to come up, which takes 2 s on an idle machine. */
@@ -190,7 +198,7 @@ function nodeFlags({ directory, node, log, library, ports, clusterName, others }
   ];
   return [
     "--no-defaults",
-    `--datadir=${join(directory, String(node))}`,
+    ...fileFlags(join(directory, String(node))),
     `--port=${ports.sql}`,
     "--bind-address=127.0.0.1",
     `--socket=${join(directory, `${node}.sock`)}`,

@@ -5,7 +5,7 @@ import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -108,15 +108,25 @@ export async function startPrivateServer(
 /** Both servers refuse to run as root unless they are told that it is meant. */
 export const asRoot = () => (process.getuid?.() === 0 ? ["--user=root"] : []);
 
+/**
+ * Where a server keeps its data, and its temporary tables beside it: one that starts clears away every `#sql` file
+ * where temporary files are, also those that another one is using.
+ */
+export function fileFlags(data: string): string[] {
+  const temporary = `${data}.tmp`;
+  mkdirSync(temporary, { recursive: true });
+  return [`--datadir=${data}`, `--tmpdir=${temporary}`];
+}
+
 /** An empty data directory, of which root has no password. */
 export async function createDataDirectory(binary: string, flavour: Flavour, data: string): Promise<void> {
   if (flavour === "mysql") {
-    await run(binary, ["--no-defaults", "--initialize-insecure", `--datadir=${data}`, ...asRoot()]);
+    await run(binary, ["--no-defaults", "--initialize-insecure", ...fileFlags(data), ...asRoot()]);
     return;
   }
   await run(installerFor(binary), [
     "--no-defaults",
-    `--datadir=${data}`,
+    ...fileFlags(data),
     "--auth-root-authentication-method=normal",
     "--skip-test-db",
     ...asRoot(),
@@ -134,7 +144,7 @@ function installerFor(binary: string): string {
 function serverFlags(flavour: Flavour, directory: string, data: string, log: string, port: number): string[] {
   return [
     "--no-defaults",
-    `--datadir=${data}`,
+    ...fileFlags(data),
     `--port=${port}`,
     // Which no other server of this machine has, as it would be among replicas.
     `--server-id=${port}`,

@@ -14,7 +14,7 @@ import { createConnection, type RowDataPacket } from "mysql2/promise";
 import type { FoundServer } from "./found-server.ts";
 import { type Guardian, postGuardian } from "./guardian.ts";
 import { identify } from "./identify.ts";
-import { asRoot, createDataDirectory, freePort, hasEnded } from "./private-server.ts";
+import { asRoot, createDataDirectory, fileFlags, freePort, hasEnded } from "./private-server.ts";
 
 const NODES = 3;
 /** For a server to answer, or for a member to be counted in; both take some seconds on an idle machine. */
@@ -160,7 +160,7 @@ interface NodeSetting {
 function nodeFlags({ directory, data, port, groupPort, group, seeds }: NodeSetting): string[] {
   return [
     "--no-defaults",
-    `--datadir=${data}`,
+    ...fileFlags(data),
     `--port=${port}`,
     `--server-id=${port}`,
     "--bind-address=127.0.0.1",
