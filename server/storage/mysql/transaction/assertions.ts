@@ -39,19 +39,23 @@ export function assertAllWritten(trip: Trip, rows: number): void {
 }
 
 /**
- * Asserts that the rules are still those of this revision. Directly before COMMIT, for a transaction that leaves waiters: a
- * claim that is left waiting by an older rule, while the new one would let it in, would wait until somebody happens to come
- * by, as who changes a rule has seen only claims that were committed. So it waits for a change that is being made; the lock
- * is held for the moment until the COMMIT in the same trip.
+ * Ends an assertion that no rule has changed, where the transaction leaves waiters: a claim that is left waiting by an older
+ * rule, while the new one would let it in, would wait until somebody happens to come by, as who changes a rule has seen only
+ * claims that were committed. So the assertion is directly before COMMIT, and meets a change that is being made; the lock is
+ * held for the moment until the COMMIT in the same trip.
  */
-export function assertRulesUnchanged(trip: Trip, rulesRevision: string, impatient: boolean): void {
-  const shared = impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
-  trip.add(`${ASSERT_RULES_UNCHANGED} ${shared}`, BigInt(rulesRevision));
+export function rulesLock(impatient: boolean): string {
+  return impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
+}
+
+/** Asserts that the rules are still those of this revision, which it locks. */
+export function assertRulesUnchanged(trip: Trip, rulesRevision: string, lock: string): void {
+  trip.add(`${ASSERT_RULES_UNCHANGED} ${lock}`, BigInt(rulesRevision));
 }
 
 /**
  * Asserts that the write right before it has written so many rows, and that all else is true that an optimistic decision
- * went by. The guard rows were written at the revisions that they were known at.
+ * went by. The guard rows were written at the revisions that they were known at. Takes the lock on the rules, if any.
  */
 export function assertUnchanged(
   trip: Trip,
@@ -59,12 +63,13 @@ export function assertUnchanged(
   changes: Changes,
   read: Read,
   { newRequestIds, serverIdentity }: Assumptions,
+  lock: string,
 ): void {
   const { nowUs, atLeastUs, failOver } = read.loaded;
   // Those that are added are checked by their unique key.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
   trip.add(
-    `${ASSERT_UNCHANGED} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""})`,
+    `${ASSERT_UNCHANGED} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""}) ${lock}`,
     rows,
     BigInt(read.rulesRevision),
     failOver.epoch,

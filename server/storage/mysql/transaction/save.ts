@@ -26,6 +26,8 @@ import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
 import { WriteChain } from "./write-chain.ts";
 
+/** So few claims are changed by one statement, whatever becomes of them. Of more, those that have come to the same state. */
+const CHANGED_TOGETHER_MAX = 4;
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
@@ -65,16 +67,17 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
 
 /**
  * Adds the statements that write the changes. Where the guard rows are not locked yet, writing them comes first, which
- * locks them, and only at the revisions that were assumed; in the end all assumptions are asserted.
+ * locks them, and only at the revisions that were assumed; in the end all assumptions are asserted, with a lock on the
+ * rules where one is asked for.
  */
-export function addWrites(trip: Trip, changes: Changes, read: Read): void {
+export function addWrites(trip: Trip, changes: Changes, read: Read, lockOfRules: string): void {
   const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
   if (assumptions) {
     addGuardUpdate(writes, changes.locks, before, loaded.atLeastUs, true);
     // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
     addClaimWrites(writes, changes, before, hasKey);
-    assertUnchanged(trip, writes.rows, changes, read, assumptions);
+    assertUnchanged(trip, writes.rows, changes, read, assumptions, lockOfRules);
   } else {
     addClaimWrites(writes, changes, before, hasSecret);
     for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
@@ -94,10 +97,12 @@ function addClaimWrites(
     const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
     writes.insert(ADD_CLAIMS, rows);
   }
-  for (const state of Object.keys(STATE_CODES)) {
-    const alike = changed.filter((claim) => claim.state === state);
-    for (const part of partsOf(alike, UPDATE_ROWS_MAX)) addClaimUpdate(writes, part, before, matching);
-  }
+  const groups =
+    changed.length <= CHANGED_TOGETHER_MAX
+      ? [changed]
+      : Object.keys(STATE_CODES).map((state) => changed.filter((claim) => claim.state === state));
+  for (const group of groups)
+    for (const part of partsOf(group, UPDATE_ROWS_MAX)) addClaimUpdate(writes, part, before, matching);
 }
 
 function addRuleWrites(trip: Trip, { prefix, limit, version, reason }: LimitRule): void {

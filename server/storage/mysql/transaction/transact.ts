@@ -9,7 +9,7 @@ import { isRowLocked } from "../../store.ts";
 import type { Session } from "../connection/session.ts";
 import { Trip } from "../connection/trip.ts";
 import { RuleCache } from "../limit-rules.ts";
-import { assertRulesUnchanged, mustStillBeOpen } from "./assertions.ts";
+import { assertRulesUnchanged, mustStillBeOpen, rulesLock } from "./assertions.ts";
 import { rollBack } from "./in-transaction.ts";
 import { BEGIN, load, loadAgain } from "./load.ts";
 import type { LockCache } from "./lock-cache.ts";
@@ -74,14 +74,15 @@ async function decideAll(
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
     if (read.assumptions) trip.add(BEGIN);
     if (plan.impatient) addRowLocks(trip, session, changes, read.assumptions ? changes.locks : []);
-    addWrites(trip, changes, read);
+    // Who changes a rule holds the rules exclusively.
+    const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
+    addWrites(trip, changes, read, lockOfRules);
     if (!last) {
       mustStillBeOpen(await runWrites(session, trip, changes));
       read = await loadAgain(session, changes.again, rules, clock, first.loaded);
       continue;
     }
-    // Who changes a rule holds the rules exclusively.
-    if (waitersLeft && !plan.rule) assertRulesUnchanged(trip, first.rulesRevision, plan.impatient ?? false);
+    if (lockOfRules && !read.assumptions) assertRulesUnchanged(trip, first.rulesRevision, lockOfRules);
     trip.addCommit();
     mustStillBeOpen((await runWrites(session, trip, changes)).slice(0, -1));
     if (read === first && !plan.rule) cache.learn(read, changes);
