@@ -69,7 +69,14 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     await engine.start().catch(cannotStart);
     parts.add(() => engine.stop());
 
-    const grpc = createGrpcServer({ ...config, engine, observer: metrics.calls, logger: log, outage });
+    const grpc = createGrpcServer({
+      ...config,
+      engine,
+      replica: String(engine.replica),
+      observer: metrics.calls,
+      logger: log,
+      outage,
+    });
     const readiness = new Readiness({
       probe: () => engine.probe(),
       onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),

@@ -159,6 +159,18 @@ export const SETTINGS = {
       "Most waits at once on one client connection, WaitInQueue and blocked Acquires; further ones fail at once as " +
       "RESOURCE_EXHAUSTED.",
   },
+  sessionWaitsMax: {
+    name: "ROWLOCK_SESSION_WAITS_MAX",
+    default: "5000",
+    kind: count(1, 1_000_000),
+    about: "Most waits at once in one session; further ones fail at once as RESOURCE_EXHAUSTED.",
+  },
+  sessionCommandsMax: {
+    name: "ROWLOCK_SESSION_COMMANDS_MAX",
+    default: "5000",
+    kind: count(1, 1_000_000),
+    about: "Most other commands under way in one session; further ones fail at once as RESOURCE_EXHAUSTED.",
+  },
   receiveBytesMax: {
     name: "ROWLOCK_RECEIVE_BYTES_MAX",
     default: "65536",

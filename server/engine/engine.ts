@@ -31,6 +31,7 @@ import { Fault } from "./faults.ts";
 import { Comebacks } from "./following/comebacks.ts";
 import { Detachments } from "./following/detachments.ts";
 import { Followers } from "./following/followers.ts";
+import { HeldLeases } from "./following/held-leases.ts";
 import { Places } from "./following/places.ts";
 import { Watch } from "./following/watch.ts";
 import type {
@@ -75,6 +76,7 @@ export interface EngineOptions {
 export class Engine implements LockEngine {
   readonly #options: EngineOptions;
   readonly #followers = new Followers();
+  readonly #leases = new HeldLeases();
   readonly #lanes: Lanes;
   readonly #lockIds: LockIds;
   readonly #places: Places;
@@ -109,7 +111,14 @@ export class Engine implements LockEngine {
     const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
     const places = new Places({ store: { queue }, followers, onFailure });
     this.#places = places;
-    this.#afterCommit = new AfterCommit({ observer, wakeup, followers, places, advances });
+    this.#afterCommit = new AfterCommit({
+      observer,
+      wakeup,
+      followers,
+      leases: this.#leases,
+      places,
+      advances,
+    });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     this.#lanes = new Lanes({
       store,
@@ -158,6 +167,11 @@ export class Engine implements LockEngine {
     return withoutRepeating(() => this.#background.beat());
   }
 
+  /** Its number in the register of replicas. */
+  get replica(): bigint {
+    return this.#options.replica.id;
+  }
+
   /** Claims that are followed by streams and blocked calls. */
   get waiterCount(): number {
     return this.#followers.count;
@@ -182,6 +196,14 @@ export class Engine implements LockEngine {
     const { lockId, requestId } = claim;
     if (!canReturn) this.#detachments.add(lockId, { verb: "withdraw", requestId });
     else this.#detachments.add(lockId, { verb: "detach", ref: claim, replica: this.#options.replica.id });
+  }
+
+  confirm(ref: ClaimRef): Promise<AnswerTo<"attach">> {
+    return this.#byRef({ verb: "attach", ref, replica: null });
+  }
+
+  onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void {
+    return this.#leases.add(lease, listener);
   }
 
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">> {

@@ -54,6 +54,13 @@ export interface LockEngine {
    * its own) the claim is ended. Repeated in the background until the database knows.
    */
   detach(claim: Claim, follower: Follower | null, canReturn: boolean): void;
+  /** Somebody has come for a lease that was granted after a wait: it is provisional no more. */
+  confirm(ref: ClaimRef): Promise<AnswerTo<"attach">>;
+  /**
+   * Calls `listener` once when this replica ends the lease, in whatever way, synchronously; it must not throw. Returns what
+   * takes the listener away.
+   */
+  onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void;
   /** `ttlUs` undefined: as last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
   release(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"release">>;

@@ -59,3 +59,25 @@ export const PLACES_PAUSE_MS = 10;
 
 /** A call that is cancelled so shortly before its deadline is counted as one whose deadline has passed. */
 export const DEADLINE_SLACK_MS = 100;
+
+/** Leases of one renew_leases: some hundred kilobytes of answer. */
+export const RENEWED_AT_ONCE_MAX = 1_000;
+
+/**
+ * Commands of one session that the engine has at a time: more than all lanes take at once, so that a session that is alone
+ * keeps them busy, and few enough for others not to notice the rest of its commands.
+ */
+export const SESSION_COMMANDS_AT_ONCE = 1_024;
+
+/** Bytes of results that a session holds for a client that does not read: some thousand answers, or two large pages. */
+export const SESSION_UNREAD_BYTES_MAX = 4_194_304;
+
+/** A session is ended after the first share of the grace period in silence; its client should be heard after the second. */
+export const SILENCE_PER_GRACE = 1 / 2;
+export const HEARTBEAT_PER_GRACE = 1 / 8;
+
+/**
+ * How long a lease that was acknowledged stays provisional, as a share of the grace period that it lasts: whoever renews or
+ * releases it by then spares the database a write.
+ */
+export const CONFIRM_PER_GRACE = 1 / 8;

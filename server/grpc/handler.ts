@@ -2,7 +2,6 @@
 // through here, because an exception that is not caught would never answer and end the process.
 
 import type { DescMessage, DescMethod, Message, MessageInitShape } from "@bufbuild/protobuf";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type {
   handleServerStreamingCall,
   handleUnaryCall,
@@ -13,14 +12,22 @@ import { status } from "@grpc/grpc-js";
 import type { CallObserver } from "./call-observer.ts";
 import type { FaultLog } from "./fault-log.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
-import { CallError, ClientGone } from "./messages/call-error.ts";
+import { ClientGone } from "./messages/call-error.ts";
+import { decode, encode } from "./messages/encoding.ts";
 import { type Failure, failureOf } from "./messages/status.ts";
 
-/** What a method may know of the call that it serves. */
-export type AnyCall = Pick<
-  ServerUnaryCall<Buffer, Buffer>,
-  "cancelled" | "getDeadline" | "getPeer" | "once" | "off"
->;
+/** What a method may know of the call that it serves, be it one of its own or one of a session. */
+export interface AnyCall {
+  /** Whether nobody waits for its answer any more. */
+  readonly cancelled: boolean;
+  getPeer(): string;
+  /** Calls `listener` when `cancelled` becomes true. One listener at a time. */
+  once(event: "cancelled", listener: () => void): unknown;
+  off(event: "cancelled", listener: () => void): unknown;
+}
+
+/** A call of its own. */
+type OwnCall = AnyCall & Pick<ServerUnaryCall<Buffer, Buffer>, "getDeadline">;
 
 export interface HandlerContext {
   readonly observer: CallObserver;
@@ -86,28 +93,10 @@ function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage)
   };
 }
 
-function decode(schema: DescMessage, bytes: Buffer): Message {
-  try {
-    return fromBinary(schema, bytes, { readUnknownFields: false });
-  } catch {
-    // Whatever the decoder says, it is about its reading of the caller's bytes.
-    throw new CallError(
-      "MALFORMED_MESSAGE",
-      `The bytes are not a ${schema.typeName}: encode it as protobuf, and all text in it as UTF-8.`,
-    );
-  }
-}
-
-function encode(schema: DescMessage, answer: Init | Buffer): Buffer {
-  if (Buffer.isBuffer(answer)) return answer;
-  const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 function fail(
   context: HandlerContext,
   method: string,
-  call: AnyCall,
+  call: OwnCall,
   error: unknown,
   startedMs: number,
 ): Failure {
@@ -121,15 +110,15 @@ function fail(
 function observe(
   context: HandlerContext,
   method: string,
-  call: AnyCall,
+  call: OwnCall,
   code: status,
   startedMs: number,
 ): void {
   const seen = call.cancelled ? (deadlinePassed(call) ? status.DEADLINE_EXCEEDED : status.CANCELLED) : code;
-  context.observer.call(method, status[seen], (performance.now() - startedMs) / 1e3);
+  context.observer.call(method, status[seen], (performance.now() - startedMs) / 1e3, "call");
 }
 
 /** The client's own clock runs ahead by the way of the call, so it is the first to hang up. */
-function deadlinePassed(call: AnyCall): boolean {
+function deadlinePassed(call: OwnCall): boolean {
   return Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
 }

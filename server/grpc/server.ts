@@ -14,6 +14,7 @@ import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-boun
 import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
 import { OpenWaits } from "./methods/open-waits.ts";
 import { PlaceTurns } from "./methods/place-turns.ts";
+import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
 import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
 
@@ -29,6 +30,11 @@ export interface GrpcServerOptions {
   readonly graceMs: number;
   /** Most open waits on one connection: blocked calls and streams. */
   readonly streamsMax: number;
+  /** This server, as clients of sessions are told. */
+  readonly replica: string;
+  /** Of one session: waits, and other commands under way. */
+  readonly sessionWaitsMax: number;
+  readonly sessionCommandsMax: number;
   /** Largest request. */
   readonly receiveBytesMax: number;
   readonly reflection: boolean;
@@ -65,10 +71,17 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   limitConnections(server, openMax);
   const openWaits = new OpenWaits(options.streamsMax);
   const context = { engine, openWaits, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  server.addService(
-    lockServiceDefinition,
-    lockServiceHandlers(context, { observer, faultLog: new FaultLog(logger, options.outage) }),
-  );
+  const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
+  const sessions = new Sessions({
+    methods: context,
+    openWaits,
+    frame,
+    replica: options.replica,
+    waitsMax: options.sessionWaitsMax,
+    commandsMax: options.sessionCommandsMax,
+    messageBytesMax: options.receiveBytesMax,
+  });
+  server.addService(lockServiceDefinition, lockServiceHandlers(context, frame, sessions));
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
@@ -76,6 +89,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   async function drain(deadlineMs: number): Promise<void> {
     standard.setServing(false);
     const closed = shutDown(server, bound && formatListenAddress(bound), deadlineMs);
+    sessions.drain();
     openWaits.drain();
     standard.endStreams();
     await closed;

@@ -29,3 +29,9 @@ export const BATCH_SIZE = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** Two is good; more means a guess about a queue that was wrong, a decision in parts, or a retry. */
 export const ROUND_TRIPS = [1, 2, 3, 4, 6, 8, 12, 20];
+
+/** Commands or results in one message of a session: none in a heartbeat, one for who is alone, hundreds in a crowd. */
+export const MESSAGE_ITEMS = [0, 1, 4, 16, 64, 256, 1_024];
+
+/** Sessions that end at once are in trouble; others last as long as their process. */
+export const SESSION_SECONDS = [1, 60, 3_600, 86_400];

@@ -16,7 +16,8 @@ interface Description<Label extends string> {
 
 /** A counter with these label values. */
 export interface HotCounter {
-  inc(): void;
+  /** By 1 unless told otherwise. */
+  inc(by?: number): void;
 }
 
 /** Makes the children of a counter; keep them, as each call makes one. */
@@ -41,8 +42,8 @@ export function hotCounter<Label extends string>(
     const child = {
       labels,
       pending: 0,
-      inc() {
-        this.pending += 1;
+      inc(by = 1) {
+        this.pending += by;
       },
     };
     children.push(child);

@@ -58,6 +58,8 @@ describe("without any setting", () => {
       queueMax: 10_000,
       commandsMax: 10_000,
       streamsMax: 1_000,
+      sessionWaitsMax: 5_000,
+      sessionCommandsMax: 5_000,
       receiveBytesMax: 65_536,
       poolSize: 10,
       lanes: null,

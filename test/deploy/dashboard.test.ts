@@ -76,7 +76,11 @@ async function healthyLines(): Promise<string[]> {
   engine({ kind: "batch", commands: 1, locks: 1 });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
-  calls.call("Acquire", "OK", 0.002);
+  calls.call("Acquire", "OK", 0.002, "call");
+  calls.sessionMessage("received", 1, 100);
+  calls.sessionMessage("sent", 1, 100);
+  calls.sessionOpened();
+  calls.sessionClosed("OK", 60);
   return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
@@ -118,7 +122,7 @@ describe("the dashboard and the alerts", () => {
     );
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
     const ours = ["class", "outcome", "mode", "reason", "queued", "state", "cause", "statement", "event"];
-    const more = ["method", "code", "verb", "loop", "target", "le", "instance", "job"];
+    const more = ["method", "code", "verb", "loop", "target", "le", "instance", "job", "direction"];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });
 

@@ -12,6 +12,7 @@ import type { LockEngine } from "../../server/engine/lock-engine.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
+import { silentObserver } from "../support/harness.ts";
 
 const HEALTHCHECK = fileURLToPath(new URL("../../deploy/healthcheck.mjs", import.meta.url));
 const NOBODY_LISTENS = "127.0.0.1:1";
@@ -37,11 +38,14 @@ async function check(args: readonly string[], env: Record<string, string> = {}) 
 async function grpcServer(host = "127.0.0.1", tls: TlsMaterial | null = null) {
   const server = createGrpcServer({
     engine: {} as LockEngine,
-    observer: { call() {}, streamOpened() {}, streamClosed() {} },
+    observer: silentObserver,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls,
     graceMs: 10_000,
     streamsMax: 1,
+    replica: "1",
+    sessionWaitsMax: 1,
+    sessionCommandsMax: 1,
     receiveBytesMax: 1_024,
     reflection: false,
   });

@@ -12,7 +12,7 @@ import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
-import { replacing, startServer, until } from "../support/harness.ts";
+import { replacing, silentObserver, startServer, until } from "../support/harness.ts";
 import { CallFailure, LockClient, leaseIn } from "../support/lock-client.ts";
 
 const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
@@ -34,11 +34,14 @@ async function start(options?: StartOptions): Promise<TestServer> {
 function unstarted({ engine }: TestServer): GrpcServer {
   return createGrpcServer({
     engine,
-    observer: { call() {}, streamOpened() {}, streamClosed() {} },
+    observer: silentObserver,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls: null,
     graceMs: 10_000,
     streamsMax: 1,
+    replica: "1",
+    sessionWaitsMax: 1,
+    sessionCommandsMax: 1,
     receiveBytesMax: 1_024,
     reflection: false,
   });
@@ -53,7 +56,7 @@ describe("health", () => {
     const client = new HealthClient(address, credentials.createInsecure());
     return new Promise<string>((resolve, reject) => {
       client.check?.({ service }, (error: ServiceError | null, answer: { status: string }) =>
-        error ? reject(new CallFailure(error)) : resolve(answer.status),
+        error ? reject(CallFailure.of(error)) : resolve(answer.status),
       );
     }).finally(() => client.close());
   }
@@ -84,7 +87,7 @@ describe("health", () => {
     const startedMs = performance.now();
     await grpc.drain(DRAIN_MS);
     expect(performance.now() - startedMs).toBeLessThan(DRAIN_MS / 2);
-    expect(new CallFailure(await ended)).toMatchObject(SHUTTING_DOWN);
+    expect(CallFailure.of(await ended)).toMatchObject(SHUTTING_DOWN);
     expect(seen).toEqual(["SERVING", "NOT_SERVING"]);
     grpc.setServing(true);
     client.close();

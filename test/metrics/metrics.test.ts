@@ -87,7 +87,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   store.connection("opened");
-  metrics.calls.call("Acquire", "OK", 0.002);
+  metrics.calls.call("Acquire", "OK", 0.002, "call");
   metrics.calls.streamOpened();
   metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
   metrics.observeReadiness({ check: async () => ({ ready: true }) });
@@ -167,7 +167,7 @@ describe("what is counted", () => {
         'rowlock_connection_events_total{event="opened"} 1',
         'rowlock_clock_jumps_total{direction="behind"} 1',
         'rowlock_loop_failures_total{loop="sweep"} 1',
-        'rowlock_grpc_calls_total{method="Acquire",code="OK"} 1',
+        'rowlock_grpc_calls_total{method="Acquire",code="OK",via="call"} 1',
         "rowlock_grpc_open_streams 1",
         'rowlock_build_info{version="1.2.3",node="26",database="MariaDB 10.11"} 1',
         'rowlock_pool_connections{state="busy"} 6',
@@ -336,7 +336,7 @@ describe("conventions", () => {
       "loop",
       "statement",
     ];
-    const others = ["direction", "event", "method", "code", "state", "version", "node", "database"];
+    const others = ["direction", "event", "method", "code", "via", "state", "version", "node", "database"];
     expect([...labels].sort()).toEqual([...known, ...others].sort());
   });
 

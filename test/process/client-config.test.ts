@@ -60,7 +60,7 @@ class ConfiguredClient {
 }
 
 const answeredBy = (server: ServingServer) =>
-  metric(server, 'rowlock_grpc_calls_total{method="Acquire",code="OK"}');
+  metric(server, 'rowlock_grpc_calls_total{method="Acquire",code="OK",via="call"}');
 
 describe.each(testServers())("a client with the documented configuration, on $label", ({ fresh }) => {
   test.each(["SIGKILL", "SIGTERM"] as const)(

@@ -41,7 +41,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(await get("/readyz")).toEqual({ status: 200, text: "ready\n" });
     const { text } = await get("/metrics");
     expect(text).toMatch(/^rowlock_acquires_total\{class="other",mode="permit",outcome="granted"\} 1$/m);
-    expect(text).toMatch(/^rowlock_grpc_calls_total\{method="Acquire",code="OK"\} 1$/m);
+    expect(text).toMatch(/^rowlock_grpc_calls_total\{method="Acquire",code="OK",via="call"\} 1$/m);
     expect(text).toMatch(
       /^rowlock_build_info\{version="[\d.]+",node="[\d.]+",database="(SQLite|MySQL|MariaDB) .*"\} 1$/m,
     );

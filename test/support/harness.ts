@@ -5,6 +5,7 @@ import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import type { LockEngine } from "../../server/engine/lock-engine.ts";
+import type { CallObserver, Via } from "../../server/grpc/call-observer.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
@@ -16,6 +17,14 @@ import { startEngine } from "./test-engine.ts";
 export { until } from "./until.ts";
 
 const DRAIN_MS = 5_000;
+
+/** What servers of this test file bring along as their client. */
+let Client: typeof LockClient = LockClient;
+
+/** From now on, clients are made of this class: all their calls go another way. */
+export function useClients(kind: typeof LockClient): void {
+  Client = kind;
+}
 
 export interface StartOptions {
   /** A database of one's own in memory unless told otherwise. */
@@ -33,7 +42,18 @@ export interface SeenCall {
   readonly method: string;
   readonly code: string;
   readonly seconds: number;
+  readonly via: Via;
 }
+
+/** Sees nothing. */
+export const silentObserver: CallObserver = {
+  call() {},
+  streamOpened() {},
+  streamClosed() {},
+  sessionOpened() {},
+  sessionClosed() {},
+  sessionMessage() {},
+};
 
 export interface LogLine {
   readonly level: "info" | "warn" | "error";
@@ -54,6 +74,9 @@ export interface TestServer {
   readonly events: readonly Event[];
   readonly calls: readonly SeenCall[];
   readonly openStreams: () => number;
+  readonly openSessions: () => number;
+  /** How sessions have ended, by name of the code, in order. */
+  readonly sessionEnds: readonly string[];
   readonly logLines: readonly LogLine[];
   /** Failures of background loops; a test that expects none looks here. */
   readonly loopFailures: readonly unknown[];
@@ -76,13 +99,16 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     tls: null,
     graceMs: policy.graceUs / 1_000,
     streamsMax: 1_000,
+    replica: String(engine.replica),
+    sessionWaitsMax: 5_000,
+    sessionCommandsMax: 5_000,
     receiveBytesMax: 65_536,
     reflection: true,
     ...options.grpc,
   });
   const { host, port } = await grpc.start({ host: "127.0.0.1", port: 0 });
   const address = `${host}:${port}`;
-  const client = new LockClient(address);
+  const client = new Client(address);
   return {
     url,
     address,
@@ -93,6 +119,8 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     events,
     calls: seen.calls,
     openStreams: () => seen.openStreams,
+    openSessions: () => seen.openSessions,
+    sessionEnds: seen.sessionEnds,
     logLines: seen.logLines,
     loopFailures: failures,
     event,
@@ -106,10 +134,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
 }
 
 /** Keeps all that the gRPC server tells about itself. */
-class Seen {
+class Seen implements CallObserver {
   readonly calls: SeenCall[] = [];
   readonly logLines: LogLine[] = [];
+  /** By name of the code. */
+  readonly sessionEnds: string[] = [];
   openStreams = 0;
+  openSessions = 0;
 
   readonly logger = {
     debug() {},
@@ -118,9 +149,20 @@ class Seen {
     error: this.#log("error"),
   };
 
-  call(method: string, code: string, seconds: number): void {
-    this.calls.push({ method, code, seconds });
+  call(method: string, code: string, seconds: number, via: Via): void {
+    this.calls.push({ method, code, seconds, via });
   }
+
+  sessionOpened(): void {
+    this.openSessions += 1;
+  }
+
+  sessionClosed(code: string): void {
+    this.openSessions -= 1;
+    this.sessionEnds.push(code);
+  }
+
+  sessionMessage(): void {}
 
   streamOpened(): void {
     this.openStreams += 1;

@@ -3,8 +3,9 @@
 
 import type { DescMessage, DescMethod, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import type { CallOptions, ClientReadableStream, ServiceError } from "@grpc/grpc-js";
+import type { CallOptions, ServiceError } from "@grpc/grpc-js";
 import { type ChannelCredentials, Client, credentials, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
@@ -12,10 +13,10 @@ import type { Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireResponse, WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 
-type Methods = typeof LockService.method;
-type Name = keyof Methods;
-type Request<N extends Name> = MessageInitShape<Methods[N]["input"]>;
-type Response<N extends Name> = MessageShape<Methods[N]["output"]>;
+type Methods = Omit<typeof LockService.method, "session">;
+export type Name = keyof Methods;
+export type Request<N extends Name> = MessageInitShape<Methods[N]["input"]>;
+export type Response<N extends Name> = MessageShape<Methods[N]["output"]>;
 
 /** A failed call as a client library would show it. */
 export class CallFailure extends Error {
@@ -29,12 +30,11 @@ export class CallFailure extends Error {
   readonly violations: Readonly<Record<string, string>>;
   readonly retryDelayMs: number | undefined;
 
-  constructor(error: ServiceError) {
-    super(error.details);
+  /** `details`: of google.rpc.Status. */
+  constructor(code: number, message: string, details: readonly Any[]) {
+    super(message);
     this.name = "CallFailure";
-    this.code = status[error.code];
-    const [bytes] = error.metadata.get("grpc-status-details-bin");
-    const details = bytes ? fromBinary(StatusSchema, bytes as Buffer).details : [];
+    this.code = status[code] as string;
     const find = <Schema extends DescMessage>(schema: Schema): MessageShape<Schema> | undefined => {
       for (const any of details) {
         const message = anyUnpack(any, schema);
@@ -50,6 +50,12 @@ export class CallFailure extends Error {
     this.violations = Object.fromEntries(fields.map(({ field, description }) => [field, description]));
     const delay = find(RetryInfoSchema)?.retryDelay;
     this.retryDelayMs = delay && Number(delay.seconds) * 1_000 + delay.nanos / 1e6;
+  }
+
+  /** Of a call of its own. */
+  static of({ code, details, metadata }: ServiceError): CallFailure {
+    const [bytes] = metadata.get("grpc-status-details-bin");
+    return new CallFailure(code, details, bytes ? fromBinary(StatusSchema, bytes as Buffer).details : []);
   }
 }
 
@@ -90,7 +96,7 @@ export class LockClient {
       request,
       optionsOf(deadlineMs),
       (error: ServiceError | null, response) => {
-        if (error || !response) answer.reject(error ? new CallFailure(error) : error);
+        if (error || !response) answer.reject(error ? CallFailure.of(error) : error);
         else answer.resolve(response);
       },
     );
@@ -141,14 +147,19 @@ export class LockClient {
 
 type Update = WaitInQueueResponse["update"];
 
+/** What brings the updates: a stream of its own, or a call of a session. */
+interface Updates extends AsyncIterable<WaitInQueueResponse> {
+  cancel(): void;
+}
+
 /** The updates of one WaitInQueue, one after the other. */
 export class QueueStream {
-  readonly #stream: ClientReadableStream<WaitInQueueResponse>;
+  readonly #stream: Updates;
   readonly #updates: AsyncIterator<WaitInQueueResponse>;
 
-  constructor(stream: ClientReadableStream<WaitInQueueResponse>) {
+  constructor(stream: Updates) {
     this.#stream = stream;
-    this.#updates = stream[Symbol.asyncIterator]() as AsyncIterator<WaitInQueueResponse>;
+    this.#updates = stream[Symbol.asyncIterator]();
   }
 
   /** The next update, or undefined when the stream was closed in good order. Rejects with a CallFailure. */
@@ -157,7 +168,7 @@ export class QueueStream {
       const { value, done } = await this.#updates.next();
       return done ? undefined : (value as WaitInQueueResponse).update;
     } catch (error) {
-      throw new CallFailure(error as ServiceError);
+      throw error instanceof CallFailure ? error : CallFailure.of(error as ServiceError);
     }
   }
 

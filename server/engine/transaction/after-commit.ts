@@ -4,6 +4,7 @@
 import type { Wakeup } from "../../wakeup/wakeup.ts";
 import type { Advances } from "../background/advances.ts";
 import type { Followers } from "../following/followers.ts";
+import type { HeldLeases } from "../following/held-leases.ts";
 import type { Places } from "../following/places.ts";
 import type { EngineObserver } from "../lock-engine.ts";
 import type { Batch } from "./batch.ts";
@@ -13,6 +14,7 @@ export interface AfterCommitOptions {
   readonly observer: EngineObserver;
   readonly wakeup: Wakeup;
   readonly followers: Followers;
+  readonly leases: HeldLeases;
   readonly places: Places;
   readonly advances: Pick<Advances, "owe">;
 }
@@ -47,7 +49,7 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, followers, places, advances } = this.#options;
+    const { observer, wakeup, followers, leases, places, advances } = this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       followers.sawOwn(lockId, revisionBefore, lock.revision);
@@ -58,6 +60,7 @@ export class AfterCommit {
     // transaction carries it together.
     for (const { event, nowUs } of batch.events) {
       if (event.kind === "granted" || event.kind === "ended") followers.tell(event.claim, nowUs);
+      if (event.kind === "ended" && event.was === "held") leases.ended(event.claim);
     }
     for (const lockId of batch.locks.keys()) places.changed(lockId);
   }

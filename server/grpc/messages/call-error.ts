@@ -19,6 +19,9 @@ export const CODE_OF_REASON = {
   MESSAGE_TOO_LARGE: status.RESOURCE_EXHAUSTED,
   DATABASE_UNAVAILABLE: status.UNAVAILABLE,
   SHUTTING_DOWN: status.UNAVAILABLE,
+  SESSION_SILENT: status.UNAVAILABLE,
+  TIMEOUT: status.DEADLINE_EXCEEDED,
+  CANCELLED: status.CANCELLED,
   INTERNAL: status.INTERNAL,
 } as const;
 
@@ -117,6 +120,34 @@ export function tooManyWaits(waitsMax: number): CallError {
     `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
     { metadata: { bound: "waits_on_connection" }, retryAfterMs: WAITS_RETRY_AFTER_MS },
   );
+}
+
+export function tooManySessionWaits(waitsMax: number): CallError {
+  return sessionBound(
+    "session_waits",
+    `This session has ${waitsMax} open waits, which is as many as it may have: cancel some, or open another session.`,
+  );
+}
+
+/** A bound of one session, named as in the table of errors. */
+export function sessionBound(bound: string, message: string): CallError {
+  return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });
+}
+
+export function sessionSilent(silentMs: number): CallError {
+  return new CallError(
+    "SESSION_SILENT",
+    `Nothing was heard of this session for ${silentMs} ms: open a new one, and name what it had.`,
+    { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS },
+  );
+}
+
+export function timedOut(): CallError {
+  return new CallError("TIMEOUT", "The command's timeout has passed. It may have taken effect.");
+}
+
+export function cancelled(): CallError {
+  return new CallError("CANCELLED", "The client cancelled the call. It may have taken effect.");
 }
 
 export function shuttingDown(): CallError {

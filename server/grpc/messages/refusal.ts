@@ -29,6 +29,10 @@ const ENDED: Record<EndReason, RefusalReason> = {
   never_fits: RefusalReason.NEVER_FITS,
 };
 
+export function reasonMessage(reason: EndReason): RefusalReason {
+  return ENDED[reason];
+}
+
 /** First holders of a lock, when they were read. */
 export interface Holders {
   readonly nowUs: number;

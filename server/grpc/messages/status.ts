@@ -2,12 +2,12 @@
 // engine by the table below, and everything else, which is a bug, as INTERNAL without a word about its cause.
 
 import { randomBytes } from "node:crypto";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
-import { StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
 import { Fault, type FaultKind } from "../../engine/faults.ts";
 import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
 import { durationMessage } from "./times.ts";
@@ -41,6 +41,16 @@ export function failureOf(thrown: unknown): Failure {
   const incident = randomBytes(8).toString("hex");
   const message = `Something went wrong in the server; its log has the cause under the incident ${incident}.`;
   return { ...failure("INTERNAL", message, { metadata: { incident } }), incident };
+}
+
+/** What was thrown as google.rpc.Status. Never throws. */
+export function statusMessage(thrown: unknown): Status {
+  return fromBinary(StatusSchema, packedStatus(failureOf(thrown).status));
+}
+
+/** A status as google.rpc.Status, encoded. */
+export function packedStatus({ metadata }: StatusObject): Buffer {
+  return metadata.get(DETAILS_KEY)[0] as Buffer;
 }
 
 function failure(reason: Reason, message: string, details: CallErrorDetails): Failure {

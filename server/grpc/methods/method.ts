@@ -9,7 +9,7 @@ import type { PlaceTurns } from "./place-turns.ts";
 
 export interface MethodContext {
   readonly engine: LockEngine;
-  readonly openWaits: OpenWaits;
+  readonly openWaits: Pick<OpenWaits, "enter">;
   /** In which streams tell places. */
   readonly turns: PlaceTurns;
   /** How long a place is kept without a sign of life. */

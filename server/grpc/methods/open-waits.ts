@@ -2,7 +2,7 @@
 // waits of each connection, so that they leave room in it for Renew and Release. Owns no claim and answers nobody.
 
 import type { AnyCall } from "../handler.ts";
-import { ClientGone, shuttingDown, tooManyWaits } from "../messages/call-error.ts";
+import { ClientGone, shuttingDown, tooManySessionWaits, tooManyWaits } from "../messages/call-error.ts";
 
 export class OpenWaits {
   readonly #stops = new Set<(why: Error) => void>();
@@ -24,6 +24,14 @@ export class OpenWaits {
     const others = this.#onConnection.get(connection) ?? 0;
     if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
     this.#onConnection.set(connection, others + 1);
+    const leave = this.#watch(call, stop);
+    return () => {
+      if (leave()) this.#left(connection);
+    };
+  }
+
+  /** Returns what ends the watch, and says whether it had not ended before. */
+  #watch(call: AnyCall, stop: (why: Error) => void): () => boolean {
     const gone = () => stop(new ClientGone());
     call.once("cancelled", gone);
     this.#stops.add(stop);
@@ -31,7 +39,22 @@ export class OpenWaits {
     else if (this.#draining) stop(shuttingDown());
     return () => {
       call.off("cancelled", gone);
-      if (this.#stops.delete(stop)) this.#left(connection);
+      return this.#stops.delete(stop);
+    };
+  }
+
+  /** The same for the waits of one session, which are counted by themselves. */
+  ofSession(waitsMax: number): Pick<OpenWaits, "enter"> {
+    let open = 0;
+    return {
+      enter: (call, stop) => {
+        if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
+        const leave = this.#watch(call, stop);
+        open += 1;
+        return () => {
+          if (leave()) open -= 1;
+        };
+      },
     };
   }
 

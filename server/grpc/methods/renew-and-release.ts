@@ -1,10 +1,17 @@
 // Renew, Release and ForceRelease: the methods about claims that exist.
 
-import type { ForceReleaseRequest, ReleaseRequest, RenewRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import type {
+  ForceReleaseRequest,
+  ReleaseRequest,
+  RenewLeases,
+  RenewRequest,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import { Fault } from "../../engine/faults.ts";
 import type { AnyCall } from "../handler.ts";
-import { leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
+import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
-import { checkForceRelease, checkRelease, checkRenew } from "../validate/claims.ts";
+import { statusMessage } from "../messages/status.ts";
+import { checkForceRelease, checkRelease, checkRenew, checkRenewLeases } from "../validate/claims.ts";
 import type { MethodContext } from "./method.ts";
 
 export async function renew({ engine }: MethodContext, message: RenewRequest) {
@@ -20,6 +27,23 @@ export async function renew({ engine }: MethodContext, message: RenewRequest) {
     case "unknown_claim":
       throw unknownClaim();
   }
+}
+
+export async function renewLeases(context: MethodContext, message: RenewLeases) {
+  checkRenewLeases(message);
+  const leases = await Promise.all(
+    message.leases.map(async (lease) => {
+      try {
+        const renewed = await renew(context, lease);
+        return { outcome: { case: "lease" as const, value: renewed.lease } };
+      } catch (error) {
+        // A bug is one of the whole command.
+        if (!(error instanceof CallError || error instanceof Fault)) throw error;
+        return { outcome: { case: "error" as const, value: statusMessage(error) } };
+      }
+    }),
+  );
+  return { leases };
 }
 
 export async function release({ engine }: MethodContext, message: ReleaseRequest, call: AnyCall) {

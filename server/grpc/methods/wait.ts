@@ -23,7 +23,7 @@ export class Wait implements Follower {
   /** To be closed. Without `placed` no place is worked out for it. */
   constructor(
     engine: Pick<LockEngine, "detach">,
-    openWaits: OpenWaits,
+    openWaits: Pick<OpenWaits, "enter">,
     call: AnyCall,
     placed?: (place: Place, nowUs: number) => void,
   ) {

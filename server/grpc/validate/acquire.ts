@@ -129,7 +129,10 @@ function checkRequestId(requestId: string, violations: Violations): string {
   return checkText(requestId, REQUEST_ID_BYTES_MAX, "request_id", violations);
 }
 
-function checkLabels(labels: AcquireRequest["labels"], violations: Violations): AcquireRequest["labels"] {
+export function checkLabels(
+  labels: AcquireRequest["labels"],
+  violations: Violations,
+): AcquireRequest["labels"] {
   const keys = Object.keys(labels);
   if (keys.length > LABELS_MAX)
     violations.add("labels", `has ${keys.length} entries; use at most ${LABELS_MAX}`);

@@ -1,8 +1,14 @@
 // What the requests about claims that exist must be: Renew, Release and ForceRelease. Pure.
 
-import type { ForceReleaseRequest, ReleaseRequest, RenewRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import type {
+  ForceReleaseRequest,
+  ReleaseRequest,
+  RenewLeases,
+  RenewRequest,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
+import { RENEWED_AT_ONCE_MAX } from "../grpc-bounds.ts";
 import { checkClaimId, checkDuration, checkName, checkReason, Violations } from "./fields.ts";
 
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
@@ -20,11 +26,27 @@ interface CheckedForceRelease {
   readonly reason: string;
 }
 
-export function checkRenew({ leaseId, ttl }: RenewRequest): CheckedRenew {
+export function checkRenew(message: RenewRequest): CheckedRenew {
   const violations = new Violations();
+  return violations.checked(checkRenewFields(message, violations));
+}
+
+function checkRenewFields({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
   const ref = checkClaimId(leaseId, "lease_id", violations);
   const ttlUs = ttl && checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations);
-  return violations.checked({ ref, ttlUs });
+  return { ref, ttlUs };
+}
+
+/** Each lease is checked again by itself, when it is renewed. */
+export function checkRenewLeases({ leases }: RenewLeases): void {
+  const violations = new Violations();
+  if (leases.length < 1 || leases.length > RENEWED_AT_ONCE_MAX)
+    violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
+  else
+    leases.forEach((lease, index) => {
+      checkRenewFields(lease, violations.within(`leases[${index}]`));
+    });
+  violations.checked(null);
 }
 
 export function checkRelease({ leaseId }: ReleaseRequest): ClaimRef {

@@ -19,10 +19,14 @@
 //                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
 //                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer),
 //                                           `waits_on_connection` (this connection has too many open waits; another
-//                                           one has room)
+//                                           one has room), `session_waits`, `session_commands` (of one session),
+//                                           `results_unread` (a session whose client does not read)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
+//   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
+//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
+//   CANCELLED           CANCELLED           a command of a session was cancelled by its client; likewise
 //   INTERNAL            INTERNAL            a bug; the cause is in the server's log under the `incident` of the metadata
 //
 // Keys of metadata are snake_case, and a reason has those that are named here and no others.
@@ -39,8 +43,9 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Claim, Lease, Lock, Mode, Refusal, Ticket, WhenBusy } from "./lock_pb.js";
+import type { Claim, Lease, Lock, Mode, Refusal, RefusalReason, Ticket, WhenBusy } from "./lock_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Status } from "../../google/rpc/status_pb.js";
 
 /**
  * Describes the file rowlock/v1/lock_service.proto.
@@ -810,6 +815,547 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
 export declare const ForceReleaseResponseSchema: GenMessage<ForceReleaseResponse>;
 
 /**
+ * What a client says in a session.
+ *
+ * @generated from message rowlock.v1.SessionRequest
+ */
+export declare type SessionRequest = Message<"rowlock.v1.SessionRequest"> & {
+  /**
+   * In the first request, and in no other.
+   *
+   * @generated from field: rowlock.v1.SessionOpen open = 1;
+   */
+  open?: SessionOpen | undefined;
+
+  /**
+   * What it asks for: as many as fit.
+   *
+   * @generated from field: repeated rowlock.v1.SessionCommand commands = 2;
+   */
+  commands: SessionCommand[];
+
+  /**
+   * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
+   * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
+   * empty one by an empty response, so that the client knows that the server is there.
+   *
+   * @generated from field: uint64 received = 3;
+   */
+  received: bigint;
+};
+
+/**
+ * Describes the message rowlock.v1.SessionRequest.
+ * Use `create(SessionRequestSchema)` to create a new message.
+ */
+export declare const SessionRequestSchema: GenMessage<SessionRequest>;
+
+/**
+ * Who opens the session.
+ *
+ * @generated from message rowlock.v1.SessionOpen
+ */
+export declare type SessionOpen = Message<"rowlock.v1.SessionOpen"> & {
+  /**
+   * For claims whose Acquire names no owner; up to 255 bytes.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * For all claims of this session, beside those of their Acquires, which win where both have a key. The bounds are those
+   * of AcquireRequest.labels, for both together.
+   *
+   * @generated from field: map<string, string> labels = 2;
+   */
+  labels: { [key: string]: string };
+};
+
+/**
+ * Describes the message rowlock.v1.SessionOpen.
+ * Use `create(SessionOpenSchema)` to create a new message.
+ */
+export declare const SessionOpenSchema: GenMessage<SessionOpen>;
+
+/**
+ * One command.
+ *
+ * @generated from message rowlock.v1.SessionCommand
+ */
+export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
+  /**
+   * The call's number: not 0, and not that of an open call, where the command is rejected.
+   *
+   * @generated from field: uint64 call = 1;
+   */
+  call: bigint;
+
+  /**
+   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call and not the place: see AcquireRequest.max_wait.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 2;
+   */
+  timeout?: Duration | undefined;
+
+  /**
+   * Exactly one must be set.
+   *
+   * @generated from oneof rowlock.v1.SessionCommand.command
+   */
+  command: {
+    /**
+     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     *
+     * @generated from field: rowlock.v1.AcquireRequest acquire = 3;
+     */
+    value: AcquireRequest;
+    case: "acquire";
+  } | {
+    /**
+     * As the method that streams.
+     *
+     * @generated from field: rowlock.v1.WaitInQueueRequest wait_in_queue = 4;
+     */
+    value: WaitInQueueRequest;
+    case: "waitInQueue";
+  } | {
+    /**
+     * One lease.
+     *
+     * @generated from field: rowlock.v1.RenewRequest renew = 5;
+     */
+    value: RenewRequest;
+    case: "renew";
+  } | {
+    /**
+     * Many leases.
+     *
+     * @generated from field: rowlock.v1.RenewLeases renew_leases = 6;
+     */
+    value: RenewLeases;
+    case: "renewLeases";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.ReleaseRequest release = 7;
+     */
+    value: ReleaseRequest;
+    case: "release";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.SetLimitRequest set_limit = 8;
+     */
+    value: SetLimitRequest;
+    case: "setLimit";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.GetLockRequest get_lock = 9;
+     */
+    value: GetLockRequest;
+    case: "getLock";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.ListLocksRequest list_locks = 10;
+     */
+    value: ListLocksRequest;
+    case: "listLocks";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.ListLimitsRequest list_limits = 11;
+     */
+    value: ListLimitsRequest;
+    case: "listLimits";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.ForceReleaseRequest force_release = 12;
+     */
+    value: ForceReleaseRequest;
+    case: "forceRelease";
+  } | {
+    /**
+     * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
+     * no result. A place that was waited for is kept for the grace period: Release gives it up.
+     *
+     * @generated from field: uint64 cancel = 13;
+     */
+    value: bigint;
+    case: "cancel";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rowlock.v1.SessionCommand.
+ * Use `create(SessionCommandSchema)` to create a new message.
+ */
+export declare const SessionCommandSchema: GenMessage<SessionCommand>;
+
+/**
+ * Which leases to prolong at once.
+ *
+ * @generated from message rowlock.v1.RenewLeases
+ */
+export declare type RenewLeases = Message<"rowlock.v1.RenewLeases"> & {
+  /**
+   * 1 to 1,000.
+   *
+   * @generated from field: repeated rowlock.v1.RenewRequest leases = 1;
+   */
+  leases: RenewRequest[];
+};
+
+/**
+ * Describes the message rowlock.v1.RenewLeases.
+ * Use `create(RenewLeasesSchema)` to create a new message.
+ */
+export declare const RenewLeasesSchema: GenMessage<RenewLeases>;
+
+/**
+ * What became of each, in the order of the request.
+ *
+ * @generated from message rowlock.v1.RenewedLeases
+ */
+export declare type RenewedLeases = Message<"rowlock.v1.RenewedLeases"> & {
+  /**
+   * One for each.
+   *
+   * @generated from field: repeated rowlock.v1.RenewedLease leases = 1;
+   */
+  leases: RenewedLease[];
+};
+
+/**
+ * Describes the message rowlock.v1.RenewedLeases.
+ * Use `create(RenewedLeasesSchema)` to create a new message.
+ */
+export declare const RenewedLeasesSchema: GenMessage<RenewedLeases>;
+
+/**
+ * What became of one.
+ *
+ * @generated from message rowlock.v1.RenewedLease
+ */
+export declare type RenewedLease = Message<"rowlock.v1.RenewedLease"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof rowlock.v1.RenewedLease.outcome
+   */
+  outcome: {
+    /**
+     * With its new remaining time.
+     *
+     * @generated from field: rowlock.v1.Lease lease = 1;
+     */
+    value: Lease;
+    case: "lease";
+  } | {
+    /**
+     * Why not: LEASE_LOST, NOT_GRANTED_YET, UNKNOWN_CLAIM, DATABASE_UNAVAILABLE, ...
+     *
+     * @generated from field: google.rpc.Status error = 2;
+     */
+    value: Status;
+    case: "error";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rowlock.v1.RenewedLease.
+ * Use `create(RenewedLeaseSchema)` to create a new message.
+ */
+export declare const RenewedLeaseSchema: GenMessage<RenewedLease>;
+
+/**
+ * What the server says in a session.
+ *
+ * @generated from message rowlock.v1.SessionResponse
+ */
+export declare type SessionResponse = Message<"rowlock.v1.SessionResponse"> & {
+  /**
+   * In the first response.
+   *
+   * @generated from field: rowlock.v1.SessionOpened opened = 1;
+   */
+  opened?: SessionOpened | undefined;
+
+  /**
+   * What became of commands.
+   *
+   * @generated from field: repeated rowlock.v1.SessionResult results = 2;
+   */
+  results: SessionResult[];
+
+  /**
+   * How many requests the server had heard when it made this response, counted from 1.
+   *
+   * @generated from field: uint64 heard = 3;
+   */
+  heard: bigint;
+
+  /**
+   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
+   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
+   * latest.
+   *
+   * @generated from field: repeated rowlock.v1.LostLease lost = 4;
+   */
+  lost: LostLease[];
+
+  /**
+   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
+   * itself by then.
+   *
+   * @generated from field: repeated rowlock.v1.Lease confirmed = 5;
+   */
+  confirmed: Lease[];
+
+  /**
+   * The server stops: open a session at another one. Never taken back.
+   *
+   * @generated from field: bool going_away = 6;
+   */
+  goingAway: boolean;
+};
+
+/**
+ * Describes the message rowlock.v1.SessionResponse.
+ * Use `create(SessionResponseSchema)` to create a new message.
+ */
+export declare const SessionResponseSchema: GenMessage<SessionResponse>;
+
+/**
+ * What is in force for this session.
+ *
+ * @generated from message rowlock.v1.SessionOpened
+ */
+export declare type SessionOpened = Message<"rowlock.v1.SessionOpened"> & {
+  /**
+   * The server, as its log and metrics name it.
+   *
+   * @generated from field: string replica = 1;
+   */
+  replica: string;
+
+  /**
+   * The client should be heard this often.
+   *
+   * @generated from field: google.protobuf.Duration heartbeat_interval = 2;
+   */
+  heartbeatInterval?: Duration | undefined;
+
+  /**
+   * A session of which nothing is heard for longer is ended.
+   *
+   * @generated from field: google.protobuf.Duration silence_max = 3;
+   */
+  silenceMax?: Duration | undefined;
+
+  /**
+   * For how long a place is kept when the session is gone.
+   *
+   * @generated from field: google.protobuf.Duration grace_period = 4;
+   */
+  gracePeriod?: Duration | undefined;
+
+  /**
+   * Waits that may be open at once.
+   *
+   * @generated from field: uint32 waits_max = 5;
+   */
+  waitsMax: number;
+
+  /**
+   * Other commands that may be under way at once.
+   *
+   * @generated from field: uint32 commands_max = 6;
+   */
+  commandsMax: number;
+
+  /**
+   * Bytes that one request may have: the session ends where it has more.
+   *
+   * @generated from field: uint32 message_bytes_max = 7;
+   */
+  messageBytesMax: number;
+};
+
+/**
+ * Describes the message rowlock.v1.SessionOpened.
+ * Use `create(SessionOpenedSchema)` to create a new message.
+ */
+export declare const SessionOpenedSchema: GenMessage<SessionOpened>;
+
+/**
+ * One result of one call.
+ *
+ * @generated from message rowlock.v1.SessionResult
+ */
+export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
+  /**
+   * The call.
+   *
+   * @generated from field: uint64 call = 1;
+   */
+  call: bigint;
+
+  /**
+   * Exactly one is set. Each is the last result of its call, except for a position in the queue.
+   *
+   * @generated from oneof rowlock.v1.SessionResult.result
+   */
+  result: {
+    /**
+     * Of acquire.
+     *
+     * @generated from field: rowlock.v1.AcquireResponse acquire = 2;
+     */
+    value: AcquireResponse;
+    case: "acquire";
+  } | {
+    /**
+     * Of wait_in_queue.
+     *
+     * @generated from field: rowlock.v1.WaitInQueueResponse wait_in_queue = 3;
+     */
+    value: WaitInQueueResponse;
+    case: "waitInQueue";
+  } | {
+    /**
+     * Of renew.
+     *
+     * @generated from field: rowlock.v1.RenewResponse renew = 4;
+     */
+    value: RenewResponse;
+    case: "renew";
+  } | {
+    /**
+     * Of renew_leases.
+     *
+     * @generated from field: rowlock.v1.RenewedLeases renew_leases = 5;
+     */
+    value: RenewedLeases;
+    case: "renewLeases";
+  } | {
+    /**
+     * Of release.
+     *
+     * @generated from field: rowlock.v1.ReleaseResponse release = 6;
+     */
+    value: ReleaseResponse;
+    case: "release";
+  } | {
+    /**
+     * Of set_limit.
+     *
+     * @generated from field: rowlock.v1.SetLimitResponse set_limit = 7;
+     */
+    value: SetLimitResponse;
+    case: "setLimit";
+  } | {
+    /**
+     * Of get_lock.
+     *
+     * @generated from field: rowlock.v1.GetLockResponse get_lock = 8;
+     */
+    value: GetLockResponse;
+    case: "getLock";
+  } | {
+    /**
+     * Of list_locks.
+     *
+     * @generated from field: rowlock.v1.ListLocksResponse list_locks = 9;
+     */
+    value: ListLocksResponse;
+    case: "listLocks";
+  } | {
+    /**
+     * Of list_limits.
+     *
+     * @generated from field: rowlock.v1.ListLimitsResponse list_limits = 10;
+     */
+    value: ListLimitsResponse;
+    case: "listLimits";
+  } | {
+    /**
+     * Of force_release.
+     *
+     * @generated from field: rowlock.v1.ForceReleaseResponse force_release = 11;
+     */
+    value: ForceReleaseResponse;
+    case: "forceRelease";
+  } | {
+    /**
+     * The call has failed, with code, message and details as those of a unary call.
+     *
+     * @generated from field: google.rpc.Status error = 12;
+     */
+    value: Status;
+    case: "error";
+  } | {
+    /**
+     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     *
+     * @generated from field: google.rpc.Status rejected = 13;
+     */
+    value: Status;
+    case: "rejected";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rowlock.v1.SessionResult.
+ * Use `create(SessionResultSchema)` to create a new message.
+ */
+export declare const SessionResultSchema: GenMessage<SessionResult>;
+
+/**
+ * A lease that is gone.
+ *
+ * @generated from message rowlock.v1.LostLease
+ */
+export declare type LostLease = Message<"rowlock.v1.LostLease"> & {
+  /**
+   * Which.
+   *
+   * @generated from field: string lease_id = 1;
+   */
+  leaseId: string;
+
+  /**
+   * Its lock.
+   *
+   * @generated from field: string lock_name = 2;
+   */
+  lockName: string;
+
+  /**
+   * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+   *
+   * @generated from field: rowlock.v1.RefusalReason reason = 3;
+   */
+  reason: RefusalReason;
+};
+
+/**
+ * Describes the message rowlock.v1.LostLease.
+ * Use `create(LostLeaseSchema)` to create a new message.
+ */
+export declare const LostLeaseSchema: GenMessage<LostLease>;
+
+/**
  * In which order locks are listed.
  *
  * @generated from enum rowlock.v1.ListOrder
@@ -966,6 +1512,40 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof ForceReleaseRequestSchema;
     output: typeof ForceReleaseResponseSchema;
+  },
+  /**
+   * All of a client's calls over one stream: any number of commands in each request, any number of results in each
+   * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
+   *
+   * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
+   * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
+   * `release` and renewals are decided before the others, and listings come last.
+   *
+   * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
+   * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
+   * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
+   * given up. The client comes back by a new session, through any server, whose commands name what it had:
+   * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
+   * its first request if it likes.
+   *
+   * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
+   * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+   *
+   * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
+   * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
+   *
+   * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
+   * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
+   * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+   * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
+   * the client does not read; and what ends any call: a message that is too large, or none of ours.
+   *
+   * @generated from rpc rowlock.v1.LockService.Session
+   */
+  session: {
+    methodKind: "bidi_streaming";
+    input: typeof SessionRequestSchema;
+    output: typeof SessionResponseSchema;
   },
 }>;
 

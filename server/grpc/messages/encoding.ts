@@ -1,0 +1,25 @@
+// Messages to bytes and back, without a copy where none is needed.
+
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { CallError } from "./call-error.ts";
+
+/** Throws a CallError if the bytes are not that message. */
+export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
+  try {
+    return fromBinary(schema, bytes, { readUnknownFields: false });
+  } catch {
+    // Whatever the decoder says, it is about its reading of the caller's bytes.
+    throw new CallError(
+      "MALFORMED_MESSAGE",
+      `The bytes are not a ${schema.typeName}: encode it as protobuf, and all text in it as UTF-8.`,
+    );
+  }
+}
+
+/** An answer as bytes, which it may be already. */
+export function encode(schema: DescMessage, answer: MessageInitShape<DescMessage> | Buffer): Buffer {
+  if (Buffer.isBuffer(answer)) return answer;
+  const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

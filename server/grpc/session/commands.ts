@@ -1,0 +1,63 @@
+// The commands of a session, by the fields that they come in: the function that runs each, which is that of its method,
+// and where its answer goes. In the order in which those of one message are begun.
+
+import type { DescMessage } from "@bufbuild/protobuf";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
+import { LockService, SessionCommandSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Run } from "../handler.ts";
+import type { MethodContext } from "../methods/method.ts";
+import { METHODS } from "../methods/methods.ts";
+import { renewLeases } from "../methods/renew-and-release.ts";
+
+export type Named = Exclude<SessionCommand["command"]["case"], "cancel" | undefined>;
+
+export interface CommandKind {
+  readonly run: Run<[MethodContext]>;
+  /** As metrics and the log name it: `Acquire`. */
+  readonly method: string;
+  /** The message of its answers, and the field of SessionResult that they come in. */
+  readonly output: DescMessage;
+  readonly field: number;
+}
+
+const RUNS = { ...METHODS, renewLeases } as unknown as Readonly<Record<Named, Run<[MethodContext]>>>;
+
+/** Leases are kept and given back first; who only looks comes last. */
+const ORDER: readonly (Named | "cancel")[] = [
+  "cancel",
+  "release",
+  "renew",
+  "renewLeases",
+  "forceRelease",
+  "setLimit",
+  "acquire",
+  "waitInQueue",
+  "getLock",
+  "listLocks",
+  "listLimits",
+];
+
+export const COMMANDS: Readonly<Record<Named, CommandKind>> = Object.fromEntries(
+  SessionCommandSchema.fields.flatMap(({ oneof, localName, name }) => {
+    const answer = SessionResultSchema.fields.find((field) => field.name === name);
+    if (!oneof || answer?.fieldKind !== "message") return [];
+    const { number: field, message: output } = answer;
+    const method = LockService.methods.find((known) => known.localName === localName)?.name ?? "RenewLeases";
+    return [[localName, { run: RUNS[localName as Named], method, output, field }]];
+  }),
+) as Record<Named, CommandKind>;
+
+/** Those of one message, in the order in which they are to be begun. */
+export function inOrder(commands: readonly SessionCommand[]): readonly SessionCommand[] {
+  if (commands.length < 2) return commands;
+  const rank = ({ command }: SessionCommand) => (command.case ? ORDER.indexOf(command.case) : 0);
+  return [...commands].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Whether a command counts as a wait. */
+export function waits({ command }: SessionCommand): boolean {
+  return (
+    command.case === "waitInQueue" || (command.case === "acquire" && command.value.whenBusy === WhenBusy.WAIT)
+  );
+}

@@ -1,0 +1,309 @@
+// One session: takes requests, begins their commands in the methods that unary calls have too, and says what became of
+// them. Ends with its client, with silence, with what its client gets wrong about the session itself, or when the server
+// stops. Places and leases outlive it.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServerDuplexStream } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
+import type { SessionCommand, WaitInQueueResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  CONFIRM_PER_GRACE,
+  HEARTBEAT_PER_GRACE,
+  SESSION_COMMANDS_AT_ONCE,
+  SESSION_UNREAD_BYTES_MAX,
+  SILENCE_PER_GRACE,
+} from "../grpc-bounds.ts";
+import type { HandlerContext } from "../handler.ts";
+import {
+  badRequest,
+  type CallError,
+  ClientGone,
+  cancelled,
+  sessionBound,
+  sessionSilent,
+  shuttingDown,
+  timedOut,
+} from "../messages/call-error.ts";
+import { decode, encode } from "../messages/encoding.ts";
+import { failureOf, packedStatus } from "../messages/status.ts";
+import { durationMessage } from "../messages/times.ts";
+import type { MethodContext } from "../methods/method.ts";
+import type { OpenWaits } from "../methods/open-waits.ts";
+import { checkOpen, checkTimeout } from "../validate/session.ts";
+import { Admission } from "./admission.ts";
+import { COMMANDS, type CommandKind, inOrder, waits } from "./commands.ts";
+import { leasesIn } from "./leases-in.ts";
+import { Outbox } from "./outbox.ts";
+import { SessionCall } from "./session-call.ts";
+import { SessionLeases } from "./session-leases.ts";
+
+export interface SessionContext {
+  readonly methods: MethodContext;
+  readonly openWaits: OpenWaits;
+  readonly frame: HandlerContext;
+  /** This server, as clients are told. */
+  readonly replica: string;
+  /** Of one session: waits, and other commands under way. */
+  readonly waitsMax: number;
+  readonly commandsMax: number;
+  readonly messageBytesMax: number;
+}
+
+type Stream = ServerDuplexStream<Buffer, Buffer>;
+type Answer = Parameters<typeof encode>[1];
+type WaitUpdate = MessageInitShape<typeof WaitInQueueResponseSchema>;
+
+const ERROR = SessionResultSchema.field.error.number;
+const REJECTED = SessionResultSchema.field.rejected.number;
+
+export class Session {
+  readonly #context: SessionContext;
+  readonly #methods: MethodContext;
+  readonly #stream: Stream;
+  readonly #outbox: Outbox;
+  readonly #leases: SessionLeases;
+  readonly #calls = new Map<bigint, SessionCall>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #silenceMs: number;
+  readonly #silenceTimer: NodeJS.Timeout;
+  #commandsUnderWay = 0;
+  #owner = "";
+  #labels: Record<string, string> = {};
+  #heard = 0;
+  #heardMs = performance.now();
+  #isHalfClosed = false;
+  #isDraining = false;
+  #isOver = false;
+
+  constructor(context: SessionContext, stream: Stream) {
+    const { methods, openWaits, frame, waitsMax } = context;
+    const graceMs = methods.graceUs / 1_000;
+    const engine = new Admission(SESSION_COMMANDS_AT_ONCE).admit(methods.engine);
+    this.#context = context;
+    this.#stream = stream;
+    this.#methods = { ...methods, engine, openWaits: openWaits.ofSession(waitsMax) };
+    this.#outbox = new Outbox({
+      unreadMax: SESSION_UNREAD_BYTES_MAX,
+      heard: () => this.#heard,
+      write: (message, written) => this.#write(message, written),
+      onSent: (results, bytes) => frame.observer.sessionMessage("sent", results, bytes),
+      onUnread: () => this.#end(unread()),
+    });
+    this.#leases = new SessionLeases({
+      engine,
+      confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
+      say: (part) => this.#outbox.add(part),
+      onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
+    });
+    this.#silenceMs = graceMs * SILENCE_PER_GRACE;
+    this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / 4);
+  }
+
+  /** Resolves when it has ended in good order; throws what else has ended it. */
+  run(): Promise<void> {
+    const stream = this.#stream;
+    stream.on("data", (bytes: Buffer) => {
+      try {
+        this.#take(bytes);
+      } catch (error) {
+        this.#end(error);
+      }
+    });
+    stream.on("end", () => {
+      // So ends what the client has cancelled, too, which is told only after it.
+      setImmediate(() => {
+        this.#isHalfClosed = true;
+        this.#endIfDone();
+      });
+    });
+    stream.on("cancelled", () => this.#end(new ClientGone()));
+    if (stream.cancelled) this.#end(new ClientGone());
+    return this.#ended.promise;
+  }
+
+  /** Tells the client to go elsewhere. Its waits are ended by OpenWaits; what else is under way is finished. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#outbox.add({ goingAway: true });
+    // Those that wait are told in this turn.
+    setImmediate(() => this.#endIfDone());
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#heard += 1;
+    this.#heardMs = performance.now();
+    const request = decode(SessionRequestSchema, bytes);
+    const open = checkOpen(request.open, this.#heard === 1);
+    if (open) this.#open(open.owner, open.labels);
+    this.#context.frame.observer.sessionMessage("received", request.commands.length, bytes.length);
+    this.#leases.acknowledged(request.received);
+    this.#outbox.touch();
+    for (const command of inOrder(request.commands)) this.#begin(command);
+  }
+
+  #open(owner: string, labels: Record<string, string>): void {
+    const { replica, waitsMax, commandsMax, methods } = this.#context;
+    this.#owner = owner;
+    this.#labels = labels;
+    this.#outbox.add({
+      opened: {
+        $typeName: "rowlock.v1.SessionOpened",
+        replica,
+        heartbeatInterval: durationMessage(methods.graceUs * HEARTBEAT_PER_GRACE),
+        silenceMax: durationMessage(this.#silenceMs * 1_000),
+        gracePeriod: durationMessage(methods.graceUs),
+        waitsMax,
+        commandsMax,
+        messageBytesMax: this.#context.messageBytesMax,
+      },
+    });
+  }
+
+  #begin(command: SessionCommand): void {
+    const { call: number, command: asked } = command;
+    if (asked.case === "cancel") {
+      const call = this.#calls.get(asked.value);
+      if (call) this.#fail(call, cancelled());
+      return;
+    }
+    if (number === 0n || this.#calls.has(number)) {
+      this.#outbox.addResult(number, REJECTED, packedStatus(failureOf(rejected(number)).status));
+      return;
+    }
+    const kind = asked.case && COMMANDS[asked.case];
+    const call = new SessionCall(number, kind?.method ?? "Session", waits(command), this.#stream.getPeer());
+    this.#calls.set(number, call);
+    if (!call.isWait) this.#commandsUnderWay += 1;
+    try {
+      if (!kind) throw noCommand();
+      if (this.#isDraining) throw shuttingDown();
+      if (this.#commandsUnderWay > this.#context.commandsMax)
+        throw tooManyCommands(this.#context.commandsMax);
+      const timeoutMs = checkTimeout(command.timeout);
+      if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
+      this.#complete(asked);
+      void this.#run(call, kind, asked.value);
+    } catch (error) {
+      this.#fail(call, error);
+    }
+  }
+
+  /** What the session has said once for all of its commands. */
+  #complete(asked: SessionCommand["command"]): void {
+    if (asked.case === "release") this.#leases.givenBack(asked.value.leaseId);
+    const target = asked.case === "waitInQueue" ? asked.value.target : asked;
+    if (target.case !== "acquire") return;
+    if (target.value.owner === "") target.value.owner = this.#owner;
+    target.value.labels = { ...this.#labels, ...target.value.labels };
+  }
+
+  async #run(
+    call: SessionCall,
+    kind: CommandKind,
+    message: Parameters<CommandKind["run"]>[1],
+  ): Promise<void> {
+    try {
+      const answer = await kind.run(this.#methods, message, call, (update, written) => {
+        this.#tell(call, kind, update as WaitUpdate, written);
+      });
+      if (call.cancelled) return;
+      // What streams has told all by then.
+      if (answer !== undefined) this.#tell(call, kind, answer);
+      this.#close(call, status.OK);
+    } catch (error) {
+      this.#fail(call, error);
+    }
+  }
+
+  #tell(call: SessionCall, kind: CommandKind, answer: object | Buffer, written?: () => void): void {
+    if (call.cancelled) return;
+    for (const lease of leasesIn(answer)) this.#leases.told(lease, this.#outbox.next);
+    this.#outbox.addResult(call.number, kind.field, encode(kind.output, answer as Answer), written);
+  }
+
+  /** Ends a call with an error; nothing if it has ended already. */
+  #fail(call: SessionCall, error: unknown): void {
+    if (call.cancelled || this.#calls.get(call.number) !== call) return;
+    const failure = failureOf(error);
+    this.#context.frame.faultLog.failed(call.method, failure, error);
+    this.#outbox.addResult(call.number, ERROR, packedStatus(failure.status));
+    this.#close(call, failure.status.code);
+    call.cancel();
+  }
+
+  #close(call: SessionCall, code: status): void {
+    call.finish();
+    this.#calls.delete(call.number);
+    if (!call.isWait) this.#commandsUnderWay -= 1;
+    const seconds = (performance.now() - call.startedMs) / 1e3;
+    this.#context.frame.observer.call(call.method, status[code], seconds, "session");
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (this.#calls.size > 0 || this.#isOver) return;
+    if (this.#isDraining) this.#outbox.close(() => this.#end(shuttingDown()));
+    else if (this.#isHalfClosed) this.#outbox.close(() => this.#end(null));
+  }
+
+  /** Whether it is silent for too long. What has arrived and was not yet read is read before that is said. */
+  #listen(): void {
+    const isSilent = () => performance.now() - this.#heardMs > this.#silenceMs;
+    if (!isSilent()) return;
+    setImmediate(() => {
+      if (isSilent()) this.#end(sessionSilent(this.#silenceMs));
+    });
+  }
+
+  /** `error` null: in good order. */
+  #end(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearInterval(this.#silenceTimer);
+    this.#leases.close();
+    for (const call of this.#calls.values()) {
+      const seconds = (performance.now() - call.startedMs) / 1e3;
+      this.#context.frame.observer.call(call.method, "CANCELLED", seconds, "session");
+      call.cancel();
+    }
+    this.#calls.clear();
+    if (error === null) this.#ended.resolve();
+    else this.#ended.reject(error);
+  }
+
+  #write(message: Buffer, written: () => void): void {
+    if (this.#stream.cancelled || this.#isOver) return;
+    this.#stream.write(message, (error: Error | null | undefined) => {
+      // An error means that the stream is gone, which the session's own cancellation tells.
+      if (!error) written();
+    });
+  }
+}
+
+function rejected(number: bigint): CallError {
+  const description =
+    number === 0n
+      ? "is 0: number calls from 1 on"
+      : `is ${number}, which an open call of this session has: it goes on, and this command was not taken`;
+  return badRequest([{ field: "call", description }]);
+}
+
+function noCommand(): CallError {
+  return badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
+}
+
+function tooManyCommands(commandsMax: number): CallError {
+  return sessionBound(
+    "session_commands",
+    `This session has ${commandsMax} commands under way, which is as many as it may have: wait for some to be answered.`,
+  );
+}
+
+function unread(): CallError {
+  return sessionBound(
+    "results_unread",
+    "Results pile up, as the client does not read: read what the session says.",
+  );
+}

@@ -1,0 +1,49 @@
+// The sessions that are open at this server, and the frame around each: counts it, and ends its stream with a status.
+
+import type { handleBidiStreamingCall } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
+import { ClientGone } from "../messages/call-error.ts";
+import { failureOf } from "../messages/status.ts";
+import { Session, type SessionContext } from "./session.ts";
+
+export class Sessions {
+  readonly #context: SessionContext;
+  readonly #open = new Set<Session>();
+  #isDraining = false;
+
+  constructor(context: SessionContext) {
+    this.#context = context;
+  }
+
+  readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
+    const { observer, faultLog } = this.#context.frame;
+    const openedMs = performance.now();
+    const closed = (code: status) =>
+      observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);
+    const session = new Session(this.#context, stream);
+    this.#open.add(session);
+    observer.sessionOpened();
+    try {
+      if (this.#isDraining) session.drain();
+      await session.run();
+      closed(status.OK);
+      stream.end();
+    } catch (error) {
+      const failure = failureOf(error);
+      const isGone = error instanceof ClientGone;
+      if (!isGone) faultLog.failed("Session", failure, error);
+      closed(isGone ? status.CANCELLED : failure.status.code);
+      // The way to end a stream of grpc-js with a status. After a cancellation there is nobody to tell.
+      if (!stream.cancelled) stream.emit("error", failure.status);
+    } finally {
+      this.#open.delete(session);
+    }
+  };
+
+  /** Tells all clients to go elsewhere. Can be called twice. */
+  drain(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    for (const session of this.#open) session.drain();
+  }
+}

@@ -1,0 +1,12 @@
+// The scenarios of unary calls and streams, each once more over a session: what a verb means does not depend on its way.
+
+import { describe } from "vitest";
+import { useClients } from "../../support/harness.ts";
+import { SessionClient } from "../../support/session-client.ts";
+
+useClients(SessionClient);
+
+describe("Acquire", async () => void (await import("../methods/acquire.test.ts")));
+describe("WaitInQueue", async () => void (await import("../methods/wait-in-queue.test.ts")));
+describe("the other verbs", async () => void (await import("../methods/verbs.test.ts")));
+describe("failures", async () => void (await import("../failures.test.ts")));

@@ -1,0 +1,538 @@
+// What only a session has: its opening, call numbers, order, acknowledgements, presence, losses, bounds and its end.
+
+import { connect } from "node:http2";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
+import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { StartOptions, TestServer } from "../../support/harness.ts";
+import { replacing, startServer, until } from "../../support/harness.ts";
+import type { CallFailure } from "../../support/lock-client.ts";
+import { BareSession, type Command } from "../../support/session-client.ts";
+
+const servers: TestServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+async function start(options?: StartOptions): Promise<TestServer> {
+  const server = await startServer(options);
+  servers.push(server);
+  return server;
+}
+
+const WAIT = { whenBusy: WhenBusy.WAIT };
+const acquire = (value: object) => ({ case: "acquire", value }) as Command;
+const wait = (value: object) =>
+  ({ case: "waitInQueue", value: { target: { case: "acquire", value } } }) as Command;
+const comeBack = (ticketId: string) =>
+  ({ case: "waitInQueue", value: { target: { case: "ticketId", value: ticketId } } }) as Command;
+const renew = (leaseId: string) => ({ case: "renew", value: { leaseId } }) as Command;
+const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
+const cancel = (call: bigint) => ({ case: "cancel", value: call }) as Command;
+
+async function leaseOf(session: BareSession, call: bigint) {
+  const result = await session.last(call);
+  if (result.case === "acquire" && result.value.outcome.case === "lease") return result.value.outcome.value;
+  if (result.case === "waitInQueue" && result.value.update.case === "granted")
+    return result.value.update.value;
+  throw new Error(`expected a lease, got ${JSON.stringify(result, (_, value) => String(value))}`);
+}
+
+async function ticketOf(session: BareSession, call: bigint) {
+  return await session.until(() => {
+    const [first] = session.resultsOf(call);
+    return first?.case === "waitInQueue" && first.value.update.case === "position"
+      ? first.value.update.value
+      : undefined;
+  });
+}
+
+async function endOf(session: BareSession): Promise<CallFailure> {
+  return await session.ended.then(
+    () => Promise.reject(new Error("the session ended in good order")),
+    (error: CallFailure) => error,
+  );
+}
+
+describe("the opening", () => {
+  test("is answered with the server, its bounds and how often it wants to be heard", async () => {
+    const server = await start({ grpc: { sessionWaitsMax: 7, sessionCommandsMax: 8 } });
+    const session = new BareSession(server.client);
+    const { opened } = await session.until(([first]) => first);
+    expect(opened).toMatchObject({
+      replica: String(server.engine.replica),
+      heartbeatInterval: { seconds: 1n, nanos: 250_000_000 },
+      silenceMax: { seconds: 5n },
+      gracePeriod: { seconds: 10n },
+      waitsMax: 7,
+      commandsMax: 8,
+      messageBytesMax: 65_536,
+    });
+    session.cancel();
+  });
+
+  test("gives claims an owner and labels, unless they bring their own", async () => {
+    const server = await start();
+    const session = new BareSession(server.client, {
+      open: { owner: "etl", labels: { host: "a1", app: "x" } },
+    });
+    const calls = session.ask(
+      acquire({ name: "inherits" }),
+      acquire({ name: "own", owner: "me", labels: { app: "y" } }),
+    );
+    for (const call of calls) await leaseOf(session, call);
+    const holderOf = async (name: string) => (await server.client.call("getLock", { name })).lock?.holders[0];
+    expect(await holderOf("inherits")).toMatchObject({ owner: "etl", labels: { host: "a1", app: "x" } });
+    expect(await holderOf("own")).toMatchObject({ owner: "me", labels: { host: "a1", app: "y" } });
+    session.cancel();
+  });
+
+  test("must be there, once, and as it should be: otherwise the session ends", async () => {
+    const { client } = await start();
+    const without = new BareSession(client, { commands: [{ call: 1n, command: acquire({ name: "n" }) }] });
+    expect(await endOf(without)).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      reason: "BAD_REQUEST",
+      violations: { open: expect.stringContaining("first request") },
+    });
+    const twice = new BareSession(client);
+    twice.send({ open: {} });
+    expect(await endOf(twice)).toMatchObject({ violations: { open: expect.stringContaining("no other") } });
+    const wrong = new BareSession(client, { open: { owner: "o".repeat(256), labels: { "": "x" } } });
+    expect(Object.keys((await endOf(wrong)).violations)).toEqual(["open.owner", 'open.labels[""]']);
+  });
+
+  test("of bytes that are no message ends the session", async () => {
+    const { client } = await start();
+    const session = new BareSession(client);
+    session.stream.write(Buffer.from([0x0a, 200]));
+    expect(await endOf(session)).toMatchObject({ code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE" });
+  });
+});
+
+describe("calls", () => {
+  test("of one message are answered each by its number, renewals and releases first", async () => {
+    const order: string[] = [];
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          acquire: (...asked) => {
+            order.push(`acquire ${asked[0].name}`);
+            return engine.acquire(...asked);
+          },
+          renew: (...asked) => {
+            order.push("renew");
+            return engine.renew(...asked);
+          },
+          release: (...asked) => {
+            order.push("release");
+            return engine.release(...asked);
+          },
+        }),
+    });
+    const session = new BareSession(server.client);
+    const [first, second] = session.ask(acquire({ name: "a" }), acquire({ name: "b" })) as [bigint, bigint];
+    const [a, b] = [await leaseOf(session, first), await leaseOf(session, second)];
+    order.length = 0;
+    const calls = session.ask(acquire({ name: "a" }), renew(b.leaseId), release(a.leaseId));
+    const results = await Promise.all(calls.map((call) => session.last(call)));
+    expect(order).toEqual(["release", "renew", "acquire a"]);
+    expect(results.map(({ case: kind }) => kind)).toEqual(["acquire", "renew", "release"]);
+    // What it has released a moment ago is free for the Acquire of the same message.
+    expect(results[0]).toMatchObject({ value: { outcome: { case: "lease", value: { fencingToken: 2n } } } });
+    session.cancel();
+  });
+
+  test("that fail are told like calls of their own, and the session lives on", async () => {
+    const { client } = await start();
+    const session = new BareSession(client);
+    const [bad, unknown, empty] = session.ask(
+      acquire({ name: "", permits: 2_000_000 }),
+      renew("1.1.abcdefghijklmnopqrstuv"),
+      undefined as never,
+    ) as [bigint, bigint, bigint];
+    expect(await session.last(bad)).toMatchObject({ case: "error", value: { code: 3 } });
+    expect(await session.last(unknown)).toMatchObject({ case: "error", value: { code: 5 } });
+    expect(await session.last(empty)).toMatchObject({ case: "error", value: { code: 3 } });
+    await leaseOf(session, session.ask(acquire({ name: "lives" }))[0] as bigint);
+    session.cancel();
+  });
+
+  test("whose number is 0 or taken are rejected, and the open call goes on", async () => {
+    const { client } = await start();
+    const session = new BareSession(client);
+    const held = await leaseOf(session, session.ask(acquire({ name: "taken" }))[0] as bigint);
+    session.send({ commands: [{ call: 50n, command: acquire({ name: "taken", ...WAIT, requestId: "w" }) }] });
+    session.send({ commands: [{ call: 50n, command: acquire({ name: "other" }) }] });
+    session.send({ commands: [{ command: acquire({ name: "other" }) }] });
+    await session.until(() => (session.resultsOf(0n).length > 0 ? true : undefined));
+    expect(session.resultsOf(50n)).toMatchObject([{ case: "rejected", value: { code: 3 } }]);
+    expect(session.resultsOf(0n)).toMatchObject([{ case: "rejected", value: { code: 3 } }]);
+    session.ask(release(held.leaseId));
+    const granted = await session.until(() =>
+      session.resultsOf(50n).find(({ case: kind }) => kind === "acquire"),
+    );
+    expect(granted).toMatchObject({ value: { outcome: { case: "lease" } } });
+    session.cancel();
+  });
+
+  test("are ended by a cancel or a timeout; a place is kept, and cancelling what is not there does nothing", async () => {
+    const server = await start();
+    const session = new BareSession(server.client);
+    await leaseOf(session, session.ask(acquire({ name: "busy" }))[0] as bigint);
+    const [waiting] = session.ask(wait({ name: "busy", requestId: "c" })) as [bigint];
+    const ticket = await ticketOf(session, waiting);
+    session.send({ commands: [{ command: cancel(99n) }, { command: cancel(waiting) }] });
+    const ended = await session.until(() =>
+      session.resultsOf(waiting).find(({ case: kind }) => kind === "error"),
+    );
+    expect(ended).toMatchObject({ value: { code: 1 } });
+    await server.event((event) => event.kind === "enqueued");
+    await until(() => server.engine.waiterCount === 0);
+    const timeout = { seconds: 0n, nanos: 20_000_000 };
+    session.send({ commands: [{ call: 70n, timeout, command: comeBack(ticket.ticketId) }] });
+    const late = await session.until(() => session.resultsOf(70n).find(({ case: kind }) => kind === "error"));
+    expect(late).toMatchObject({ value: { code: 4 } });
+    const [again] = session.ask(comeBack(ticket.ticketId)) as [bigint];
+    expect((await ticketOf(session, again)).ticketId).toBe(ticket.ticketId);
+    session.cancel();
+  });
+
+  test("renew many leases at once, each with its own outcome; what is wrong in one is wrong with the call", async () => {
+    const { client } = await start();
+    const session = new BareSession(client);
+    const lease = await leaseOf(session, session.ask(acquire({ name: "many" }))[0] as bigint);
+    const leases = [{ leaseId: lease.leaseId }, { leaseId: "1.99.abcdefghijklmnopqrstuv" }];
+    const [call] = session.ask({ case: "renewLeases", value: { leases } }) as [bigint];
+    expect(await session.last(call)).toMatchObject({
+      case: "renewLeases",
+      value: { leases: [{ outcome: { case: "lease" } }, { outcome: { case: "error", value: { code: 5 } } }] },
+    });
+    const [none, wrong] = session.ask(
+      { case: "renewLeases", value: { leases: [] } },
+      { case: "renewLeases", value: { leases: [...leases, { leaseId: "no id" }] } },
+    ) as [bigint, bigint];
+    for (const failed of [none, wrong])
+      expect(await session.last(failed)).toMatchObject({ case: "error", value: { code: 3 } });
+    session.cancel();
+  });
+
+  test("are counted under their methods", async () => {
+    const server = await start();
+    const session = new BareSession(server.client);
+    const lease = await leaseOf(session, session.ask(acquire({ name: "counted" }))[0] as bigint);
+    await session.last(session.ask(release(lease.leaseId))[0] as bigint);
+    expect(server.calls.map(({ method, code, via }) => [method, code, via])).toEqual([
+      ["Acquire", "OK", "session"],
+      ["Release", "OK", "session"],
+    ]);
+    expect(server.openSessions()).toBe(1);
+    session.cancel();
+    await until(() => server.openSessions() === 0);
+    expect(server.sessionEnds).toEqual(["CANCELLED"]);
+  });
+});
+
+describe("a grant after a wait", () => {
+  async function granted(server: TestServer, session: BareSession, name: string) {
+    const held = await server.client.lease({ name });
+    const [call] = session.ask(wait({ name, requestId: name })) as [bigint];
+    await ticketOf(session, call);
+    await server.client.call("release", { leaseId: held.leaseId });
+    return await leaseOf(session, call);
+  }
+  const GRACE = { graceUs: 400_000, attachedForUs: 500_000 };
+  const acknowledge = (session: BareSession) => session.send({ received: BigInt(session.responses.length) });
+
+  test("is confirmed once it was acknowledged, and told again with its whole time", async () => {
+    const server = await start({ rules: GRACE });
+    const session = new BareSession(server.client);
+    const lease = await granted(server, session, "confirmed");
+    expect(lease.provisional).toBe(true);
+    acknowledge(session);
+    const [confirmed] = await session.until(
+      (all) => all.find(({ confirmed }) => confirmed.length > 0)?.confirmed,
+    );
+    expect(confirmed).toMatchObject({ leaseId: lease.leaseId, provisional: false });
+    expect(Number(confirmed?.ttl?.seconds)).toBeGreaterThan(25);
+    session.cancel();
+  });
+
+  test("lapses with the grace period where nobody acknowledged it, and the session is told", async () => {
+    const server = await start({ rules: GRACE });
+    const session = new BareSession(server.client);
+    const heartbeat = setInterval(() => session.send({}), 50);
+    const lease = await granted(server, session, "lapsed");
+    const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
+    expect(lost).toMatchObject({ leaseId: lease.leaseId, lockName: "lapsed", reason: RefusalReason.LAPSED });
+    clearInterval(heartbeat);
+    session.cancel();
+  });
+
+  test("costs no confirmation where it was released or renewed by then", async () => {
+    const confirmed: unknown[] = [];
+    const server = await start({
+      rules: GRACE,
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          confirm: (ref) => {
+            confirmed.push(ref);
+            return engine.confirm(ref);
+          },
+        }),
+    });
+    const session = new BareSession(server.client);
+    const first = await granted(server, session, "released");
+    const second = await granted(server, session, "renewed");
+    acknowledge(session);
+    const calls = session.ask(release(first.leaseId), renew(second.leaseId));
+    for (const call of calls) await session.last(call);
+    const third = await granted(server, session, "neither");
+    acknowledge(session);
+    await session.until((all) => all.find(({ confirmed }) => confirmed.length > 0));
+    expect(confirmed).toHaveLength(1);
+    expect(third.provisional).toBe(true);
+    session.cancel();
+  });
+});
+
+describe("a lease that is lost", () => {
+  test("is told at once, whoever ended it; what the session itself releases is not", async () => {
+    const server = await start();
+    const session = new BareSession(server.client);
+    const names = ["forced", "by-others", "by-itself"];
+    const [forced, byOthers, byItself] = (await Promise.all(
+      session.ask(...names.map((name) => acquire({ name }))).map((call) => leaseOf(session, call)),
+    )) as [Lease, Lease, Lease];
+    await session.last(session.ask(release(byItself.leaseId))[0] as bigint);
+    await server.client.call("forceRelease", {
+      target: { case: "name", value: "forced" },
+      reason: "test",
+    });
+    await server.client.call("release", { leaseId: byOthers.leaseId });
+    const lost = (all: readonly SessionResponse[]) => all.flatMap(({ lost }) => lost);
+    await session.until((all) => (lost(all).length === 2 ? true : undefined));
+    expect(lost(session.responses)).toMatchObject([
+      { leaseId: forced.leaseId, lockName: "forced", reason: RefusalReason.FORCE_RELEASED },
+      { leaseId: byOthers.leaseId, lockName: "by-others", reason: RefusalReason.RELEASED },
+    ]);
+    session.cancel();
+  });
+});
+
+describe("a session that is lost", () => {
+  test("keeps its places and leases for a new one, which names them in its first request", async () => {
+    const server = await start();
+    const lost = new BareSession(server.client);
+    const [heldCall] = lost.ask(acquire({ name: "kept" })) as [bigint];
+    const held = await leaseOf(lost, heldCall);
+    const [waitingCall] = lost.ask(wait({ name: "kept", requestId: "kept-2" })) as [bigint];
+    const ticket = await ticketOf(lost, waitingCall);
+    const [blockedCall] = lost.ask(acquire({ name: "kept", requestId: "kept-3", ...WAIT })) as [bigint];
+    await until(() => server.engine.waiterCount === 2);
+    lost.cancel();
+    await until(() => server.engine.waiterCount === 0);
+    const next = new BareSession(server.client, {
+      open: {},
+      commands: [
+        { call: 1n, command: comeBack(ticket.ticketId) },
+        { call: 2n, command: renew(held.leaseId) },
+        { call: 3n, command: acquire({ name: "kept", requestId: "kept-3", ...WAIT }) },
+        { call: 4n, command: comeBack("1.99.abcdefghijklmnopqrstuv") },
+      ],
+    });
+    expect((await ticketOf(next, 1n)).ahead).toBe(0);
+    expect(await next.last(2n)).toMatchObject({ case: "renew", value: { lease: { leaseId: held.leaseId } } });
+    expect(await next.last(4n)).toMatchObject({ case: "error", value: { code: 5 } });
+    next.send({ commands: [{ call: 8n, command: release(held.leaseId) }] });
+    const second = await leaseOf(next, 1n);
+    next.send({ commands: [{ call: 9n, command: release(second.leaseId) }] });
+    expect((await leaseOf(next, 3n)).requestId).toBe("kept-3");
+    expect(blockedCall).toBeGreaterThan(0n);
+    next.cancel();
+  });
+
+  test("gives up what had no way back", async () => {
+    const server = await start();
+    await server.client.lease({ name: "no-way-back" });
+    const session = new BareSession(server.client);
+    session.ask(acquire({ name: "no-way-back", ...WAIT }));
+    await until(() => server.engine.waiterCount === 1);
+    session.cancel();
+    const ended = await server.event((event) => event.kind === "ended");
+    expect(ended).toMatchObject({ claim: { endReason: "cancelled" } });
+  });
+
+  test("whose ticket another one follows: both are told", async () => {
+    const server = await start();
+    const held = await server.client.lease({ name: "both" });
+    const [one, two] = [new BareSession(server.client), new BareSession(server.client)];
+    const [first] = one.ask(wait({ name: "both", requestId: "both" })) as [bigint];
+    const ticket = await ticketOf(one, first);
+    const [second] = two.ask(comeBack(ticket.ticketId)) as [bigint];
+    await ticketOf(two, second);
+    await server.client.call("release", { leaseId: held.leaseId });
+    const leases = [await leaseOf(one, first), await leaseOf(two, second)];
+    expect(leases.map(({ leaseId }) => leaseId)).toEqual([ticket.ticketId, ticket.ticketId]);
+    one.cancel();
+    two.cancel();
+  });
+});
+
+describe("silence", () => {
+  test("ends a session, whose waiters keep their places for the grace period", async () => {
+    const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
+    const held = await server.client.lease({ name: "silent" });
+    const session = new BareSession(server.client);
+    const [call] = session.ask(wait({ name: "silent", requestId: "s" })) as [bigint];
+    await ticketOf(session, call);
+    expect(await endOf(session)).toMatchObject({ code: "UNAVAILABLE", reason: "SESSION_SILENT" });
+    expect(await server.event((event) => event.kind === "ended")).toMatchObject({
+      claim: { endReason: "lapsed" },
+    });
+    expect(held.leaseId).not.toBe("");
+  });
+
+  test("before the first request, or in the middle of a message, is silence too", async () => {
+    const server = await start({ rules: { graceUs: 200_000, attachedForUs: 250_000 } });
+    const connection = connect(`http://${server.address}`);
+    const stream = connection.request({
+      ":method": "POST",
+      ":path": "/rowlock.v1.LockService/Session",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    // A message of 100 bytes is announced, and one of them comes.
+    stream.write(Buffer.from([0, 0, 0, 0, 100, 1]));
+    const status = await new Promise((resolve) => {
+      stream.on("trailers", (trailers) => resolve(trailers["grpc-status"]));
+      stream.on("response", (headers) => headers["grpc-status"] && resolve(headers["grpc-status"]));
+      stream.resume();
+    });
+    expect(status).toBe("14");
+    connection.destroy();
+  });
+
+  test("is broken by an empty request, which is answered", async () => {
+    const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
+    const session = new BareSession(server.client);
+    for (let heard = 2n; heard <= 12n; heard++) {
+      session.send({});
+      await session.until((all) => (all.some((response) => response.heard === heard) ? true : undefined));
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    expect(server.openSessions()).toBe(1);
+    session.cancel();
+  });
+});
+
+describe("bounds", () => {
+  test("of waits and of commands refuse one by one, and the session lives on", async () => {
+    const server = await start({ grpc: { sessionWaitsMax: 2, sessionCommandsMax: 3 } });
+    await server.client.lease({ name: "bounded" });
+    const session = new BareSession(server.client);
+    const waits = session.ask(
+      ...[1, 2, 3].map((index) => wait({ name: "bounded", requestId: `bounded-${index}` })),
+    );
+    expect(await session.last(waits[2] as bigint)).toMatchObject({ case: "error", value: { code: 8 } });
+    for (const call of waits.slice(0, 2)) await ticketOf(session, call);
+    const calls = session.ask(...Array.from({ length: 5 }, (_, index) => acquire({ name: `free-${index}` })));
+    const results = await Promise.all(calls.map((call) => session.last(call)));
+    expect(results.map(({ case: kind }) => kind)).toEqual([
+      "acquire",
+      "acquire",
+      "acquire",
+      "error",
+      "error",
+    ]);
+    // A wait that is over makes room for another one.
+    session.send({ commands: [{ command: cancel(waits[0] as bigint) }] });
+    await session.last(waits[0] as bigint);
+    await ticketOf(session, session.ask(wait({ name: "bounded", requestId: "bounded-4" }))[0] as bigint);
+    session.cancel();
+  });
+
+  test("of a client that does not read end the session, and nobody else's", async () => {
+    const server = await start();
+    const session = new BareSession(server.client);
+    await session.until(([first]) => first);
+    const labels = Object.fromEntries(Array.from({ length: 16 }, (_, key) => [`k${key}`, "v".repeat(255)]));
+    for (let index = 0; index < 40; index++) await server.client.lease({ name: `page/${index}`, labels });
+    session.stream.pause();
+    for (let index = 0; index < 200; index++) session.ask({ case: "listLocks", value: { prefix: "page/" } });
+    await until(() => server.sessionEnds.length > 0);
+    expect(server.sessionEnds).toEqual(["RESOURCE_EXHAUSTED"]);
+    await server.client.lease({ name: "others" });
+    session.cancel();
+  });
+
+  test("of a message: one that is too large ends the session with a reason", async () => {
+    const { client } = await start();
+    const session = new BareSession(client);
+    session.stream.write(Buffer.alloc(65_537));
+    expect(await endOf(session)).toMatchObject({ code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE" });
+  });
+
+  test("sessions that come and go leave nothing behind", async () => {
+    const server = await start();
+    for (let index = 0; index < 200; index++) {
+      const session = new BareSession(server.client);
+      await leaseOf(
+        session,
+        session.ask(acquire({ name: `loop-${index}`, requestId: `loop-${index}` }))[0] as bigint,
+      );
+      session.cancel();
+    }
+    await until(() => server.openSessions() === 0);
+    expect(server.engine.waiterCount).toBe(0);
+  });
+});
+
+describe("the end", () => {
+  test("comes in good order when the client has closed its side and the last call has ended", async () => {
+    const server = await start();
+    const held = await server.client.lease({ name: "last" });
+    const session = new BareSession(server.client);
+    const [call] = session.ask(acquire({ name: "last", requestId: "last", ...WAIT })) as [bigint];
+    await until(() => server.engine.waiterCount === 1);
+    session.stream.end();
+    await server.client.call("release", { leaseId: held.leaseId });
+    await session.ended;
+    expect((await leaseOf(session, call)).requestId).toBe("last");
+    expect(server.sessionEnds).toEqual(["OK"]);
+  });
+
+  test("of the server: the client is told, waits end, what is under way is finished", async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          renew: async (...asked) => {
+            await gate.promise;
+            return await engine.renew(...asked);
+          },
+        }),
+    });
+    const session = new BareSession(server.client);
+    const held = await leaseOf(session, session.ask(acquire({ name: "stop" }))[0] as bigint);
+    const [waiting, renewing] = session.ask(
+      wait({ name: "stop", requestId: "stop" }),
+      renew(held.leaseId),
+    ) as [bigint, bigint];
+    await ticketOf(session, waiting);
+    const drained = server.grpc.drain(5_000);
+    await session.until((all) => (all.some(({ goingAway }) => goingAway) ? true : undefined));
+    expect(
+      await session.until(() => session.resultsOf(waiting).find(({ case: kind }) => kind === "error")),
+    ).toMatchObject({
+      value: { code: 14 },
+    });
+    const [refused] = session.ask(acquire({ name: "too-late" })) as [bigint];
+    expect(await session.last(refused)).toMatchObject({ case: "error", value: { code: 14 } });
+    gate.resolve();
+    expect(await session.last(renewing)).toMatchObject({ case: "renew" });
+    expect(await endOf(session)).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+    await drained;
+  });
+});
