@@ -1,0 +1,209 @@
+// Sessions with two things at once: a crowd that is cancelled while a heartbeat says that it lives, servers that are
+// restarted in turn under 500 waiters and 100 leases, one that is killed, many waits beside renewals.
+
+import { afterEach, describe, expect, test } from "vitest";
+import type { Store } from "../../server/storage/store.ts";
+import { processStage } from "../process/stage.ts";
+import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
+import type { StartOptions, TestServer } from "../support/harness.ts";
+import { startServer, until } from "../support/harness.ts";
+import type { LockClient } from "../support/lock-client.ts";
+import { BareSession, type Command } from "../support/session-client.ts";
+
+const CROWD = 500;
+const LEASES = 100;
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function start(options: StartOptions): Promise<TestServer> {
+  const server = await startServer(options);
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+const wait = (name: string, requestId: string) =>
+  ({ case: "waitInQueue", value: { target: { case: "acquire", value: { name, requestId } } } }) as Command;
+const comeBack = (ticketId: string) =>
+  ({ case: "waitInQueue", value: { target: { case: "ticketId", value: ticketId } } }) as Command;
+const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
+
+/** The tickets that calls have been told, in the order of the calls; of one that has ended otherwise, what it was told. */
+async function ticketsOf(session: BareSession, calls: readonly bigint[]): Promise<string[]> {
+  const found = new Map<bigint, string>();
+  let seen = 0;
+  return await session.until((responses) => {
+    for (; seen < responses.length; seen++) {
+      for (const { call, result } of responses[seen]?.results ?? []) {
+        const isPosition = result.case === "waitInQueue" && result.value.update.case === "position";
+        const told = isPosition ? (result.value.update.value as { ticketId: string }).ticketId : result.case;
+        if (!found.has(call)) found.set(call, told ?? "");
+      }
+    }
+    return calls.every((call) => found.has(call))
+      ? calls.map((call) => found.get(call) as string)
+      : undefined;
+  });
+}
+
+async function leasesOf(session: BareSession, names: readonly string[]): Promise<string[]> {
+  const calls = session.ask(...names.map((name) => ({ case: "acquire", value: { name } }) as Command));
+  const results = await Promise.all(calls.map((call) => session.last(call)));
+  return results.map((result) => {
+    if (result.case !== "acquire" || result.value.outcome.case !== "lease") throw new Error("no lease");
+    return result.value.outcome.value.leaseId;
+  });
+}
+
+/** Keeps a session from silence until it has ended. */
+function heartbeats(session: BareSession, everyMs: number): void {
+  const timer = setInterval(() => session.send({ received: BigInt(session.responses.length) }), everyMs);
+  void session.ended.catch(() => {}).finally(() => clearInterval(timer));
+}
+
+/** A session that takes up leases and places of one that is lost, all in few messages. */
+async function takeUp(client: LockClient, leaseIds: readonly string[], tickets: readonly string[]) {
+  const session = new BareSession(client);
+  const leases = leaseIds.map((leaseId) => ({ leaseId }));
+  const [renewing, ...waiting] = session.ask(
+    { case: "renewLeases", value: { leases } } as Command,
+    ...tickets.map(comeBack),
+  ) as [bigint, ...bigint[]];
+  heartbeats(session, 500);
+  return { session, renewed: await session.last(renewing), tickets: await ticketsOf(session, waiting) };
+}
+
+describe.each(testDatabases())("on $label", (database) => {
+  test("a crowd cancelled while a heartbeat says that it lives costs the queue a grace period", async () => {
+    const fresh = await database.fresh();
+    cleanups.push(fresh.drop);
+    const graceUs = 1_000_000;
+    const heartbeat = Promise.withResolvers<void>();
+    const beating = Promise.withResolvers<void>();
+    let isCrowdThere = false;
+    const wrapStore = (store: Store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (name === "heartbeat")
+            return async (...args: Parameters<Store["heartbeat"]>) => {
+              if (isCrowdThere) {
+                beating.resolve();
+                await heartbeat.promise;
+              }
+              return await target.heartbeat(...args);
+            };
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    const server = await start({
+      url: fresh.url,
+      rules: { graceUs, attachedForUs: 2 * graceUs },
+      wrapStore,
+    });
+    const { leaseId } = await server.client.lease({ name: "crowd" });
+    const session = new BareSession(server.client);
+    heartbeats(session, 100);
+    const calls = session.ask(...Array.from({ length: CROWD }, (_, index) => wait("crowd", `c-${index}`)));
+    await ticketsOf(session, calls);
+    isCrowdThere = true;
+    await beating.promise;
+    session.send({ commands: calls.map((call) => ({ command: { case: "cancel" as const, value: call } })) });
+    await until(() => server.engine.waiterCount === 0);
+    heartbeat.resolve();
+    const behind = server.client.wait({ target: { case: "acquire", value: { name: "crowd" } } });
+    await behind.position();
+    const releasedMs = performance.now();
+    await server.client.call("release", { leaseId });
+    await behind.granted();
+    // One grace period for all of them, and not one for each: beside it only what the decisions take.
+    expect(performance.now() - releasedMs).toBeLessThan((3 * graceUs) / 1_000);
+    session.cancel();
+  });
+
+  test("a Renew passes by the 1,500 waits of its session", async () => {
+    const fresh = await database.fresh();
+    cleanups.push(fresh.drop);
+    const server = await start({ url: fresh.url });
+    const session = new BareSession(server.client);
+    heartbeats(session, 500);
+    const [held] = (await leasesOf(session, ["hot"])) as [string];
+    for (let part = 0; part < 3; part++) {
+      const calls = Array.from({ length: 500 }, (_, index) => wait("hot", `w-${part}-${index}`));
+      await ticketsOf(session, session.ask(...calls));
+    }
+    expect(server.engine.waiterCount).toBe(1_500);
+    const [renewing] = session.ask({ case: "renew", value: { leaseId: held } }) as [bigint];
+    expect(await session.last(renewing)).toMatchObject({ case: "renew" });
+    session.cancel();
+    await until(() => server.engine.waiterCount === 0);
+  });
+});
+
+describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${found.version}` })))(
+  "two servers on $label",
+  ({ found }) => {
+    const stage = processStage();
+
+    test("restarted in turn lose no place and no lease of a client that follows", async () => {
+      const { url, drop } = await freshDatabase(found);
+      cleanups.push(drop);
+      let [near, far] = [await start({ url }), await start({ url })];
+      let session = new BareSession(near.client);
+      heartbeats(session, 500);
+      const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
+      const leases = await leasesOf(session, ["hot", ...names]);
+      const calls = session.ask(...Array.from({ length: CROWD }, (_, index) => wait("hot", `w-${index}`)));
+      const tickets = await ticketsOf(session, calls);
+      for (let turn = 0; turn < 2; turn++) {
+        const stopping = near.stop();
+        await session.until((all) => (all.some(({ goingAway }) => goingAway) ? true : undefined));
+        await session.ended.catch(() => {});
+        const next = await takeUp(far.client, leases, tickets);
+        session = next.session;
+        expect(next.tickets).toEqual(tickets);
+        expect(next.renewed).toMatchObject({
+          case: "renewLeases",
+          value: { leases: leases.map(() => ({ outcome: { case: "lease" } })) },
+        });
+        await stopping;
+        [near, far] = [far, await start({ url })];
+      }
+      const granted = session.until((all) => {
+        for (const { results } of all)
+          for (const { result } of results)
+            if (result.case === "waitInQueue" && result.value.update.case === "granted")
+              return result.value.update.value.leaseId;
+        return undefined;
+      });
+      session.send({ commands: [{ call: 9_999n, command: release(leases[0] as string) }] });
+      expect(await granted).toBe(tickets[0]);
+      session.cancel();
+      await until(() => near.engine.waiterCount === 0);
+    });
+
+    test("of which one is killed keep 500 places and 100 leases for who comes to the other", async () => {
+      const url = await stage.database(() => freshDatabase(found));
+      const { process: killed, client: lost } = await stage.serving(url);
+      const session = new BareSession(lost);
+      const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
+      const leases = await leasesOf(session, ["hot", ...names]);
+      const calls = session.ask(...Array.from({ length: CROWD }, (_, index) => wait("hot", `w-${index}`)));
+      const tickets = await ticketsOf(session, calls);
+      const other = await startServer({ url });
+      stage.afterwards(() => other.stop());
+      killed.kill("SIGKILL");
+      await expect(session.ended).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      const next = await takeUp(other.client, leases, tickets);
+      expect(next.tickets).toEqual(tickets);
+      expect(next.renewed).toMatchObject({
+        case: "renewLeases",
+        value: { leases: leases.map(() => ({ outcome: { case: "lease" } })) },
+      });
+      next.session.cancel();
+      await until(() => other.engine.waiterCount === 0);
+    });
+  },
+);
