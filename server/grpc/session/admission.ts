@@ -36,16 +36,25 @@ export class Admission {
     };
   }
 
-  async #run<Answer>(isUrgent: boolean, run: () => Promise<Answer>): Promise<Answer> {
-    if (this.#underWay < this.#atOnce) this.#underWay += 1;
-    else await new Promise<void>((go) => (isUrgent ? this.#urgent : this.#others).push(go));
-    try {
-      return await run();
-    } finally {
-      // Whoever is next takes over the room.
-      const next = this.#urgent.shift() ?? this.#others.shift();
-      if (next) next();
-      else this.#underWay -= 1;
+  #run<Answer>(isUrgent: boolean, run: () => Promise<Answer>): Promise<Answer> {
+    if (this.#underWay >= this.#atOnce) {
+      const turn = new Promise<void>((go) => (isUrgent ? this.#urgent : this.#others).push(go));
+      return turn.then(() => this.#start(run));
     }
+    this.#underWay += 1;
+    return this.#start(run);
   }
+
+  #start<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+    const answer = run();
+    answer.then(this.#leave, this.#leave);
+    return answer;
+  }
+
+  /** Whoever is next takes over the room. */
+  readonly #leave = (): void => {
+    const next = this.#urgent.shift() ?? this.#others.shift();
+    if (next) next();
+    else this.#underWay -= 1;
+  };
 }

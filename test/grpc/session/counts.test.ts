@@ -1,0 +1,113 @@
+// What a command of a session costs the server, as counts that do not depend on the machine: messages, and promises, of
+// which each is an allocation and a turn of the microtask queue. More than these bounds is a step that somebody has added.
+
+import { createHook } from "node:async_hooks";
+import { fromBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { Admission } from "../../../server/grpc/session/admission.ts";
+import { Outbox } from "../../../server/grpc/session/outbox.ts";
+import type { TestServer } from "../../support/harness.ts";
+import { startServer } from "../../support/harness.ts";
+import { BareSession, type Command } from "../../support/session-client.ts";
+
+const COMMANDS = 200;
+const PROMISES_PER_COMMAND_MAX = 10;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+function acquires(prefix: string): Command[] {
+  return Array.from(
+    { length: COMMANDS },
+    (_, index) => ({ case: "acquire", value: { name: `${prefix}-${index}` } }) as Command,
+  );
+}
+
+/** The results of as many commands as there are in one message, told without a promise for each on this side. */
+function answered(session: BareSession, calls: readonly bigint[]): Promise<true> {
+  const last = calls.at(-1) as bigint;
+  return session.until((all) => {
+    let results = 0;
+    for (const response of all) for (const { call } of response.results) if (call <= last) results += 1;
+    return results >= last ? true : undefined;
+  });
+}
+
+test("commands of one message are answered in few messages, with few promises each", async () => {
+  const session = new BareSession(server.client);
+  // Names are known, and code is warm.
+  await answered(session, session.ask(...acquires("counted")));
+  const leases = session.responses.flatMap(({ results }) =>
+    results.flatMap(({ result }) =>
+      result.case === "acquire" && result.value.outcome.case === "lease" ? [result.value.outcome.value] : [],
+    ),
+  );
+  const before = session.responses.length;
+  let promises = 0;
+  const hook = createHook({
+    init(_id, type) {
+      if (type === "PROMISE") promises += 1;
+    },
+  });
+  const renewals = leases.map(({ leaseId }) => ({ case: "renew", value: { leaseId } }) as Command);
+  hook.enable();
+  await answered(session, session.ask(...renewals));
+  hook.disable();
+  expect(session.responses.length - before).toBeLessThanOrEqual(3);
+  expect(promises / COMMANDS).toBeLessThan(PROMISES_PER_COMMAND_MAX);
+  session.cancel();
+});
+
+test("what a turn brings goes in one message, and what comes while it is sent in the next one", async () => {
+  const messages: Buffer[] = [];
+  const taken: (() => void)[] = [];
+  const outbox = new Outbox({
+    unreadMax: 1_000,
+    heard: () => 7,
+    write: (message, written) => {
+      messages.push(message);
+      taken.push(written);
+    },
+    onSent() {},
+    onUnread: () => expect.unreachable(),
+  });
+  const told: number[] = [];
+  for (let call = 1n; call <= 3n; call++)
+    outbox.addResult(call, 6, Buffer.from([8, 1]), () => told.push(Number(call)));
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let call = 4n; call <= 9n; call++) outbox.addResult(call, 6, Buffer.from([8, 1]));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(messages).toHaveLength(1);
+  expect(told).toEqual([]);
+  taken[0]?.();
+  expect(told).toEqual([1, 2, 3]);
+  const read = messages.map((message) => fromBinary(SessionResponseSchema, message));
+  expect(read.map(({ results }) => results.map(({ call }) => Number(call)))).toEqual([
+    [1, 2, 3],
+    [4, 5, 6, 7, 8, 9],
+  ]);
+  expect(read[0]).toMatchObject({ heard: 7n, results: [{ result: { case: "release" } }, {}, {}] });
+});
+
+test("a greedy session has few commands in the engine at a time; renewals pass by its others", async () => {
+  const running: { readonly what: string; readonly done: () => void }[] = [];
+  const run = (what: string) => () =>
+    new Promise<never>((resolve) => running.push({ what, done: resolve as () => void }));
+  const engine = new Admission(2).admit({
+    acquire: run("acquire"),
+    renew: run("renew"),
+  } as never);
+  for (let index = 0; index < 5; index++) void engine.acquire({} as never, null);
+  void engine.renew({} as never, undefined);
+  expect(running.map(({ what }) => what)).toEqual(["acquire", "acquire"]);
+  running[0]?.done();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(running.map(({ what }) => what)).toEqual(["acquire", "acquire", "renew"]);
+  running[1]?.done();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(running.map(({ what }) => what)).toEqual(["acquire", "acquire", "renew", "acquire"]);
+});
