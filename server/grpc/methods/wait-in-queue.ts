@@ -17,13 +17,14 @@ type Update = WaitInQueueResponse["update"];
 type SendUpdate = Send<{ readonly update: Update }>;
 type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"]>>;
 
-export async function waitInQueue(
+// Not async, nor are those that it calls where they need not be: what a wait of hours keeps is what these frames keep.
+export function waitInQueue(
   context: MethodContext,
   message: WaitInQueueRequest,
   call: AnyCall,
   send: SendUpdate,
 ): Promise<void> {
-  await new QueueStream(context, checkWaitInQueue(message), call, send).run();
+  return new QueueStream(context, checkWaitInQueue(message), call, send).run();
 }
 
 class QueueStream {
@@ -49,7 +50,7 @@ class QueueStream {
 
   async run(): Promise<void> {
     try {
-      const last = await this.#last();
+      const last = await this.#last(await this.#ask());
       this.#updates?.stop();
       this.#sendUpdate(last);
     } finally {
@@ -59,20 +60,16 @@ class QueueStream {
   }
 
   /** The last message, which closes the stream. */
-  async #last(): Promise<Update> {
-    const answer = await this.#ask();
+  #last(answer: WaitAnswer): Promise<Update> {
     const { outcome, lockName, nowUs } = answer;
     switch (outcome.kind) {
       case "waiting":
-        return await this.#afterWaiting(outcome.claim, outcome.place, lockName, nowUs);
+        return this.#afterWaiting(outcome.claim, outcome.place, lockName, nowUs);
       case "held":
       case "ended":
-        return await this.#settled(outcome.claim, lockName, nowUs);
+        return this.#settled(outcome.claim, lockName, nowUs);
       case "refused":
-        return {
-          case: "ended",
-          value: await refusalOf(this.#context.engine, { ...answer, outcome }, this.#permits),
-        };
+        return this.#refused({ ...answer, outcome });
       case "request_id_reused":
         throw requestIdReused();
       case "unknown_claim":
@@ -88,7 +85,11 @@ class QueueStream {
       : engine.attach(target.ref, this.#wait, this.#call);
   }
 
-  async #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
+  async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {
+    return { case: "ended", value: await refusalOf(this.#context.engine, answer, this.#permits) };
+  }
+
+  #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
     const updates = new PlaceUpdates({
       intervalMs: this.#request.updateIntervalMs,
       turn: (go) => this.#context.turns.take(go),
@@ -100,21 +101,19 @@ class QueueStream {
           this.#isShown = true;
         } catch (error) {
           // Called by a timer or by the engine, which must not learn of what goes wrong here.
-          this.#wait.fail(error);
+          this.#wait.fail(error as Error);
         }
       },
     });
     this.#updates = updates;
-    const end = await this.#wait.untilSettled(
-      claim,
-      () => this.#canReturn(),
-      async () => {
-        // Nothing is shown where the claim moved on in the meantime: its end is about to come.
-        const first = place ?? (await this.#context.engine.place(claim));
-        if (first && !this.#isShown) updates.offer(first, nowUs);
-      },
-    );
-    return await this.#settled(end.claim, lockName, end.nowUs);
+    const begin = async () => {
+      // Nothing is shown where the claim moved on in the meantime: its end is about to come.
+      const first = place ?? (await this.#context.engine.place(claim));
+      if (first && !this.#isShown) updates.offer(first, nowUs);
+    };
+    return this.#wait
+      .untilSettled(claim, () => this.#canReturn(), begin)
+      .then((end) => this.#settled(end.claim, lockName, end.nowUs));
   }
 
   async #settled(claim: Claim, lockName: string, nowUs: number): Promise<Update> {

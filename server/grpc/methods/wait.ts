@@ -16,9 +16,11 @@ export interface Settled {
 export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
   readonly #engine: Pick<LockEngine, "detach">;
-  readonly #settled = Promise.withResolvers<Settled>();
-  readonly #stopped = Promise.withResolvers<never>();
   readonly #over: () => void;
+  #settled: Settled | undefined;
+  #stopped: Error | undefined;
+  /** Called when one of them is set; there may be ten thousands of waits, so none has promises that it may not need. */
+  #wake: (() => void) | undefined;
 
   /** To be closed. Without `placed` no place is worked out for it. */
   constructor(
@@ -29,18 +31,18 @@ export class Wait implements Follower {
   ) {
     this.#engine = engine;
     if (placed) this.placed = placed;
-    // Nobody may be listening yet, or any more, when the client goes away.
-    this.#stopped.promise.catch(() => {});
-    this.#over = openWaits.enter(call, this.#stopped.reject);
+    this.#over = openWaits.enter(call, (why) => this.fail(why));
   }
 
   told(claim: Claim, nowUs: number): void {
-    this.#settled.resolve({ claim, nowUs });
+    this.#settled = { claim, nowUs };
+    this.#wake?.();
   }
 
   /** Ends the call with an error that came up while it waits; nothing if it has ended already. */
-  fail(error: unknown): void {
-    this.#stopped.reject(error);
+  fail(error: Error): void {
+    this.#stopped ??= error;
+    this.#wake?.();
   }
 
   /**
@@ -56,8 +58,14 @@ export class Wait implements Follower {
   ): Promise<Settled> {
     try {
       await begin?.();
-      // Listed first, as a grant that has arrived counts more than the end of the call.
-      return await Promise.race([this.#settled.promise, this.#stopped.promise]);
+      if (!this.#settled && !this.#stopped) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+      // A grant that has arrived counts more than the end of the call.
+      if (this.#settled) return this.#settled;
+      throw this.#stopped;
     } catch (error) {
       this.#engine.detach(waiting, this, canReturn());
       throw error;

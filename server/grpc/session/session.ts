@@ -2,10 +2,9 @@
 // them. Ends with its client, with silence, with what its client gets wrong about the session itself, or when the server
 // stops. Places and leases outlive it.
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import type { SessionCommand, WaitInQueueResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   CONFIRM_PER_GRACE,
@@ -52,7 +51,6 @@ export interface SessionContext {
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 type Answer = Parameters<typeof encode>[1];
-type WaitUpdate = MessageInitShape<typeof WaitInQueueResponseSchema>;
 
 const ERROR = SessionResultSchema.field.error.number;
 const REJECTED = SessionResultSchema.field.rejected.number;
@@ -184,7 +182,7 @@ export class Session {
       const timeoutMs = checkTimeout(command.timeout);
       if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
       this.#complete(asked);
-      void this.#run(call, kind, asked.value);
+      this.#run(call, kind, asked.value);
     } catch (error) {
       this.#fail(call, error);
     }
@@ -199,22 +197,18 @@ export class Session {
     target.value.labels = { ...this.#labels, ...target.value.labels };
   }
 
-  async #run(
-    call: SessionCall,
-    kind: CommandKind,
-    message: Parameters<CommandKind["run"]>[1],
-  ): Promise<void> {
-    try {
-      const answer = await kind.run(this.#methods, message, call, (update, written) => {
-        this.#tell(call, kind, update as WaitUpdate, written);
-      });
-      if (call.cancelled) return;
-      // What streams has told all by then.
-      if (answer !== undefined) this.#tell(call, kind, answer);
-      this.#close(call, status.OK);
-    } catch (error) {
-      this.#fail(call, error);
-    }
+  // Not async: its frame would keep the request for as long as the call waits.
+  #run(call: SessionCall, kind: CommandKind, message: Parameters<CommandKind["run"]>[1]): void {
+    const tell = (answer: object, written?: () => void) => this.#tell(call, kind, answer, written);
+    kind.run(this.#methods, message, call, tell).then(
+      (answer) => {
+        if (call.cancelled) return;
+        // What streams has told all by then.
+        if (answer !== undefined) this.#tell(call, kind, answer);
+        this.#close(call, status.OK);
+      },
+      (error: unknown) => this.#fail(call, error),
+    );
   }
 
   #tell(call: SessionCall, kind: CommandKind, answer: object | Buffer, written?: () => void): void {
