@@ -11,37 +11,42 @@ import { startServer } from "../support/harness.ts";
 
 const GRACE_US = 1_000_000;
 
-test("a client that is frozen before its grant costs the queue a grace period, whatever its ttl", async () => {
-  const server = await startServer({ rules: { graceUs: GRACE_US, attachedForUs: 2 * GRACE_US } });
-  const { client } = server;
-  const held = await client.lease({ name: "lock", owner: "holder" });
-  const script = join(import.meta.dirname, "waiting-client.ts");
-  const frozen = spawn(process.execPath, [script, server.address, "lock", "3600"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  try {
-    const [word] = await once(frozen.stdout, "data");
-    expect(String(word).trim()).toBe("position");
-    frozen.kill("SIGSTOP");
-    const behind = client.wait({ target: { case: "acquire", value: { name: "lock", owner: "behind" } } });
-    const happened = async (kind: "enqueued" | "granted" | "ended", owner: string) => {
-      const event = await server.event((one) => one.kind === kind && one.claim.owner === owner);
-      return (event as Extract<Event, { claim: Claim }>).claim;
-    };
-    await happened("enqueued", "behind");
-    await client.call("release", { leaseId: held.leaseId });
-    const next = await happened("granted", "behind");
-    expect(await happened("ended", "waiting-client")).toMatchObject({
-      endReason: "lapsed",
-      provisional: true,
+const ways = ["call", "session"];
+
+test.each(ways)(
+  "one that is frozen before its grant costs the queue a grace period: by a %s",
+  async (via) => {
+    const server = await startServer({ rules: { graceUs: GRACE_US, attachedForUs: 2 * GRACE_US } });
+    const { client } = server;
+    const held = await client.lease({ name: "lock", owner: "holder" });
+    const script = join(import.meta.dirname, "waiting-client.ts");
+    const frozen = spawn(process.execPath, [script, server.address, "lock", "3600", via], {
+      stdio: ["ignore", "pipe", "inherit"],
     });
-    const frozenSinceUs = (await happened("granted", "waiting-client")).grantedAtUs as number;
-    expect((next.grantedAtUs as number) - frozenSinceUs).toBeGreaterThanOrEqual(GRACE_US);
-    behind.failure().catch(() => {});
-    behind.cancel();
-  } finally {
-    frozen.kill("SIGKILL");
-    await once(frozen, "exit");
-    await server.stop();
-  }
-});
+    try {
+      const [word] = await once(frozen.stdout, "data");
+      expect(String(word).trim()).toBe("position");
+      frozen.kill("SIGSTOP");
+      const behind = client.wait({ target: { case: "acquire", value: { name: "lock", owner: "behind" } } });
+      const happened = async (kind: "enqueued" | "granted" | "ended", owner: string) => {
+        const event = await server.event((one) => one.kind === kind && one.claim.owner === owner);
+        return (event as Extract<Event, { claim: Claim }>).claim;
+      };
+      await happened("enqueued", "behind");
+      await client.call("release", { leaseId: held.leaseId });
+      const next = await happened("granted", "behind");
+      expect(await happened("ended", "waiting-client")).toMatchObject({
+        endReason: "lapsed",
+        provisional: true,
+      });
+      const frozenSinceUs = (await happened("granted", "waiting-client")).grantedAtUs as number;
+      expect((next.grantedAtUs as number) - frozenSinceUs).toBeGreaterThanOrEqual(GRACE_US);
+      behind.failure().catch(() => {});
+      behind.cancel();
+    } finally {
+      frozen.kill("SIGKILL");
+      await once(frozen, "exit");
+      await server.stop();
+    }
+  },
+);

@@ -1,11 +1,12 @@
 // A process that waits in one queue and says what it is told: to be frozen or killed by a test.
 //
-//   node waiting-client.ts ADDRESS NAME TTL_SECONDS
+//   node waiting-client.ts ADDRESS NAME TTL_SECONDS call|session
 
 import { LockClient } from "../support/lock-client.ts";
+import { SessionClient } from "../support/session-client.ts";
 
-const [address, name, ttl] = process.argv.slice(2) as [string, string, string];
-const client = new LockClient(address);
+const [address, name, ttl, via] = process.argv.slice(2) as [string, string, string, string];
+const client = via === "session" ? new SessionClient(address) : new LockClient(address);
 const asked = { name, owner: "waiting-client", ttl: { seconds: BigInt(ttl) } };
 const stream = client.wait({ target: { case: "acquire", value: asked } });
 for (let update = await stream.next(); update; update = await stream.next()) console.log(update.case);

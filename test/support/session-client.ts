@@ -31,7 +31,7 @@ export class BareSession {
   /** Rejects with a CallFailure, or resolves, when the session has ended. */
   readonly ended: Promise<void>;
   #arrived: (() => void)[] = [];
-  #calls = 0n;
+  #calls = 100_000n;
 
   /** `first`: the first request; unless told otherwise, one that opens the session and asks for nothing. */
   constructor(client: LockClient, first: RequestInit = { open: {} }) {
@@ -59,7 +59,7 @@ export class BareSession {
     this.stream.write(Buffer.from(toBinary(SessionRequestSchema, create(SessionRequestSchema, request))));
   }
 
-  /** Sends commands in one request; answers their call numbers. */
+  /** Sends commands in one request; answers their call numbers. Others than those that `send` was given. */
   ask(...commands: readonly Command[]): bigint[] {
     const numbered = commands.map((command) => ({ call: ++this.#calls, command }));
     this.send({ commands: numbered });
@@ -170,7 +170,18 @@ export class SessionClient extends LockClient {
         for (const { call, result } of response.results) this.#listeners.get(call)?.(result);
       this.#seen = session.responses.length;
     });
+    let heartbeats: NodeJS.Timeout | undefined;
+    const opened = session.until(([first]) => first?.opened);
+    opened.then(
+      ({ heartbeatInterval }) => {
+        const everyMs = Number(heartbeatInterval?.seconds) * 1e3 + Number(heartbeatInterval?.nanos) / 1e6;
+        heartbeats = setInterval(() => session.send({ received: BigInt(session.responses.length) }), everyMs);
+        heartbeats.unref();
+      },
+      () => {},
+    );
     session.ended.catch((error: CallFailure) => {
+      clearInterval(heartbeats);
       for (const listener of [...this.#listeners.values()]) listener(error);
       this.#session = undefined;
     });

@@ -29,11 +29,11 @@ function acquires(prefix: string): Command[] {
 
 /** The results of as many commands as there are in one message, told without a promise for each on this side. */
 function answered(session: BareSession, calls: readonly bigint[]): Promise<true> {
-  const last = calls.at(-1) as bigint;
+  const wanted = new Set(calls);
   return session.until((all) => {
     let results = 0;
-    for (const response of all) for (const { call } of response.results) if (call <= last) results += 1;
-    return results >= last ? true : undefined;
+    for (const response of all) for (const { call } of response.results) if (wanted.has(call)) results += 1;
+    return results === wanted.size ? true : undefined;
   });
 }
 

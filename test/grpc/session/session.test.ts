@@ -453,6 +453,22 @@ describe("bounds", () => {
     session.cancel();
   });
 
+  test("of one message: 10,001 commands are answered one by one", async () => {
+    const { client } = await start({ grpc: { sessionCommandsMax: 100 } });
+    const session = new BareSession(client);
+    const empty = Array.from({ length: 10_001 }, (_, index) => ({ call: BigInt(index + 1) }));
+    session.send({ commands: empty });
+    await session.until((all) =>
+      all.reduce((sum, { results }) => sum + results.length, 0) === 10_001 ? true : undefined,
+    );
+    const named = Array.from({ length: 200 }, (_, index) => acquire({ name: `many-${index}` }));
+    const calls = session.ask(...named);
+    const results = await Promise.all(calls.map((call) => session.last(call)));
+    const refused = results.filter((result) => result.case === "error" && result.value.code === 8);
+    expect(refused).toHaveLength(100);
+    session.cancel();
+  });
+
   test("of a client that does not read end the session, and nobody else's", async () => {
     const server = await start();
     const session = new BareSession(server.client);
