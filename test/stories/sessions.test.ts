@@ -79,7 +79,7 @@ describe.each(testDatabases())("on $label", (database) => {
   test("a crowd cancelled while a heartbeat says that it lives costs the queue a grace period", async () => {
     const fresh = await database.fresh();
     cleanups.push(fresh.drop);
-    const graceUs = 1_000_000;
+    const graceUs = 2_000_000;
     const heartbeat = Promise.withResolvers<void>();
     const beating = Promise.withResolvers<void>();
     let isCrowdThere = false;

@@ -52,6 +52,8 @@ export interface SessionContext {
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 type Answer = Parameters<typeof encode>[1];
 
+/** How often in the longest silence it is looked whether anything was heard. */
+const LOOKS = 4;
 const ERROR = SessionResultSchema.field.error.number;
 const REJECTED = SessionResultSchema.field.rejected.number;
 
@@ -69,7 +71,8 @@ export class Session {
   #owner = "";
   #labels: Record<string, string> = {};
   #heard = 0;
-  #heardMs = performance.now();
+  #heardAtLook = 0;
+  #silentLooks = 0;
   #isHalfClosed = false;
   #isDraining = false;
   #isOver = false;
@@ -95,7 +98,7 @@ export class Session {
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
-    this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / 4);
+    this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
 
   /** Resolves when it has ended in good order; throws what else has ended it. */
@@ -131,7 +134,6 @@ export class Session {
   #take(bytes: Buffer): void {
     if (this.#isOver) return;
     this.#heard += 1;
-    this.#heardMs = performance.now();
     const request = decode(SessionRequestSchema, bytes);
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
@@ -242,13 +244,12 @@ export class Session {
     else if (this.#isHalfClosed) this.#outbox.close(() => this.#end(null));
   }
 
-  /** Whether it is silent for too long. What has arrived and was not yet read is read before that is said. */
+  /** Counts looks and not time: in a time that this server itself was held up for, it has heard nobody. */
   #listen(): void {
-    const isSilent = () => performance.now() - this.#heardMs > this.#silenceMs;
-    if (!isSilent()) return;
-    setImmediate(() => {
-      if (isSilent()) this.#end(sessionSilent(this.#silenceMs));
-    });
+    this.#silentLooks = this.#heard === this.#heardAtLook ? this.#silentLooks + 1 : 0;
+    this.#heardAtLook = this.#heard;
+    // The first look after the last request finds that it was heard.
+    if (this.#silentLooks >= LOOKS) this.#end(sessionSilent(this.#silenceMs));
   }
 
   /** `error` null: in good order. */
