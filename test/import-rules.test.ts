@@ -11,7 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   config: "core zod node",
   wakeup: "core storage/store.ts node",
   storage: "core log/log.ts migrations mysql2 knex node node/sqlite",
-  engine: "core wakeup storage/store.ts node",
+  engine: "core wakeup storage/retry.ts storage/store.ts node",
   log: "core engine/lock-engine.ts pino node",
   grpc: "core config engine log #proto @bufbuild/protobuf @grpc grpc-health-check node",
   metrics: "core config engine/lock-engine.ts grpc/call-observer.ts storage/store.ts prom-client node",

@@ -10,12 +10,6 @@ export const REVISION_STEP_MAX = 2 ** 20;
 /** Rounds of reading on in one transaction: about 2,000 grants; the rest follows in the next transaction. */
 export const AGAIN_ROUNDS_MAX = 8;
 
-/** Tries of one transaction, and the pause before the second one, which doubles from then on. */
-export const ATTEMPTS_MAX = 7;
-/** From when on no further try is begun: with a last one behind it, callers wait for 11 s at the most. */
-export const ATTEMPTS_MS_MAX = 6_000;
-export const RETRY_PAUSE_MS = 4;
-export const RETRY_PAUSE_MS_MAX = 250;
 /**
  * For how long a lock whose rows another transaction held is kept out of the lanes: it grows as long as they are found
  * held again. The first is about as long as a transaction of another replica may last; the longest makes it rare that

@@ -49,12 +49,12 @@ import type {
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
 import { AfterCommit } from "./transaction/after-commit.ts";
+import { withAttempts, withoutRepeating } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
 import { checkedStore } from "./transaction/checked-store.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
-import { withAttempts, withoutRepeating } from "./transaction/retry.ts";
 import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
 

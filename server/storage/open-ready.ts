@@ -5,6 +5,7 @@ import type { Logger } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
 import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { durabilityOf, openStore } from "./open.ts";
+import { type RetryPolicy, retry } from "./retry.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
 import type { Finding, Store, StoreObserver } from "./store.ts";
 import { StoreError } from "./store.ts";
@@ -87,26 +88,27 @@ async function persistently<Value>(
   attempt: () => Promise<Value>,
 ): Promise<Value> {
   const target = parseDatabaseUrl(databaseUrl);
-  const startedMs = performance.now();
-  for (let pauseMs = START_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, START_PAUSE_MS_MAX)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const isFinal = target.dialect === "sqlite" || !(error instanceof StoreError);
-      if (isFinal || FINAL_REASONS.has(error.reason)) throw error;
-      const leftMs = startupTimeoutMs - (performance.now() - startedMs);
-      if (leftMs <= 0) {
-        throw new StoreError(
-          "unavailable",
-          error.reason,
-          `${error.message} Tried for ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
-            `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, runs and can be reached.`,
-          { cause: error },
-        );
-      }
+  const isAway = (error: unknown): error is StoreError =>
+    target.dialect !== "sqlite" && error instanceof StoreError && !FINAL_REASONS.has(error.reason);
+  const policy: RetryPolicy<StoreError> = {
+    attempts: Number.POSITIVE_INFINITY,
+    longestMs: startupTimeoutMs,
+    pauseMs: (tries) => Math.min(START_PAUSE_MS * 2 ** (tries - 1), START_PAUSE_MS_MAX),
+    isWorthIt: isAway,
+  };
+  try {
+    return await retry(policy, attempt, (error) => {
       log.warn({ reason: error.reason }, `${error.message} Trying again.`);
       log.debug({ err: error }, "what the try failed of");
-      await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, leftMs)));
-    }
+    });
+  } catch (error) {
+    if (!isAway(error)) throw error;
+    throw new StoreError(
+      "unavailable",
+      error.reason,
+      `${error.message} Tried for ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
+        `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, runs and can be reached.`,
+      { cause: error },
+    );
   }
 }

@@ -29,18 +29,12 @@ export const TCP_KEEPALIVE_MS = 5_000;
 /** How long a connection that is being closed may take to say goodbye. */
 export const GOODBYE_MS_MAX = 500;
 
-/** Tries of a small write that can be done twice without harm, and the unit of the pauses between them, which double. */
-export const REPEATS_MAX = 7;
-export const REPEAT_PAUSE_MS = 3;
-
 /** Branches of one UNION: a parser goes one level deeper with each. */
 export const BRANCHES_MAX = 100;
 /** Rows of one UPDATE: the time to pick a value for each of them grows with the square. */
 export const UPDATE_ROWS_MAX = 128;
 /** Names that one statement looks up or makes rows for. */
 export const NAMES_MAX = 500;
-/** Rows can be cleaned away between their making and their finding; not many times in a row. */
-export const RESOLVE_ROUNDS_MAX = 5;
 /**
  * Waiters that are read from the head of each queue when a pattern's rule changes. There can be LOCKS_PER_RULE_MAX
  * queues in that transaction, most of which move by a few places; the rest of a longer one follows through `again`.

@@ -159,6 +159,10 @@ export interface PoolState {
   readonly waiting: number;
 }
 
+/**
+ * `resolve`, `transact` and `failOver` are tried once: who calls them repeats them. The other writes are repeated by the
+ * store itself.
+ */
 export interface Store {
   /** Product and version, for the first screen and build info: `MariaDB 10.11.19`. */
   readonly product: string;

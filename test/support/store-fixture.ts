@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { countHolder, countWaiter } from "../../server/core/lock.ts";
+import { ROLLED_BACK, retry } from "../../server/storage/retry.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 
@@ -37,8 +38,13 @@ export async function empty({ tamper }: FreshStore): Promise<void> {
   await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0");
 }
 
+/** Resolves, as often as an engine would. */
+export function resolve(store: Store, names: readonly string[]): Promise<Map<string, bigint>> {
+  return retry(ROLLED_BACK, () => store.resolve(names));
+}
+
 export async function lockId(store: Store, name: string): Promise<bigint> {
-  const id = (await store.resolve([name])).get(name);
+  const id = (await resolve(store, [name])).get(name);
   if (id === undefined) throw new Error(`${JSON.stringify(name)} was not resolved`);
   return id;
 }

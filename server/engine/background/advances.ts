@@ -3,7 +3,7 @@
 // which is tried until it is done.
 
 import { OWED_AT_ONCE_MAX } from "../engine-bounds.ts";
-import { isHeldUp } from "../transaction/retry.ts";
+import { isHeldUp } from "../transaction/attempts.ts";
 
 export interface AdvancesOptions {
   /** One transaction. */

@@ -5,9 +5,9 @@ import { partsOf } from "../../core/parts.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Store } from "../../storage/store.ts";
 import { isRowLocked } from "../../storage/store.ts";
+import { withAttempts, withoutRepeating } from "./attempts.ts";
 import { Batch } from "./batch.ts";
 import type { Job } from "./lanes.ts";
-import { withAttempts } from "./retry.ts";
 
 export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 
@@ -37,7 +37,8 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
   return withAttempts(
     async (repeated) => {
       const first = beforehand();
-      if (first) await first;
+      // Has been repeated by itself.
+      if (first) await withoutRepeating(() => first);
       if (repeated) work.earlier = [...attempts];
       const attempt = new Batch(work.jobs, options.policy, work.earlier);
       attempts.push(attempt);

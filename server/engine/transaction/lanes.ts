@@ -15,11 +15,11 @@ import {
 } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type { Answer, Follower } from "../lock-engine.ts";
+import { unavailable } from "./attempts.ts";
 import type { Batch } from "./batch.ts";
 import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } from "./deciding.ts";
 import { HeldUpLocks } from "./held-up-locks.ts";
 import { PatientSlots } from "./patient-slots.ts";
-import { unavailable } from "./retry.ts";
 
 /** A queued command. */
 export interface Job {

@@ -10,8 +10,8 @@ import { isRowLocked, LOCKS_PER_RULE_MAX, type LoadPlan, type Store } from "../.
 import type { Advances } from "../background/advances.ts";
 import type { LimitRuleAnswer } from "../lock-engine.ts";
 import { lockSteps } from "../views/lock-steps.ts";
+import { withAttempts } from "./attempts.ts";
 import { Batch } from "./batch.ts";
-import { withAttempts } from "./retry.ts";
 
 export interface RuleChange {
   readonly prefix: string;

@@ -2,12 +2,12 @@
 // are held in passing wait together, as two replicas may write them in turns for long. What was waited for in vain goes on
 // alone, and never takes all slots.
 
+import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked } from "../../storage/store.ts";
-import { ATTEMPTS_MS_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
+import { unavailable } from "./attempts.ts";
 import type { Batch } from "./batch.ts";
 import { parts, type Work } from "./deciding.ts";
-import { unavailable } from "./retry.ts";
 
 export interface PatientSlotsOptions {
   readonly slots: number;
@@ -94,7 +94,7 @@ export class PatientSlots {
   #waitedInVain({ work, sinceMs }: Waiting, fault: Fault): void {
     const { onStuck, onFailure } = this.#options;
     for (const lockId of work.jobs.keys()) onStuck(lockId);
-    if (performance.now() - sinceMs > ATTEMPTS_MS_MAX) onFailure(work, fault);
+    if (performance.now() - sinceMs > ROLLED_BACK.longestMs) onFailure(work, fault);
     else this.#queue({ work, sinceMs, isStuck: true });
   }
 }

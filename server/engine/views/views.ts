@@ -9,7 +9,7 @@ import type { Lock } from "../../core/lock.ts";
 import type { LockView, Store } from "../../storage/store.ts";
 import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
-import { asFault } from "../transaction/retry.ts";
+import { asFault } from "../transaction/attempts.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
 import { ReadGate } from "./read-gate.ts";

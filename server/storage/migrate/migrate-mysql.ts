@@ -1,18 +1,17 @@
 // Brings the schema in MySQL or MariaDB up to date through knex. A row lock lets one of several servers that start at
 // once do it while the others wait; it ends with the connection of whoever dies. Only this file imports knex.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import knexOf, { type Knex } from "knex";
 import type { Migration } from "../../../migrations/index.ts";
 import { migrations } from "../../../migrations/index.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
 import { openSession, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
+import { type RetryPolicy, retry } from "../retry.ts";
 import { StoreError } from "../store.ts";
 
 /** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
 const WAIT_MS = 30_000;
-const RETRY_MS = 250;
 const LOG_EVERY_MS = 5_000;
 /** For each try to get the row lock; as short as the database can, so that the wait is told of early. */
 const TURN_S = 1;
@@ -50,25 +49,22 @@ export interface MigratePatience {
 
 /** Runs what is pending; the names of those that it ran, none if another server was first. */
 export async function migrateMysql(address: MysqlAddress, patience: MigratePatience = {}): Promise<string[]> {
-  const { log = () => {}, lockWaitMs = WAIT_MS } = patience;
+  const { log = () => {}, lockWaitMs = IN_TURN.longestMs } = patience;
   return withKnex(address, "be brought up to date", async (knex) => {
     const startedMs = performance.now();
     let loggedMs = startedMs - LOG_EVERY_MS;
-    for (;;) {
-      try {
-        return await migrateInTurn(knex, address);
-      } catch (error) {
-        if (!isTurnOfAnother(error)) throw error;
-        const waitedMs = performance.now() - startedMs;
-        if (performance.now() - loggedMs >= LOG_EVERY_MS) {
-          loggedMs = performance.now();
-          log(
-            `Waiting for another server to migrate the database (${Math.round(waitedMs / 1000)} s so far).`,
-          );
-        }
-        if (waitedMs >= lockWaitMs) throw locked(waitedMs, error);
-        await sleep(RETRY_MS);
-      }
+    const waitedS = () => Math.round((performance.now() - startedMs) / 1_000);
+    const tell = () => {
+      if (performance.now() - loggedMs < LOG_EVERY_MS) return;
+      loggedMs = performance.now();
+      log(`Waiting for another server to migrate the database (${waitedS()} s so far).`);
+    };
+    try {
+      return await retry({ ...IN_TURN, longestMs: lockWaitMs }, () => migrateInTurn(knex, address), tell);
+    } catch (error) {
+      if (!isTurnOfAnother(error)) throw error;
+      tell();
+      throw locked(waitedS(), error);
     }
   });
 }
@@ -111,15 +107,23 @@ async function migrateInTurn(knex: Knex, address: MysqlAddress): Promise<string[
   });
 }
 
+/** Until it is this server's turn. */
+const IN_TURN: RetryPolicy<unknown> = {
+  attempts: Number.POSITIVE_INFINITY,
+  longestMs: WAIT_MS,
+  pauseMs: () => 250,
+  isWorthIt: isTurnOfAnother,
+};
+
 /** Whoever has the lock here has it for a while; the rest is what comes of two nodes that migrate at once. */
-function isTurnOfAnother(error: unknown): boolean {
+function isTurnOfAnother(error: unknown): error is unknown {
   if (error instanceof Error && error.name === "MigrationLocked") return true;
   return ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason);
 }
 
-function locked(waitedMs: number, cause: unknown): StoreError {
+function locked(waitedS: number, cause: unknown): StoreError {
   const message =
-    `Another server is migrating the database, and was so for ${Math.round(waitedMs / 1000)} s. ` +
+    `Another server is migrating the database, and was so for ${waitedS} s. ` +
     "Wait until it has done that, then start again.";
   return new StoreError("unavailable", "migration_locked", message, { cause });
 }

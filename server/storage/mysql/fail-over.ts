@@ -6,7 +6,6 @@ import { newEpochBy } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { FailOverNote } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { repeatedly } from "./connection/repeat.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
 import { NOW_US, textOf } from "./rows.ts";
@@ -42,7 +41,7 @@ export function isSuccessor(session: Session, identity: Row[number] | undefined)
 
 export async function failOver(pool: MysqlPool, note: FailOverNote): Promise<number> {
   const { seenEpoch, epochMin, pauseUsMin, pauseUsMax } = note;
-  return repeatedly(pool, async (session) => {
+  return pool.write(async (session) => {
     const identity = session.serverIdentity === null ? null : bytesOf(session.serverIdentity);
     const trip = new Trip("fail_over");
     trip.add(NOTE, epochMin, pauseUsMax, pauseUsMin, identity, seenEpoch);

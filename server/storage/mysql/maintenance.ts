@@ -4,11 +4,11 @@
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { monotonicUs } from "../monotonic.ts";
+import { ROLLED_BACK, retry } from "../retry.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { Store } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { repeatedly } from "./connection/repeat.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { askStanding, lostStanding, mustStandWell } from "./connection/standing.ts";
 import { Trip } from "./connection/trip.ts";
@@ -44,11 +44,13 @@ export function maintenance(
   cache: LockCache,
   clock: DatabaseClock,
 ): Pick<Store, "heartbeat" | "register" | "retire" | "purgeClaims"> {
+  const repeatedly = <Answer>(work: (session: Session) => Promise<Answer>) =>
+    retry(ROLLED_BACK, () => pool.write(work));
   return {
     async heartbeat(replica, claims, keepForUs) {
       if (claims.length === 0) return [];
       const before = clock.estimate(monotonicUs());
-      const { kept, skipped } = await repeatedly(pool, (session) =>
+      const { kept, skipped } = await repeatedly((session) =>
         session.skipsLocked
           ? inTransaction(session, () => prolongFree(session, replica, claims, keepForUs))
           : prolong(session, replica, claims, keepForUs),
@@ -66,7 +68,7 @@ export function maintenance(
       trip.add(REGISTER, id, address, version, keepForUs, address, version, keepForUs);
       trip.add(FORGET);
       try {
-        await repeatedly(pool, async (session) => {
+        await repeatedly(async (session) => {
           await mustStandWell(session, await session.run(trip), standingAt);
         });
       } catch (error) {
@@ -79,7 +81,7 @@ export function maintenance(
     async retire(replica) {
       const trip = new Trip("retire");
       trip.add(RETIRE, replica);
-      await repeatedly(pool, (session) => session.run(trip));
+      await repeatedly((session) => session.run(trip));
     },
 
     // Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody.
@@ -89,7 +91,7 @@ export function maintenance(
       const [ended] = await pool.use((session) => session.run(look));
       const keys = rowsOf(ended).map(keyOf);
       if (keys.length === 0) return 0;
-      return repeatedly(pool, (session) => inTransaction(session, () => purge(session, keys)));
+      return repeatedly((session) => inTransaction(session, () => purge(session, keys)));
     },
   };
 }

@@ -4,13 +4,13 @@
 
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { partsOf } from "../../core/parts.ts";
+import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
-import { NAMES_MAX, RESOLVE_ROUNDS_MAX } from "../storage-bounds.ts";
+import { NAMES_MAX } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { repeatedly } from "./connection/repeat.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
 import { bigintOf, NOW_US, textOf } from "./rows.ts";
@@ -57,14 +57,12 @@ async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map
 /** The same, making the rows that are missing. */
 async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = await findNames(pool, names);
-  for (let round = 0; round < RESOLVE_ROUNDS_MAX; round++) {
-    const missing = [...new Set(names)].filter((name) => !ids.has(name));
-    if (missing.length === 0) return ids;
-    const bytes = missing.map(nameBytes).sort(Buffer.compare);
-    for (const part of partsOf(bytes, NAMES_MAX))
-      addIds(ids, await repeatedly(pool, (session) => make(session, part)));
-  }
-  throw new StoreError("transient", "names_vanish", "New locks were cleaned away again and again.");
+  const missing = [...new Set(names)].filter((name) => !ids.has(name));
+  const bytes = missing.map(nameBytes).sort(Buffer.compare);
+  for (const part of partsOf(bytes, NAMES_MAX))
+    addIds(ids, await pool.write((session) => make(session, part)));
+  if (missing.every((name) => ids.has(name))) return ids;
+  throw new StoreError("transient", "names_vanish", "A new lock was cleaned away before it was found.");
 }
 
 async function make(session: Session, names: readonly Buffer[]): Promise<readonly Row[]> {
@@ -93,7 +91,9 @@ async function purgeLocks(pool: MysqlPool, idleUs: number, max: number): Promise
   if (rows.length === 0) return 0;
   const ids = rows.map(([id]) => bigintOf(id));
   const before = Number(rows[0]?.[1]) - idleUs;
-  return repeatedly(pool, (session) => inTransaction(session, () => remove(session, ids, before)));
+  return retry(ROLLED_BACK, () =>
+    pool.write((session) => inTransaction(session, () => remove(session, ids, before))),
+  );
 }
 
 async function remove(session: Session, ids: readonly bigint[], before: number): Promise<number> {

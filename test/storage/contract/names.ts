@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { FreshStore } from "../../support/store-fixture.ts";
-import { BIG } from "../../support/store-fixture.ts";
+import { BIG, resolve } from "../../support/store-fixture.ts";
 
 export function contractOfNames(fresh: () => FreshStore): void {
   describe("names", () => {
@@ -49,7 +49,7 @@ export function contractOfNames(fresh: () => FreshStore): void {
       const stores = other ? [store, other] : [store];
       const answers = await Promise.all(
         Array.from({ length: 64 }, (_, i) =>
-          (stores[i % stores.length] ?? store).resolve(["new", `own ${i % 4}`]),
+          resolve(stores[i % stores.length] ?? store, ["new", `own ${i % 4}`]),
         ),
       );
       expect(new Set(answers.map((ids) => ids.get("new"))).size).toBe(1);

@@ -6,7 +6,7 @@ import type { Claim } from "../../../server/core/claim.ts";
 import { openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { DecideRows, Store, StoreObserver } from "../../../server/storage/store.ts";
-import { ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
+import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import type { PlainSession, Stage } from "../../support/mysql-stage.ts";
@@ -19,6 +19,7 @@ import {
   NO_PLAN,
   planned,
   raised,
+  resolve,
   transact,
 } from "../../support/store-fixture.ts";
 
@@ -384,12 +385,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         await session.run("START TRANSACTION");
         await session.run("INSERT INTO rowlock_lock (name) VALUES (?)", [wanted]);
       }
-      const answers = Array.from({ length: 64 }, (_, index) => stores[index % 3]?.resolve([wanted]));
+      const answers = Array.from({ length: 64 }, (_, index) => resolve(stores[index % 3] as Store, [wanted]));
       if (gaveUp) {
         await statementOf(plain, stage.address.database, "INSERT IGNORE INTO rowlock_lock");
         await session.run("ROLLBACK");
       }
-      const ids = new Set((await Promise.all(answers)).map((answer) => answer?.get(wanted)));
+      const ids = new Set((await Promise.all(answers)).map((answer) => answer.get(wanted)));
       expect(ids.size).toBe(1);
       expect([...ids][0]).toBeTypeOf("bigint");
     }
@@ -408,14 +409,11 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect((await load(store, { locks: planned(id) })).locks.get(id)?.lastToken).toBe(1000n);
   });
 
-  /** The next token of the name, or null if the lock was cleaned away meanwhile. */
+  /** The next token of the name; null if the lock was cleaned away meanwhile. */
   async function nextToken(wanted: string): Promise<bigint | null> {
-    const ids = await store.resolve([wanted]).catch((error: unknown) => {
-      if (error instanceof StoreError && error.reason === "names_vanish") return null;
-      throw error;
-    });
+    const ids = await resolve(store, [wanted]);
     let token: bigint | null = null;
-    await transact(store, { locks: planned(...(ids?.values() ?? [])) }, (loaded) => {
+    await transact(store, { locks: planned(...ids.values()) }, (loaded) => {
       // What an attempt that was rolled back has decided is nothing.
       token = null;
       for (const lock of loaded.locks.values()) token = lock.lastToken += 1n;

@@ -86,6 +86,14 @@ export class MysqlPool {
     }
   }
 
+  /** The same for a small write, which waits for row locks. */
+  write<Answer>(work: (session: Session) => Promise<Answer>): Promise<Answer> {
+    return this.use((session) => {
+      session.isPatient = true;
+      return work(session);
+    });
+  }
+
   /** Lends no connection again that is open now. */
   renew(): void {
     this.#generation += 1;

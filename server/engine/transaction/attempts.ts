@@ -1,13 +1,8 @@
-// Repeating a transaction: what is worth repeating, how often, and what is told when it was in vain.
+// Attempts of a transaction: repeated where that is of use, and what is told when it was in vain.
 
+import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import { ROW_LOCKED, StoreError } from "../../storage/store.ts";
-import {
-  ATTEMPTS_MAX,
-  ATTEMPTS_MS_MAX,
-  RETRY_PAUSE_MS,
-  RETRY_PAUSE_MS_MAX,
-  UNAVAILABLE_RETRY_AFTER_MS,
-} from "../engine-bounds.ts";
+import { UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
 /**
@@ -21,23 +16,25 @@ export async function withAttempts<Result>(
   onRetry: (cause: string) => void,
   isGivenUp: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
-  const startedMs = performance.now();
   let repeated = false;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt(repeated);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      if (isGivenUp(error)) {
-        onRetry(error.reason);
-        throw error;
-      }
-      const isOver = tries >= ATTEMPTS_MAX || performance.now() - startedMs > ATTEMPTS_MS_MAX;
-      if (error.kind === "unknown_outcome") repeated = true;
-      if (error.kind === "unavailable" || isOver) throw unavailable(error, repeated);
-      onRetry(error.reason);
-      await pause(tries);
-    }
+  const policy: RetryPolicy<StoreError> = {
+    ...ROLLED_BACK,
+    isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isGivenUp(error),
+  };
+  try {
+    return await retry(
+      policy,
+      () => attempt(repeated),
+      ({ kind, reason }) => {
+        repeated ||= kind === "unknown_outcome";
+        onRetry(reason);
+      },
+    );
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    if (!isGivenUp(error)) throw unavailable(error, repeated);
+    onRetry(error.reason);
+    throw error;
   }
 }
 
@@ -55,11 +52,11 @@ export function asFault(error: unknown): unknown {
   return error instanceof StoreError ? unavailable(error) : error;
 }
 
-/** What callers are told when the database cannot do it. */
-export function unavailable(error: StoreError, outcomeUnknown = false): Fault {
+/** What callers are told when the database cannot do it; `mayBeDone`: an earlier attempt may have done it. */
+export function unavailable(error: StoreError, mayBeDone = false): Fault {
   return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
-    outcomeUnknown,
+    outcomeUnknown: mayBeDone || error.kind === "unknown_outcome",
     cause: error,
   });
 }
@@ -67,10 +64,4 @@ export function unavailable(error: StoreError, outcomeUnknown = false): Fault {
 /** Whether a Fault says no more than that another transaction holds the rows of one lock. */
 export function isHeldUp(error: unknown): boolean {
   return error instanceof Fault && error.reason === ROW_LOCKED;
-}
-
-function pause(tries: number): Promise<void> {
-  const longestMs = Math.min(RETRY_PAUSE_MS * 2 ** (tries - 1), RETRY_PAUSE_MS_MAX);
-  // Full jitter: transactions that met in a deadlock must not meet again.
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * longestMs));
 }

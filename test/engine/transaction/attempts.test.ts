@@ -1,8 +1,9 @@
 // How long a transaction is repeated: until it gets through, as often as is of use, and never for ever.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ATTEMPTS_MAX } from "../../../server/engine/engine-bounds.ts";
-import { withAttempts } from "../../../server/engine/transaction/retry.ts";
+import { withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { decideWork } from "../../../server/engine/transaction/deciding.ts";
+import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
 const unlucky = (kind: StoreError["kind"] = "transient") => new StoreError(kind, "deadlock", "A test's.");
@@ -40,7 +41,7 @@ describe("a transaction", () => {
 
   test("that never gets through is given up", async () => {
     const { repeated, ended } = await attempts(1, unlucky());
-    expect(repeated.length).toBe(ATTEMPTS_MAX);
+    expect(repeated.length).toBe(ROLLED_BACK.attempts);
     expect(ended).toMatchObject({ kind: "unavailable", reason: "deadlock" });
   });
 
@@ -54,5 +55,21 @@ describe("a transaction", () => {
     expect((await attempts(1, unlucky("unavailable"))).repeated.length).toBe(1);
     const bug = new Error("a bug");
     expect(await attempts(1, bug)).toEqual({ repeated: [false], ended: bug });
+  });
+
+  test("is not begun again and again where the heartbeat before it has failed, which was repeated by itself", async () => {
+    let heartbeats = 0;
+    const deciding = decideWork({ jobs: new Map(), earlier: [] }, false, {
+      policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+      store: { transact: async () => {} },
+      likelyQueue: () => false,
+      beforehand: () => {
+        heartbeats += 1;
+        return Promise.reject(unlucky());
+      },
+      onRetry: () => {},
+    });
+    await expect(deciding).rejects.toMatchObject({ kind: "unavailable", reason: "deadlock" });
+    expect(heartbeats).toBe(1);
   });
 });
