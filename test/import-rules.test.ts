@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   core: "",
   config: "core zod node",
   wakeup: "core storage/store.ts node",
-  storage: "core log/log.ts migrations mysql2 knex node node/sqlite",
+  storage: "core log/log.ts migrations mysql2 knex tarn node node/sqlite",
   engine: "core wakeup storage/retry.ts storage/store.ts node",
   log: "core engine/lock-engine.ts pino node",
   grpc: "core config engine log #proto @bufbuild/protobuf @grpc grpc-health-check node",

@@ -161,6 +161,22 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(target.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
   });
 
+  test("a store that is closed twice while it works ends both times, and refuses who waits for a connection", async () => {
+    const target = await stage.store({ poolSize: 1 });
+    const id = await lockId(target, name());
+    const free = await holdGuard(id);
+    const writing = setLimit(target, id, 5);
+    await statementOf(plain, stage.address.database, "FOR UPDATE");
+    const waiting = refusal(target.find(["a"]));
+    await until(() => target.pool().waiting === 1);
+    const closing = Promise.all([target.close(), target.close()]);
+    await free();
+    await Promise.all([writing, closing]);
+    expect(await waiting).toMatchObject({ kind: "unavailable", reason: "closed" });
+    expect(target.pool()).toEqual({ open: 0, idle: 0, waiting: 0 });
+    expect(await limitOf(id)).toBe(5);
+  });
+
   test("a row lock that another session holds is waited for, but not for long", async () => {
     const id = await lockId(store, name());
     const free = await holdGuard(id);

@@ -1,9 +1,11 @@
-// A bounded number of connections, and a bounded queue of callers for them. The driver has a pool too; this one is our
-// own because a caller must not wait for ever, a connection must be set up before it is handed out, a connection that
-// died while idle must not fail a call, and one on which a transaction may be open must never be handed out again.
+// Lends connections: a bounded number of them, to a bounded queue of callers. Tarn queues, opens and drops them; here is
+// what makes one fit to be lent: it was set up, is not lost, leads to the present server, and no transaction is open on it.
 
+import { Pool, TimeoutError } from "tarn";
 import type { MysqlAddress } from "../../database-url.ts";
 import {
+  CONNECT_MS_MAX,
+  GOODBYE_MS_MAX,
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,
   LEASE_MS_MAX,
@@ -15,34 +17,38 @@ import { StoreError } from "../../store.ts";
 import { openSession, type Server } from "./connect.ts";
 import { type Session, wasGone } from "./session.ts";
 
-interface Waiting {
-  readonly resolve: (session: Session) => void;
-  readonly reject: (error: unknown) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 export class MysqlPool {
+  readonly #pool: Pool<Session>;
   readonly #address: MysqlAddress;
-  readonly #size: number;
   readonly #observer: StoreObserver;
   readonly #open = new Set<Session>();
-  readonly #idle: Session[] = [];
-  readonly #waiting: Waiting[] = [];
-  readonly #sweep: NodeJS.Timeout;
-  #connecting = 0;
+  readonly #goodbyes = new Set<Promise<void>>();
   #server: Server | null = null;
   #serverChanges = 0;
   #generation = 0;
-  #onDrained: (() => void) | null = null;
   #onBroken = () => {};
   #closed = false;
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
     this.#address = address;
-    this.#size = size;
     this.#observer = observer;
-    this.#sweep = setInterval(() => this.#dropIdle(), IDLE_SWEEP_MS);
-    this.#sweep.unref();
+    this.#pool = new Pool<Session>({
+      create: () => this.#connect(),
+      // One that was lost, or leads to an earlier server, stays with Tarn until it would be lent or was idle for long.
+      validate: (session) => session.fit && session.generation === this.#generation,
+      destroy: (session) => this.#end(session),
+      min: 0,
+      max: size,
+      acquireTimeoutMillis: POOL_WAIT_MS_MAX,
+      // Neither is ever reached: openSession and end() have bounds of their own.
+      createTimeoutMillis: 2 * CONNECT_MS_MAX,
+      destroyTimeoutMillis: 2 * GOODBYE_MS_MAX,
+      idleTimeoutMillis: IDLE_MS_MAX,
+      reapIntervalMillis: IDLE_SWEEP_MS,
+      // For callers behind the one that hears why none could be opened.
+      createRetryIntervalMillis: 1,
+      propagateCreateError: true,
+    });
   }
 
   /** The server that the newest connection is to; null before the first. */
@@ -61,7 +67,8 @@ export class MysqlPool {
   }
 
   get state(): PoolState {
-    return { open: this.#open.size, idle: this.#idle.length, waiting: this.#waiting.length };
+    const idle = [...this.#open].filter(({ isLent }) => !isLent).length;
+    return { open: this.#open.size, idle, waiting: this.#pool.numPendingAcquires() };
   }
 
   /**
@@ -98,70 +105,47 @@ export class MysqlPool {
   renew(): void {
     this.#generation += 1;
     this.#onBroken();
-    for (const idle of this.#idle.splice(0)) void this.#end(idle);
   }
 
-  /** Refuses new callers, waits for those at work, and says goodbye to the server. Can be called twice. */
+  /** Refuses callers, also those that wait, when those at work are done; then says goodbye. Can be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#sweep);
-    for (const waiting of this.#waiting.splice(0)) {
-      clearTimeout(waiting.timer);
-      waiting.reject(closedError());
+    await this.#pool.destroy();
+  }
+
+  async #take(): Promise<Session> {
+    if (this.#closed) throw closedError();
+    if (this.#pool.numPendingAcquires() >= POOL_WAITING_MAX) throw exhausted();
+    try {
+      return await this.#pool.acquire().promise;
+    } catch (error) {
+      if (this.#closed) throw closedError();
+      throw error instanceof TimeoutError ? exhausted() : error;
     }
-    await Promise.all(this.#idle.splice(0).map((session) => this.#end(session)));
-    if (this.#open.size + this.#connecting > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onDrained = resolve;
-      });
+  }
+
+  #giveBack(session: Session): void {
+    session.kept = true;
+    if (!session.fit) {
+      session.destroy(new Error("The connection was given back unfit."));
+      this.#remove(session);
     }
+    this.#pool.release(session);
   }
 
-  #take(): Promise<Session> {
-    if (this.#closed) return Promise.reject(closedError());
-    // The one used last, so that those that are too many grow old and are dropped.
-    const idle = this.#idle.pop();
-    if (idle) return Promise.resolve(idle);
-    if (this.#waiting.length >= POOL_WAITING_MAX) return Promise.reject(exhausted());
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        reject(exhausted());
-      }, POOL_WAIT_MS_MAX);
-      const waiting: Waiting = { resolve, reject, timer };
-      this.#waiting.push(waiting);
-      this.#connectIfNeeded();
-    });
-  }
-
-  #connectIfNeeded(): void {
-    const room = this.#open.size + this.#connecting < this.#size;
-    if (this.#closed || !room || this.#connecting >= this.#waiting.length) return;
-    this.#connecting += 1;
-    openSession(this.#address, this.#observer).then(
-      ({ session, server }) => {
-        this.#connecting -= 1;
-        this.#join(session, server);
-      },
-      (error: unknown) => {
-        this.#connecting -= 1;
-        const first = this.#waiting.shift();
-        if (first) {
-          clearTimeout(first.timer);
-          first.reject(error);
-        }
-        this.#connectIfNeeded();
-        this.#checkDrained();
-      },
-    );
-  }
-
-  #join(session: Session, server: Server): void {
+  async #connect(): Promise<Session> {
+    // Tarn has forgotten those that are still saying goodbye, and there must not be too many.
+    await Promise.all(this.#goodbyes);
+    const { session, server } = await openSession(this.#address, this.#observer);
     this.#meet(server);
     session.generation = this.#generation;
     session.onLost = () => this.#remove(session);
     this.#open.add(session);
-    this.#lend(session);
+    // Its caller may have got another one meanwhile: then it begins by lying idle.
+    setImmediate(() => {
+      session.kept ||= !session.isLent;
+    });
+    return session;
   }
 
   /** Where an address has come to lead to another server, connections to the old one must not be used beside it. */
@@ -173,56 +157,18 @@ export class MysqlPool {
     this.renew();
   }
 
-  #giveBack(session: Session): void {
-    session.kept = true;
-    if (!session.fit) {
-      session.destroy(new Error("The connection was given back unfit."));
-      this.#remove(session);
-    } else if (session.generation !== this.#generation) {
-      void this.#end(session);
-    } else this.#lend(session);
-  }
-
-  #lend(session: Session): void {
-    if (this.#closed) {
-      void this.#end(session);
-      return;
-    }
-    const first = this.#waiting.shift();
-    if (first) {
-      clearTimeout(first.timer);
-      first.resolve(session);
-    } else {
-      session.kept = true;
-      session.idleSinceMs = performance.now();
-      this.#idle.push(session);
-    }
-  }
-
   #remove(session: Session): void {
     if (!this.#open.delete(session)) return;
     this.#onBroken();
     session.destroy(new Error("The connection was lost."));
-    const place = this.#idle.indexOf(session);
-    if (place >= 0) this.#idle.splice(place, 1);
-    this.#connectIfNeeded();
-    this.#checkDrained();
   }
 
   async #end(session: Session): Promise<void> {
-    await session.end();
+    const goodbye = session.end();
+    this.#goodbyes.add(goodbye);
+    await goodbye;
+    this.#goodbyes.delete(goodbye);
     this.#open.delete(session);
-    this.#connectIfNeeded();
-    this.#checkDrained();
-  }
-
-  #dropIdle(): void {
-    const oldest = performance.now() - IDLE_MS_MAX;
-    while (this.#idle[0] && this.#idle[0].idleSinceMs < oldest) void this.#end(this.#idle.shift() as Session);
-  }
-
-  #checkDrained(): void {
-    if (this.#open.size + this.#connecting === 0) this.#onDrained?.();
   }
 }
 

@@ -14,6 +14,7 @@ export type Row = readonly (string | number | Buffer | null)[];
 export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
 
 export class Session {
+  isLent = false;
   /** Whether it was used or lay idle since it was opened: the server may have closed it before this lease. */
   kept = false;
   /** Whether a transaction may be open on it. */
@@ -21,7 +22,6 @@ export class Session {
   /** Trips of this lease: sent, and of those answered without an error. */
   sent = 0;
   answered = 0;
-  idleSinceMs = 0;
   /** Which server it was opened to, as the pool counts them. */
   generation = 0;
   /** What tells that server from any other; null: not known. */
@@ -70,6 +70,7 @@ export class Session {
 
   /** Begins a lease: all its trips together have until the deadline; past it the connection is destroyed. */
   begin(deadlineMs: number): void {
+    this.isLent = true;
     this.isPatient = null;
     this.sent = 0;
     this.answered = 0;
@@ -78,6 +79,7 @@ export class Session {
   }
 
   finish(): void {
+    this.isLent = false;
     clearTimeout(this.#deadline);
   }
 
