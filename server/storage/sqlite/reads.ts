@@ -1,103 +1,150 @@
-// What the SQLite store reads for display and for finding locks. Takes no transaction and writes nothing.
+// What the SQLite store reads outside decisions: for display, for polls, and to find locks. Takes no transaction and
+// writes nothing.
 
-import type { Claim } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
 import { STATE_CODES } from "../rows/codes.ts";
+import { checkRows } from "../rows/invariants.ts";
 import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
 import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
-import type { BusyLock, LockQuery, LockView, QueuePlace, RegisteredReplica, WaitedLock } from "../store.ts";
-import { claimFromRow, lockFromRow, numberOrNull, textOf } from "./rows.ts";
-import type { SqliteStatements } from "./statements.ts";
+import type { LockView } from "../store.ts";
+import type { AtOnce, SqliteHandle } from "./handle.ts";
+import { claimFromRow, lockFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
+import { listOf, type SqliteStatements } from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
 
-export class SqliteReads {
-  readonly #statements: SqliteStatements;
+type Reads =
+  | "find"
+  | "replicas"
+  | "watch"
+  | "claims"
+  | "claimsByRequest"
+  | "dueLocks"
+  | "queue"
+  | "holders"
+  | "list"
+  | "waitedLocks"
+  | "views"
+  | "view"
+  | "limitRules"
+  | "busyLocks"
+  | "checkInvariants";
 
-  constructor(statements: SqliteStatements) {
-    this.#statements = statements;
-  }
+export function reads(handle: SqliteHandle): AtOnce<Reads> {
+  const { statements, nowUs } = handle;
+  const inState = (lockId: bigint, state: number, max: number) =>
+    statements.all("claims_in_state", lockId, state, max).map(claimFromRow);
+  const viewOf = (lock: Lock, shown: number): LockView => ({
+    lock,
+    // Most locks of a long listing are idle: their counters say that there is nothing to read.
+    holders: shown > 0 && lock.holders > 0 ? inState(lock.id, STATE_CODES.held, shown) : [],
+    waiters: shown > 0 && lock.waiting > 0 ? inState(lock.id, STATE_CODES.waiting, shown) : [],
+  });
+  const found = (rows: readonly (Row | undefined)[]) => ({
+    nowUs: nowUs(),
+    claims: rows.filter((row) => row !== undefined).map(claimFromRow),
+  });
+  return {
+    find: (names) => find(statements, names),
 
-  find(names: readonly string[]): Map<string, bigint> {
-    const ids = new Map<string, bigint>();
-    for (const name of names) {
-      const row = this.#statements.get("lock_id", bytesOf(name));
-      if (row) ids.set(name, row.id as bigint);
-    }
-    return ids;
-  }
+    replicas: (max) => ({
+      nowUs: nowUs(),
+      replicas: statements.all("replicas", max).map((row) => ({
+        id: row.id as bigint,
+        address: textOf(row.address),
+        version: textOf(row.version),
+        sinceUs: Number(row.started_at),
+        deadlineUs: Number(row.deadline),
+      })),
+    }),
 
-  queue(lockId: bigint): QueuePlace[] {
-    return this.#statements.all("queue", lockId).map((row) => ({
-      ticketNumber: row.ticket_number as bigint,
-      permits: Number(row.permits),
-    }));
-  }
+    watch(lockIds) {
+      const rows = statements.all("watch", nowUs() - handle.coarseUs, listOf(lockIds));
+      return {
+        revisions: new Map(rows.map((row) => [row.id as bigint, row.revision as bigint])),
+        due: rows.filter((row) => row.due === 1n).map((row) => row.id as bigint),
+      };
+    },
 
-  /** In order of ticket numbers, which is the order in which they were granted. */
-  holders(lockId: bigint, max: number): Claim[] {
-    return this.#statements.all("claims_in_state", lockId, STATE_CODES.held, max).map(claimFromRow);
-  }
+    claims: (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),
 
-  list({ prefix, afterName, max, which }: LockQuery): { locks: Lock[]; next: string | null } {
-    const { from, below } = rangeAfter(prefix, afterName);
-    const rowsMax = Math.min(max, LIST_ROWS_MAX);
-    // Few of many rows may be wanted, and nothing else of this process comes in between: not too many are looked at.
-    const last =
-      which === "all" ? undefined : this.#statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
-    const lastName = last ? textOf(last.name) : null;
-    const upTo = lastName === null ? below : rangeAfter("", lastName).from;
-    const locks = this.#statements.all(LISTS[which], from, upTo, rowsMax).map(lockFromRow);
-    return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
-  }
+    claimsByRequest: (ids) => found(ids.map((id) => statements.get("claim_by_request", bytesOf(id)))),
 
-  waitedLocks(prefix: string, order: "longest_wait" | "most_waiters", max: number): WaitedLock[] {
-    const { from, below } = rangeAfter(prefix, null);
-    return this.#statements.all(order, from, below, max).map((row) => ({
-      id: row.id as bigint,
-      holders: Number(row.holders),
-      waiting: Number(row.waiting),
-    }));
-  }
+    dueLocks(afterLockId, max) {
+      const { nowUs, atLeastUs } = handle.readClock();
+      const rows = statements.all("due_locks", atLeastUs, afterLockId, max);
+      return { nowUs, lockIds: rows.map((row) => row.lock_id as bigint) };
+    },
 
-  views(ids: readonly bigint[], shown: number): LockView[] {
-    return ids.flatMap((id) => {
-      const row = this.#statements.get("lock", id);
-      return row ? this.#view(lockFromRow(row), shown) : [];
-    });
-  }
+    queue: (lockId) => ({
+      nowUs: nowUs(),
+      places: statements.all("queue", lockId).map((row) => ({
+        ticketNumber: row.ticket_number as bigint,
+        permits: Number(row.permits),
+      })),
+    }),
 
-  view(name: string, shown: number): LockView | null {
-    const row = this.#statements.get("lock_by_name", bytesOf(name));
-    return row ? this.#view(lockFromRow(row), shown) : null;
-  }
+    // In order of ticket numbers, which is the order in which they were granted.
+    holders: (lockId, max) => ({ nowUs: nowUs(), claims: inState(lockId, STATE_CODES.held, max) }),
 
-  busyLocks(max: number): BusyLock[] {
-    return this.#statements.all("busy_locks", max).map((row) => ({
-      lock: lockFromRow(row),
-      oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
-    }));
-  }
+    list({ prefix, afterName, max, which }) {
+      const { from, below } = rangeAfter(prefix, afterName);
+      const rowsMax = Math.min(max, LIST_ROWS_MAX);
+      // Few of many rows may be wanted, and nothing else of this process comes in between: not too many are looked at.
+      const last = which === "all" ? undefined : statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
+      const lastName = last ? textOf(last.name) : null;
+      const upTo = lastName === null ? below : rangeAfter("", lastName).from;
+      const locks = statements.all(LISTS[which], from, upTo, rowsMax).map(lockFromRow);
+      return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
+    },
 
-  replicas(max: number): RegisteredReplica[] {
-    return this.#statements.all("replicas", max).map((row) => ({
-      id: row.id as bigint,
-      address: textOf(row.address),
-      version: textOf(row.version),
-      sinceUs: Number(row.started_at),
-      deadlineUs: Number(row.deadline),
-    }));
-  }
+    waitedLocks(prefix, order, max) {
+      const { from, below } = rangeAfter(prefix, null);
+      return statements.all(order, from, below, max).map((row) => ({
+        id: row.id as bigint,
+        holders: Number(row.holders),
+        waiting: Number(row.waiting),
+      }));
+    },
 
-  #view(lock: Lock, shown: number): LockView {
-    const first = (state: number) =>
-      this.#statements.all("claims_in_state", lock.id, state, shown).map(claimFromRow);
-    return {
-      lock,
-      // Most locks of a long listing are idle: their counters say that there is nothing to read.
-      holders: shown > 0 && lock.holders > 0 ? first(STATE_CODES.held) : [],
-      waiters: shown > 0 && lock.waiting > 0 ? first(STATE_CODES.waiting) : [],
-    };
+    views: (ids, shown) =>
+      ids.flatMap((id) => {
+        const row = statements.get("lock", id);
+        return row ? viewOf(lockFromRow(row), shown) : [];
+      }),
+
+    view(name, shown) {
+      const row = statements.get("lock_by_name", bytesOf(name));
+      return row ? viewOf(lockFromRow(row), shown) : null;
+    },
+
+    limitRules: () => handle.meta().limitRules,
+
+    busyLocks: (max) =>
+      statements.all("busy_locks", max).map((row) => ({
+        lock: lockFromRow(row),
+        oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
+      })),
+
+    checkInvariants(max) {
+      const run = checkRows(nowUs(), max);
+      let step = run.next();
+      while (!step.done) {
+        const { name, sql, values } = step.value;
+        step = run.next(statements.read(name, sql, ...values));
+      }
+      return step.value;
+    },
+  };
+}
+
+/** Ids of the names that have a guard row. */
+export function find(statements: SqliteStatements, names: readonly string[]): Map<string, bigint> {
+  const ids = new Map<string, bigint>();
+  for (const name of names) {
+    const row = statements.get("lock_id", bytesOf(name));
+    if (row) ids.set(name, row.id as bigint);
   }
+  return ids;
 }

@@ -9,7 +9,7 @@ import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migr
 import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
-import { openSqliteStore, SqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
+import { openSqliteStore, sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
 import type { StoreObserver } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, load, lockId, planned, readClaim, SECOND_US } from "../../support/store-fixture.ts";
@@ -20,7 +20,7 @@ async function freshInMemory(
 ): Promise<FreshStore> {
   const database = openSqliteFile(":memory:");
   await migrateSqlite(database);
-  const store = new SqliteStore(database, { path: ":memory:", ...options });
+  const store = sqliteStore(database, { path: ":memory:", ...options });
   return {
     store,
     other: null,
@@ -124,7 +124,7 @@ describe("a SQLite file", () => {
   test("on a full disk is unavailable, changes nothing, and works again when there is room", async () => {
     await migrateUp(`sqlite:${path}`);
     const database = openSqliteFile(path);
-    const store = new SqliteStore(database, { path });
+    const store = sqliteStore(database, { path });
     const id = await lockId(store, "a");
     const limit = (pages: unknown) => database.exec(`PRAGMA max_page_count = ${pages}`);
     limit(database.prepare("PRAGMA page_count").get()?.page_count);
@@ -143,7 +143,7 @@ describe("a SQLite file", () => {
   test("that cannot be written is unavailable", async () => {
     await migrateUp(`sqlite:${path}`);
     const database = openSqliteFile(path);
-    const store = new SqliteStore(database, { path });
+    const store = sqliteStore(database, { path });
     const id = await lockId(store, "a");
     // What the system would say of a disk that went read-only; permissions mean nothing to the superuser.
     database.exec("PRAGMA query_only = ON");

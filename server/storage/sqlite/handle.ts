@@ -1,0 +1,131 @@
+// The open file: its statements, its clock, its transactions, and what its errors mean. SQLite answers synchronously, so
+// each method of the store runs from its first statement to its last without a pause, and nothing else of this process
+// comes in between: transactions are serial by nature, and reads of several statements are consistent.
+
+import type { DatabaseSync } from "node:sqlite";
+import { DatabaseClock } from "../../core/database-clock.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import type { Clock } from "../../core/rows.ts";
+import { monotonicUs } from "../monotonic.ts";
+import { CLOCK_COARSE_US } from "../storage-bounds.ts";
+import type { Loaded, Store, StoreObserver } from "../store.ts";
+import { StoreError } from "../store.ts";
+import { sqliteError } from "./errors.ts";
+import { limitRuleFromRow } from "./rows.ts";
+import { SqliteStatements } from "./statements.ts";
+
+export interface SqliteOptions {
+  /** A file, or `:memory:` for one that ends with the store. */
+  readonly path: string;
+  /** The database's clock in microseconds since 1970. The system's, in milliseconds, if not given. */
+  readonly clock?: () => number;
+  readonly observer?: StoreObserver;
+}
+
+/** Methods of a store that answer at once; `guarded` makes those of a store of them. */
+export type AtOnce<Name extends keyof Store> = {
+  readonly [Each in Name]: Store[Each] extends (...given: infer Given) => Promise<infer Answer>
+    ? (...given: Given) => Answer
+    : never;
+};
+
+export class SqliteHandle {
+  readonly clock = new DatabaseClock();
+  readonly nowUs: () => number;
+  /** By how much the clock may be behind. */
+  readonly coarseUs: number;
+  readonly statements: SqliteStatements;
+  readonly #database: DatabaseSync;
+  readonly #options: SqliteOptions;
+  #rules: { readonly revision: unknown; readonly rules: readonly LimitRule[] } | null = null;
+  #closed = false;
+
+  /** Takes over an open database. */
+  constructor(database: DatabaseSync, options: SqliteOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.nowUs = options.clock ?? (() => Date.now() * 1000);
+    this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
+    this.statements = new SqliteStatements(database, options.observer);
+    options.observer?.connection("opened");
+  }
+
+  get isOpen(): boolean {
+    return !this.#closed;
+  }
+
+  get version(): string {
+    return String(this.#database.prepare("SELECT sqlite_version() AS version").get()?.version);
+  }
+
+  readClock(): Clock {
+    const readUs = monotonicUs();
+    return this.clock.read(this.nowUs(), readUs, readUs, this.coarseUs);
+  }
+
+  meta(): Pick<Loaded, "failOver" | "limitRules"> {
+    const meta = this.statements.get("meta");
+    const revision = meta?.rules_revision;
+    if (this.#rules?.revision !== revision) {
+      this.#rules = { revision, rules: this.statements.all("rules").map(limitRuleFromRow) };
+    }
+    const failOver = {
+      epoch: meta?.epoch as bigint,
+      atUs: Number(meta?.failed_over_at),
+      grantsFromUs: Number(meta?.grants_from),
+    };
+    return { failOver, limitRules: this.#rules?.rules ?? [] };
+  }
+
+  /** The methods as those of a store: they refuse when it is closed, and turn SQLite's errors into StoreErrors. */
+  guarded<Name extends keyof Store>(methods: AtOnce<Name>): Pick<Store, Name> {
+    const all = Object.entries<(...given: unknown[]) => unknown>(methods);
+    return Object.fromEntries(
+      all.map(([name, run]) => [name, async (...given: unknown[]) => this.#guard(() => run(...given))]),
+    ) as unknown as Pick<Store, Name>;
+  }
+
+  inTransaction<Answer>(run: () => Answer): Answer {
+    this.statements.run("begin");
+    try {
+      const answer = run();
+      this.#commit();
+      return answer;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /** Can be called twice. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#database.close();
+    this.#options.observer?.connection("closed");
+  }
+
+  #guard<Answer>(run: () => Answer): Answer {
+    if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
+    try {
+      return run();
+    } catch (error) {
+      throw sqliteError(error, this.#options.path);
+    }
+  }
+
+  #commit(): void {
+    try {
+      this.statements.run("commit");
+    } catch (error) {
+      throw sqliteError(error, this.#options.path, true);
+    }
+  }
+
+  #rollBack(): void {
+    // Rules read in a transaction that is taken back may come again under the same revision with other words.
+    this.#rules = null;
+    // Some errors end the transaction by themselves.
+    if (this.#database.isTransaction) this.statements.run("rollback");
+  }
+}

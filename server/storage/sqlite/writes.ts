@@ -1,0 +1,62 @@
+// What the SQLite store writes outside decisions: new names, signs of life of waiters and of the replica, a fail-over, and
+// the deletion of what nobody needs any more.
+
+import { bytesOf } from "../rows/values.ts";
+import type { AtOnce, SqliteHandle } from "./handle.ts";
+import { find } from "./reads.ts";
+
+type Writes = "resolve" | "failOver" | "heartbeat" | "register" | "retire" | "purgeClaims" | "purgeLocks";
+
+export function writes(handle: SqliteHandle): AtOnce<Writes> {
+  const { statements, nowUs } = handle;
+  const inTransaction: SqliteHandle["inTransaction"] = (run) => handle.inTransaction(run);
+  return {
+    resolve(names) {
+      const found = find(statements, names);
+      const unknown = new Set(names.filter((name) => !found.has(name)));
+      if (unknown.size === 0) return found;
+      inTransaction(() => {
+        for (const name of unknown) {
+          found.set(name, statements.get("add_lock", bytesOf(name), nowUs())?.id as bigint);
+        }
+      });
+      return found;
+    },
+
+    failOver({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) {
+      const notedUs = nowUs();
+      statements.run("fail_over", notedUs, epochMin, pauseUsMin, pauseUsMax, seenEpoch);
+      return Math.max(0, Number(statements.get("meta")?.grants_from) - notedUs);
+    },
+
+    heartbeat: (replica, claims, keepForUs) =>
+      inTransaction(() => {
+        const untilUs = nowUs() + keepForUs;
+        for (const { lockId, ticketNumber, secret } of claims) {
+          statements.run("heartbeat", replica, untilUs, lockId, ticketNumber, bytesOf(secret));
+        }
+        return [];
+      }),
+
+    register: ({ id, address, version }, keepForUs) =>
+      inTransaction(() => {
+        const atUs = nowUs();
+        statements.run("register", id, bytesOf(address), bytesOf(version), atUs, atUs + keepForUs);
+        statements.run("forget_replicas", atUs);
+      }),
+
+    retire: (replica) => void statements.run("retire", replica),
+
+    purgeClaims: (untilUs, max) => statements.run("purge_claims", Math.min(untilUs, nowUs()), max),
+
+    purgeLocks: (idleUs, max) =>
+      inTransaction(() => {
+        const idle = statements.all("idle_locks", nowUs() - idleUs, max);
+        for (const row of idle) {
+          statements.run("raise_token_floor", row.last_token as bigint);
+          statements.run("remove_lock", row.id as bigint);
+        }
+        return idle.length;
+      }),
+  };
+}
