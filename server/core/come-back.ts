@@ -25,8 +25,8 @@ export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
 }
 
 /**
- * Keeps a place that has run out since the command arrived. To be called before what is due is ended, for each
- * command that may come back to a claim. A wait that is over stays so, and nothing is done for leases: an expired one is never revived.
+ * Keeps a place that has run out since the command arrived. To be called before what is due is ended, for each command
+ * that may come back to a claim. A wait that is over stays so. Leases are left alone: an expired one is never revived.
  *
  * @param known the claim that the command names, at whatever lock it is; at this lock, the draft's own.
  */

@@ -33,7 +33,7 @@ export interface Acquire extends Called {
   readonly replica: bigint | null;
 }
 
-/** A sign of life of a waiter; of a lease that was granted meanwhile, somebody comes for it. */
+/** A sign of life of a waiter. Where it was granted the lease meanwhile, it has come for it. */
 export interface Attach extends Called {
   readonly verb: "attach";
   readonly ref: ClaimRef;

@@ -16,13 +16,13 @@ export class DatabaseClock {
   #ahead: Ahead | null = null;
   /** The monotonic time of the last reading that was taken. */
   #takenUs = Number.NEGATIVE_INFINITY;
-  /** What was asked before may have been read before the clock stepped, or before it was doubted. */
+  /** Readings that were asked for before this may be older than a step of the clock, or than a doubt about it. */
   #askedFromUs = Number.NEGATIVE_INFINITY;
   #isDoubted = false;
   /** Monotonic times, as these pass evenly whatever becomes of the clock. */
   #jumpedAtUs: number | null = null;
   #backAtUs: number | null = null;
-  /** Whether the next reading is the first one after this replica was away from the database: so at its start. */
+  /** Whether the next reading is the first since this replica was away from the database, or since its start. */
   #isBack = true;
   readonly #onJump: ((byUs: number) => void)[] = [];
 
@@ -36,7 +36,7 @@ export class DatabaseClock {
     this.#isBack = true;
   }
 
-  /** Something has failed that went by what is known: nothing is, until a reading that was asked for after this. */
+  /** Something that went by what is known has failed: nothing is known until a reading that is asked for after this. */
   doubt(monotonicUs: number): void {
     this.#isDoubted = true;
     this.#askedFromUs = monotonicUs;
@@ -72,7 +72,7 @@ export class DatabaseClock {
     return this.#clock(ahead, atLeastUs, Math.ceil(monotonicUs + ahead.atMostUs));
   }
 
-  /** Up to which time may be forgotten what is kept for so long; null: nothing may, or it is not known. */
+  /** What is kept for so long may be forgotten up to this time; null: nothing may, or that is not known. */
   forgettableUs(keptForUs: number, monotonicUs: number): number | null {
     if (this.#jumpedAtUs !== null && monotonicUs < this.#jumpedAtUs + keptForUs) return null;
     return this.estimate(monotonicUs)?.atLeastUs ?? null;

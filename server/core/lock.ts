@@ -34,23 +34,19 @@ export function totalHeld(lock: Lock): number {
   return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders;
 }
 
-/** Adds a holder to the counters. */
 export function countHolder(lock: Lock, claim: Claim): void {
   addHolder(lock, claim, 1);
 }
 
-/** Takes a holder out of the counters. */
 export function uncountHolder(lock: Lock, claim: Claim): void {
   addHolder(lock, claim, -1);
 }
 
-/** Adds a waiter to the counters. */
 export function countWaiter(lock: Lock, claim: Claim): void {
   lock.waiting += 1;
   lock.waitingPermits += claim.permits;
 }
 
-/** Takes a waiter out of the counters. */
 export function uncountWaiter(lock: Lock, claim: Claim): void {
   lock.waiting -= 1;
   lock.waitingPermits -= claim.permits;

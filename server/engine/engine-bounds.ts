@@ -11,18 +11,18 @@ export const REVISION_STEP_MAX = 2 ** 20;
 export const AGAIN_ROUNDS_MAX = 8;
 
 /**
- * For how long a lock whose rows another transaction held is kept out of the lanes: it grows as long as they are found
- * held again. The first is about as long as a transaction of another replica may last; the longest makes it rare that
- * the lanes look in vain whether two replicas still write a lock in turns.
+ * A lock whose rows another transaction held stays out of the lanes for so long, and longer each time it is found held
+ * again. The first time is about as long as a transaction of another replica lasts. With the longest, lanes seldom look
+ * in vain at a lock that two replicas write in turns.
  */
 export const HELD_UP_MS = 50;
 export const HELD_UP_GROWTH = 4;
 export const HELD_UP_MS_MAX = 10_000;
-/** The same for a lock that was waited for in vain, about which nothing is begun in the background meanwhile. */
+/** The same for a lock that was waited for in vain. Meanwhile nothing is begun about it in the background. */
 export const STUCK_MS = 1_000;
-/** From when on the places of those who have come back to a lock that is waited for are kept by heartbeats. */
+/** How long a lock is waited for before heartbeats keep the places of those who have come back to it. */
 export const COMEBACKS_AFTER_MS = 250;
-/** Locks of which that is remembered: more than can be found so in that time. */
+/** Locks that are remembered as held: more than can be found so in that time. */
 export const HELD_UP_LOCKS_MAX = 10_000;
 /** When a client may try again after the database was away. */
 export const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -39,7 +39,7 @@ export const RESOLVE_QUEUED_MAX = 10_000;
 /** How often a command is sent after a guard row that was cleaned away between its look-up and its decision. */
 export const STALE_ID_TRIES_MAX = 5;
 
-/** Waiters of one replica that are heartbeaten by one statement. */
+/** Waiters that one statement heartbeats. */
 export const HEARTBEAT_KEYS_MAX = 1_000;
 /** Heartbeats in one grace period: one or two may fail and the place is still kept. */
 export const HEARTBEATS_PER_GRACE = 4;
@@ -48,13 +48,13 @@ export const DETACHMENTS_MAX = 100_000;
 /** How many of them are told again at a time, and how often that is tried. */
 export const DETACHMENTS_AT_ONCE = 256;
 export const DETACHMENTS_INTERVAL_MS = 1_000;
-/** When those are heartbeaten again whose rows another transaction held. */
+/** When waiters whose rows another transaction held are heartbeaten again. */
 export const HEARTBEAT_AGAIN_MS = 500;
-/** Claims and request ids of one look for those who have come back to locks that are held up. */
+/** Claims and request ids of one read, which looks for those who have come back to locks that are held up. */
 export const COMEBACKS_READ_MAX = 500;
 /** Locks of one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
-/** From when all places that have changed were told until it is looked again which have. */
+/** From the end of one round of telling places to the start of the next. */
 export const PLACES_PACE_MS = 100;
 /** Queues read at once to tell places: connections are for decisions, heartbeats and polls. */
 export const PLACES_READS_MAX = 2;
@@ -70,9 +70,9 @@ export const OWED_AGAIN_MS = 250;
 export const OWED_AT_ONCE_MAX = 256;
 
 /**
- * Reads for display: listings at once, whatever else may be, as they come in bursts that nobody waits for; those that wait,
- * each for a page of some ten milliseconds; and claims of one step, some milliseconds with all labels that there may be,
- * in which an embedded database does nothing else.
+ * Reads for display. Listings at once: few, however many there is room for, as they come in bursts that nobody waits
+ * for. Listings that wait, each for a page of some ten milliseconds. Claims of one step: some milliseconds with all
+ * labels that there may be, in which an embedded database does nothing else.
  */
 export const LISTINGS_AT_ONCE_MAX = 2;
 export const LISTINGS_QUEUED_MAX = 100;

@@ -325,7 +325,7 @@ export class Engine implements LockEngine {
     follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]> | null> {
     this.#refuseWhenStopped();
-    // Lanes carry commands of all verbs; that each is decided by an outcome of its own kinds is what OutcomeKinds says.
+    // Lanes carry commands of all verbs. OutcomeKinds says which outcomes each verb can have.
     return this.#lanes.submit(lockId, command, follower) as Promise<AnswerTo<Asked["verb"]> | null>;
   }
 

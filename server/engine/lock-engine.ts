@@ -28,9 +28,9 @@ export interface Answer<Of extends Outcome = Outcome> {
 export type AnswerTo<Verb extends Command["verb"]> = Answer<OutcomeOf<Verb>>;
 
 /**
- * Somebody who follows a claim: an open stream or a blocked call. Registered with the answer `waiting`, `told` once at
- * most, after which it is forgotten. That may come before the caller has taken up the answer, as one
- * transaction may enqueue a claim and grant it. Both methods are called synchronously and must not throw or wait.
+ * Somebody who follows a claim: an open stream or a blocked call. It is registered with the answer `waiting`, `told` at
+ * most once, and then forgotten. It may be told before the caller has taken up the answer, as one transaction may
+ * enqueue a claim and grant it. Both methods are called synchronously and must not throw or wait.
  */
 export interface Follower {
   /** The claim was granted (state held) or has ended. Committed. */
@@ -182,5 +182,5 @@ export type EngineEvent =
   /** A background loop failed once; it goes on. */
   | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
 
-/** Is told of all that happens, of what a transaction did after its commit. Must not throw. */
+/** Is told of all that happens; of what a transaction did, after its commit. Must not throw. */
 export type EngineObserver = (event: EngineEvent) => void;

@@ -61,13 +61,13 @@ export const CHECK_PAGE = 1_000;
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
 
-/** Locks that a server keeps for optimistic decisions, live claims of all of them, some 40 MB in sum, and live claims of one of them. */
+/** What a server keeps for optimistic decisions, some 40 MB: locks, live claims of all of them, live claims of one. */
 export const CACHED_LOCKS_MAX = 20_000;
 export const CACHED_CLAIMS_MAX = 50_000;
 export const CACHED_CLAIMS_PER_LOCK_MAX = 500;
 /**
- * How uncertain the database's clock may be for a decision that does not read it, as its leases last that much longer: a
- * quarter of the shortest time to live. And how long after the decision it may be written.
+ * How uncertain the database's clock may be for a decision that does not read it: a quarter of the shortest time to
+ * live, as its leases last that much longer. And how long after such a decision it may be written.
  */
 export const CLOCK_UNSURE_US_MAX = TTL_US_MIN / 4;
 export const CLOCK_BEHIND_US_MAX = 100_000;

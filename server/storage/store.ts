@@ -44,9 +44,10 @@ export interface LoadPlan {
 export const LOCKS_PER_RULE_MAX = 500;
 
 /**
- * What a decision goes by: the rows, and the database's clock. Either read with the guard rows locked, the clock in a
- * statement of its own after that; or assumed, of what the store has written last itself. Then the transaction asserts all
- * of it as it writes, and where anything has changed, nothing is written and it fails as `transient`.
+ * What a decision goes by: the rows, and the database's clock. Either they were read with the guard rows locked, the
+ * clock in a statement of its own after that. Or they are assumed, from what the store itself has written last: then
+ * the transaction asserts all of it as it writes, and where anything has changed, it writes nothing and fails as
+ * `transient`.
  */
 export interface Loaded extends Rows {
   /**
@@ -77,7 +78,7 @@ export interface Changes {
 export interface FailOverNote {
   /** The epoch of the rows that told of it. Where another replica has noted it since, nothing is changed. */
   readonly seenEpoch: bigint;
-  /** Which the new epoch has to be, at least. */
+  /** The new epoch is no lower. */
   readonly epochMin: bigint;
   /** How long nothing is granted: the longest time to live of a lease in the rows, within these bounds. */
   readonly pauseUsMin: number;
@@ -239,8 +240,8 @@ export interface Store {
   /** First holders of a lock, oldest first. */
   holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
-   * A step of a listing: the next guard rows, in byte order of their names, at most `max` and as few as take no longer than
-   * a step should, which may be none. `next`: the name after which the next step begins; null: there is none.
+   * A step of a listing: the next guard rows, in byte order of their names, at most `max`; fewer, or none, where more
+   * would take longer than a step should. `next`: the name after which the next step begins; null: there is none.
    */
   list(query: LockQuery): Promise<{ locks: Lock[]; next: string | null }>;
   /**

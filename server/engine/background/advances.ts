@@ -1,6 +1,6 @@
-// Brings locks up to date in the background: ends what is due and grants what fits. Each goes its own way, one at a time
-// for each lock, and none fails for another. What comes by again anyway is started; what nobody else would do is owed,
-// which is tried until it is done.
+// Brings locks up to date in the background: ends what is due and grants what fits. A lock has one advance at a time,
+// and none fails for another. An advance that somebody will ask for again is started; one that nobody else would do is
+// owed, and tried until it is done.
 
 import { OWED_AT_ONCE_MAX } from "../engine-bounds.ts";
 import { isHeldUp } from "../transaction/attempts.ts";

@@ -86,7 +86,7 @@ export class Background {
     const startedMs = performance.now();
     const claims = this.#followed();
     await this.#heartbeatOf(claims);
-    // Who has no waiters has to notice, too, that the database was away.
+    // A replica without waiters has to notice, too, that the database was away.
     if (claims.length === 0) await this.beat();
     // Waiters of other replicas get the time to say that they are there.
     if (this.#isLate()) this.#options.store.clock.cameBack();
@@ -99,7 +99,7 @@ export class Background {
     return [...followers.claims(), ...comebacks.claims()];
   }
 
-  /** Those that could not be kept soon come again, by `#heartbeatSkipped`. */
+  /** `#heartbeatSkipped` soon tries those again that could not be kept. */
   async #heartbeatOf(claims: readonly ClaimRef[]): Promise<void> {
     const { store, policy, replica, detachments } = this.#options;
     this.#skipped.clear();

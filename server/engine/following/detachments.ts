@@ -1,7 +1,7 @@
-// Calls that are gone, and what they leave behind: a place whose grace period begins, or a claim that nobody can ever act
-// on. The database is told of each until it knows. Telling it fails while it is away, or while this server is overloaded;
-// and a heartbeat that was under way may have written a place to be alive again that was left
-// meanwhile. What is never told ends by itself with the grace period.
+// Calls that are gone, and what they leave behind: a place whose grace period begins, or a claim that nobody can ever
+// act on. The database is told of each until it knows. Telling fails while the database is away or this server is
+// overloaded; and a heartbeat under way may have written that a place is alive which was left meanwhile. What is never
+// told ends by itself with the grace period.
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Detach, Withdraw } from "../../core/command.ts";
@@ -27,7 +27,7 @@ export class Detachments {
   readonly #options: DetachmentsOptions;
   /** Those of which the database does not know yet, the oldest first. */
   readonly #untold = new Set<Detachment>();
-  /** Those since the heartbeats began that are under way. */
+  /** Those since the heartbeats under way began. */
   #sinceHeartbeat: Detachment[] = [];
   #heartbeats = 0;
 

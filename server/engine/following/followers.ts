@@ -16,7 +16,7 @@ interface FollowedLock {
   watchers: number;
   /** The guard row's revision up to which this replica has seen everything. */
   seenRevision: bigint;
-  /** Which addition of a claim, of all that there were on this replica, was the last one here. */
+  /** The number of the last addition of a claim here, counted over all locks of this replica. */
   lastAddition: number;
 }
 
@@ -103,13 +103,13 @@ export class Followers {
     return lock !== undefined && lock.seenRevision !== revision;
   }
 
-  /** This replica itself made the revision: with it it has seen everything, unless others were in between. */
+  /** This replica itself made the revision, so it has seen everything, unless others wrote in between. */
   sawOwn(lockId: bigint, before: bigint, after: bigint): void {
     const lock = this.#locks.get(lockId);
     if (lock?.seenRevision === before) lock.seenRevision = after;
   }
 
-  /** To be asked for before claims are read, and given to `saw` after it. */
+  /** Ask for it before claims are read, and give it to `saw` afterwards. */
   lastAddition(lockId: bigint): number {
     return this.#locks.get(lockId)?.lastAddition ?? 0;
   }

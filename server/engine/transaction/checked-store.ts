@@ -19,7 +19,7 @@ export interface CheckedStoreOptions {
 
 type Deciding = Pick<Store, "transact" | "failOver">;
 
-/** The store, whose `transact` is transient if the database turned out to have failed over, which is noted then. */
+/** The store. Its `transact` fails as transient where the database has failed over, and has noted that by then. */
 export function checkedStore<Checked extends Deciding>(
   store: Checked,
   options: CheckedStoreOptions,

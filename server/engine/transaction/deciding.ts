@@ -14,7 +14,7 @@ export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 /** Jobs of one transaction. */
 export interface Work {
   readonly jobs: JobsByLock;
-  /** Attempts, of these jobs among others, of which one may have been committed. */
+  /** Attempts at these jobs, among others, of which one may have been committed. */
   earlier: readonly Batch[];
 }
 
@@ -28,8 +28,8 @@ export interface DecidingOptions {
 }
 
 /**
- * Decides and commits. Throws a Fault for what the database cannot do, what `isRowLocked` tells where another transaction
- * holds a row (an impatient one at once, a patient one after it has waited for some seconds), and bugs as they are.
+ * Decides and commits. Throws a Fault for what the database cannot do, and bugs as they are. Where another transaction
+ * holds a row, it throws what `isRowLocked` recognises: at once if it is impatient, otherwise after some seconds.
  */
 export function decideWork(work: Work, impatient: boolean, options: DecidingOptions): Promise<Batch> {
   const { store, likelyQueue, onRetry, beforehand } = options;
@@ -37,7 +37,7 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
   return withAttempts(
     async (repeated) => {
       const first = beforehand();
-      // Has been repeated by itself.
+      // It has been repeated already.
       if (first) await withoutRepeating(() => first);
       if (repeated) work.earlier = [...attempts];
       const attempt = new Batch(work.jobs, options.policy, work.earlier);

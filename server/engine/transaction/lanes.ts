@@ -21,7 +21,6 @@ import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } f
 import { HeldUpLocks } from "./held-up-locks.ts";
 import { PatientSlots } from "./patient-slots.ts";
 
-/** A queued command. */
 export interface Job {
   readonly lockId: bigint;
   readonly command: Command;
@@ -50,11 +49,11 @@ export class Lanes {
   /** Queued jobs by lock; a Map keeps the order in which locks came. */
   readonly #queued = new Map<bigint, Job[]>();
   readonly #inFlight = new Set<bigint>();
-  /** Those of them that are in the patient slots, and when they are to be told of as held up; null: they were. */
+  /** Those of them in the patient slots, with the timer that tells of each as held up; null: it has been told. */
   readonly #patient = new Map<bigint, NodeJS.Timeout | null>();
   readonly #heldUp = new HeldUpLocks();
   readonly #slots: PatientSlots;
-  /** Commands that no transaction has been begun for. */
+  /** Commands for which no transaction has begun. */
   #queuedCount = 0;
   #busy = 0;
   #scheduled = false;
@@ -72,8 +71,8 @@ export class Lanes {
   }
 
   /**
-   * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an `advance`
-   * of a lock that another transaction holds: time passes on, and whoever sent it comes by again.
+   * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an
+   * `advance` of a lock that another transaction holds: whoever sent it comes by again.
    */
   submit(lockId: bigint, command: Command, follower: Follower | null = null): Promise<Answer | null> {
     if (this.#queuedCount >= this.#options.queuedMax) {

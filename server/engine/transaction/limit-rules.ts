@@ -1,7 +1,7 @@
-// Limits by pattern: the rule is changed, and the waiters of the locks under it are granted what it makes room for, in
-// one transaction for the first some hundred locks with waiters, and in further ones for the rest. Whoever changes a rule
-// holds what all waits and all new names need, so these transactions wait for no lock's rows: where another one holds
-// some of them, the rule is changed by itself, and the locks are brought up to date one by one.
+// Limits by pattern. One transaction changes the rule, and grants what it makes room for at the first some hundred
+// locks with waiters; further ones do the rest. Whoever changes a rule holds what every wait and every new name needs,
+// so these transactions wait for no lock's rows: where another one holds some, the rule is changed by itself, and the
+// locks are brought up to date one by one.
 
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { isDraining, type Lock, totalHeld } from "../../core/lock.ts";

@@ -1,6 +1,6 @@
-// Where commands wait whose locks other transactions hold: a few transactions beside the lanes that wait for rows. Locks that
-// are held in passing wait together, as two replicas may write them in turns for long. What was waited for in vain goes on
-// alone, and never takes all slots.
+// A few transactions beside the lanes, which wait for rows: here go the commands whose locks other transactions hold.
+// Locks that are held in passing wait together, as two replicas may write them in turns for long. A lock that was
+// waited for in vain goes on alone, and such locks never take all slots.
 
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked } from "../../storage/store.ts";

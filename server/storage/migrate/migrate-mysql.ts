@@ -87,9 +87,10 @@ async function makeTurn(knex: Knex): Promise<void> {
 }
 
 /**
- * Runs what is pending under the row lock, which lasts as long as its transaction. It leaves two at work at once where a
- * statement of one that was killed still runs in the database, and on two nodes of Galera, whose row locks are their own.
- * So the statements of a migration are such that they can be done twice, and a cluster does them all in one order.
+ * Runs what is pending under the row lock, which lasts as long as its transaction. Two may still be at work at once:
+ * where a statement of one that was killed goes on in the database, and on two nodes of Galera, whose row locks are
+ * their own. So the statements of a migration are such that they can be done twice, and a cluster does them all in one
+ * order.
  */
 async function migrateInTurn(knex: Knex, address: MysqlAddress): Promise<string[]> {
   if (pendingAfter(await applied(knex)).length === 0) return [];
@@ -139,7 +140,7 @@ function pendingAfter(names: readonly string[]): readonly Migration[] {
   return migrations.filter(({ name }) => !names.includes(name));
 }
 
-/** `what`: cannot be done to the schema where it fails. */
+/** Where it fails, the error says that the schema cannot `what`. */
 async function withKnex<Answer>(
   address: MysqlAddress,
   what: string,
@@ -182,7 +183,7 @@ const SOURCE: Knex.MigrationSource<Migration> = {
   }),
 };
 
-/** In the store's words, with the server that it was, as far as a store has words for it. */
+/** The error in the store's words, with the server that it was; as it is where a store has no words for it. */
 function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
   if (error instanceof StoreError) return error;
   const known = classify(error).error;

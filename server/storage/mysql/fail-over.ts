@@ -1,6 +1,6 @@
-// Notices that the database is not the server any more that the rows were last written through, and writes down that it
-// has become another one. The rows carry the identity of their server, so a copy of them that is promoted or restored
-// elsewhere tells of itself, also to a replica that has just started.
+// Notices that the database is no longer the server through which the rows were last written, and writes that down. The
+// rows carry the identity of their server, so a copy of them that is promoted or restored elsewhere tells of itself,
+// also to a replica that has just started.
 
 import { newEpochBy } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";

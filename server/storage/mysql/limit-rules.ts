@@ -1,5 +1,5 @@
 // The limit rules that decisions go by, kept by their revision so that they are read only when they have changed. Does
-// not keep what a transaction reads that has itself changed a rule and may yet be rolled back.
+// not keep what is read by a transaction that has itself changed a rule: it may yet be rolled back.
 
 import type { LimitRule } from "../../core/limit.ts";
 import type { Session } from "./connection/session.ts";

@@ -72,7 +72,7 @@ export function maintenance(
           await mustStandWell(session, await session.run(trip), standingAt);
         });
       } catch (error) {
-        // It was switched over, or fell out of its cluster, under our connections, through which it could still be written.
+        // The server was switched over, or fell out of its cluster, and open connections can still write to it.
         if (lostStanding(error)) pool.renew();
         throw error;
       }

@@ -27,7 +27,7 @@ const IDLE = `SELECT l.id, ${NOW_US} FROM rowlock_lock l FORCE INDEX (rowlock_lo
 const FLOOR_LOCK = "SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE";
 const GUARDS_LOCK =
   "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
-// With the floor locked, which makers of locks need, no guard row is waited for.
+// Makers of locks need the floor, so whoever has locked it waits for no guard row.
 const FREE_GUARDS_LOCK = `${GUARDS_LOCK} SKIP LOCKED`;
 const STILL_IDLE = `SELECT l.id, l.last_token FROM rowlock_lock l
   WHERE l.id IN (?) AND l.decided_at < ? AND ${IDLE_LOCK_CONDITION}`;

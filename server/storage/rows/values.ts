@@ -7,7 +7,6 @@ import { END_REASON_CODES, MODE_CODES, STATE_CODES } from "./codes.ts";
 
 export type Value = number | bigint | Buffer | null;
 
-/** Text as a value. */
 export function bytesOf(text: string): Buffer {
   return Buffer.from(text, "utf8");
 }

@@ -1,4 +1,4 @@
-// One deciding transaction: load, decide, save. It locks the whole database, so there are no guard rows to lock one by one.
+// One deciding transaction: load, decide, save. It locks the whole database, so no guard rows are locked one by one.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";

@@ -1,5 +1,5 @@
-// What the SQLite store writes outside decisions: new names, signs of life of waiters and of the replica, a fail-over, and
-// the deletion of what nobody needs any more.
+// What the SQLite store writes outside decisions: new names, a fail-over, signs of life of waiters and of the replica.
+// And it deletes what nobody needs any more.
 
 import { bytesOf } from "../rows/values.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";

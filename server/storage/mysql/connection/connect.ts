@@ -1,5 +1,5 @@
-// Opens connections and sets them up. A connection that comes from here is to a server that is to be decided on, counts
-// time in UTC, waits for row locks for a bounded time, and is ended by the server soon after this process stops.
+// Opens connections and sets them up. A connection from here leads to a server that is fit to decide on, counts time
+// in UTC, waits for row locks for a bounded time, and is ended by the server soon after this process stops.
 
 import type { Socket } from "node:net";
 import { connect } from "node:net";
@@ -16,8 +16,8 @@ import { Trip } from "./trip.ts";
 
 // READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a session that
 // says nothing for 8 s, so a replica that was stopped in the middle of a transaction blocks others no longer than that.
-// Indexes are named in our statements, so nobody need look into them for each key of a list to choose one.
-// MariaDB would turn long lists of keys into joins, which lock what they look at in an order of their own.
+// Our statements name their indexes, so the server need not look into several for each key of a list. MariaDB would
+// turn long lists of keys into joins, which lock what they look at in an order of their own.
 const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
   autocommit = 1, wait_timeout = 8, innodb_lock_wait_timeout = ${LOCK_WAIT_S}, eq_range_index_dive_limit = 1
   /*!80000 , max_execution_time = 5000 */
@@ -32,10 +32,10 @@ export interface Server {
   /** `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * What tells this database from any other: the uuid of the server, or, while it is a member of one in good standing,
-   * that of the Galera cluster or replication group, whose members do not lose what they have acknowledged. MariaDB has its `server_id`, by which it and its
-   * replicas are told apart (its `server_uid` is another one after each move to another address). null for TiDB, where
-   * each connection may be to another of its servers.
+   * What tells this database from any other: the uuid of the server or, while it is a member in good standing, that of
+   * its Galera cluster or replication group, whose members do not lose what they have acknowledged. Of MariaDB the
+   * `server_id`, which tells it from its replicas (its `server_uid` changes with each move to another address). null
+   * for TiDB, where each connection may be to another of its servers.
    */
   readonly identity: string | null;
 }

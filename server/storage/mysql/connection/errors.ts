@@ -90,8 +90,8 @@ const STATEMENT_TIMEOUT: Meaning = {
   openAtCommit: true,
 };
 /**
- * Raised by statements of our own that put NULL where it does not belong, to make a transaction fail: STILL_KNOWN and
- * RULES_UNCHANGED in storage/mysql/transaction/save.ts, VALUE_WHILE_OPEN in storage/mysql/transaction/still-open.ts. No other statement can.
+ * Raised by statements of our own that put NULL where it does not belong, to make a transaction fail: those in
+ * storage/mysql/transaction/assertions.ts and write-chain.ts. No other statement can.
  */
 const CHANGED: Meaning = {
   reason: "changed",
@@ -204,7 +204,7 @@ const UNEXPECTED: Meaning = {
   openAtCommit: true,
 };
 
-/** What a deadline of our own is told apart by. */
+/** The error of a deadline of our own, with a code that tells it apart. */
 export function deadlineError(): Error {
   return Object.assign(new Error("The database did not answer in time."), { code: "ROWLOCK_DEADLINE" });
 }

@@ -1,5 +1,6 @@
-// Lends connections: a bounded number of them, to a bounded queue of callers. Tarn queues, opens and drops them; here is
-// what makes one fit to be lent: it was set up, is not lost, leads to the present server, and no transaction is open on it.
+// Lends connections: a bounded number of them, to a bounded queue of callers. Tarn queues callers, and opens and drops
+// connections; here is what makes one fit to be lent: it was set up, is not lost, leads to the present server, and no
+// transaction is open on it.
 
 import { Pool, TimeoutError } from "tarn";
 import type { MysqlAddress } from "../../database-url.ts";

@@ -26,13 +26,13 @@ export class Session {
   generation = 0;
   /** What tells that server from any other; null: not known. */
   serverIdentity: string | null = null;
-  /** Whether the server can be told for the session not to wait for row locks: MariaDB. */
+  /** Whether a session can be told not to wait for row locks: on MariaDB. */
   setsPatience = false;
-  /** Whether this lease waits for row locks that others hold, where the server can be told; null: it takes none. */
+  /** Whether this lease waits for row locks that others hold, where a session can be told; null: it takes none. */
   isPatient: boolean | null = null;
   /** Whether a read can leave out rows that others have locked. */
   skipsLocked = false;
-  /** As the server was told last; as the connection was set up to begin with. */
+  /** What the server was told last; at first, by the set-up. */
   #waits = true;
   readonly #connection: Connection;
   readonly #socket: Socket;

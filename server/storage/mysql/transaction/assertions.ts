@@ -39,10 +39,10 @@ export function assertAllWritten(trip: Trip, rows: number): void {
 }
 
 /**
- * Ends an assertion that no rule has changed, where the transaction leaves waiters: a claim that is left waiting by an older
- * rule, while the new one would let it in, would wait until somebody happens to come by, as who changes a rule has seen only
- * claims that were committed. So the assertion is directly before COMMIT, and meets a change that is being made; the lock is
- * held for the moment until the COMMIT in the same trip.
+ * Ends an assertion that no rule has changed, where the transaction leaves waiters. Whoever changes a rule sees only
+ * claims that were committed: one that an older rule leaves waiting, though the new one would let it in, would wait
+ * until somebody happens to come by. So the assertion comes directly before COMMIT, where it meets a change that is
+ * being made; the lock is held only until that COMMIT, in the same trip.
  */
 export function rulesLock(impatient: boolean): string {
   return impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
@@ -82,7 +82,7 @@ export function assertUnchanged(
   );
 }
 
-/** When the first of the changed leases ends that goes on: it must not have ended by then. One that was due is kept on purpose. */
+/** The first end of a changed lease that goes on, before which it must be written. One that was due is kept on purpose. */
 function firstEnd({ changed }: Changes, { before, loaded }: Read): number {
   let firstUs = Number.POSITIVE_INFINITY;
   for (const claim of changed) {

@@ -184,7 +184,7 @@ async function readQueues(session: Session, plan: LoadPlan, rows: ReadRows): Pro
   return queues;
 }
 
-/** Rows as they come in: each claim becomes one object, however many branches have read it, and each row is kept as it was. */
+/** Rows as they come in. A claim becomes one object, however many branches have read it; each row is kept as it was. */
 class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];

@@ -126,7 +126,7 @@ export class LockCache {
     this.#claims = 0;
   }
 
-  /** To be told of the signs of life that this server has written, and until when they count at the least. */
+  /** To be told of the signs of life that this server has written, and until when at least they count. */
   prolonged(replica: bigint, claims: readonly ClaimRef[], untilUs: number): void {
     for (const { lockId, ticketNumber, secret } of claims) {
       const claim = this.#locks.get(lockId)?.claims?.get(ticketNumber);

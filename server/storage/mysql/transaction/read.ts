@@ -14,14 +14,14 @@ export interface Read {
   readonly assumptions: Assumptions | null;
 }
 
-/** The rows as they were, as the decision changes those that were loaded: so the writing finds out what has changed. */
+/** The rows as they were. The decision changes those that were loaded, so these tell the writing what has changed. */
 export interface Before {
   lock(id: bigint): Lock | undefined;
   /** Undefined: it was not read. */
   claim(key: ClaimKey): Claim | undefined;
 }
 
-/** Beside what was read itself: the guard rows at their revisions, the facts, the clock. */
+/** In addition to what was read: the guard rows at their revisions, the facts, the clock. */
 export interface Assumptions {
   /** Claims with these request ids are not there. */
   readonly newRequestIds: readonly string[];

@@ -17,9 +17,9 @@ import { rowsOf } from "./in-transaction.ts";
 export const NOWAIT = "NOWAIT";
 export const SHARED_NOWAIT = "/*!80000 FOR SHARE NOWAIT */ /*M!100304 LOCK IN SHARE MODE NOWAIT */";
 
-// A row each, of which one that another transaction holds is an error. Of more rows than these, the database finds a list
-// faster; there those that others have locked are skipped, and not counted: with NOWAIT, a range fails at the row next to
-// its own.
+// So many rows are read one by one, and one that another transaction holds is an error. More of them are found faster
+// by a list, in which rows that others have locked are skipped and missing from the count: with NOWAIT, a range fails
+// at the row next to its own.
 const ROWS_ONE_BY_ONE_MAX = 4;
 const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
 const CLAIM = "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
@@ -53,7 +53,7 @@ export function addRowLocks(trip: Trip, session: Session, changes: Changes, guar
   );
 }
 
-/** Where one is missing, the result is below zero, where there are no unsigned numbers (error 1690). */
+/** Where one is missing, the result is below zero, which no unsigned number can be (error 1690). */
 function addLists(trip: Trip, { changed }: Changes, guards: readonly Lock[]): void {
   const counts: string[] = [];
   const values: SqlValue[] = [];

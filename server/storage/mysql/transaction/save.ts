@@ -26,7 +26,10 @@ import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
 import { WriteChain } from "./write-chain.ts";
 
-/** So few claims are changed by one statement, whatever becomes of them. Of more, those that have come to the same state. */
+/**
+ * One statement changes so many claims, whatever becomes of them. Where there are more, each changes those that have
+ * come to the same state.
+ */
 const CHANGED_TOGETHER_MAX = 4;
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 

@@ -44,7 +44,7 @@ export async function transactOn(
     outcome = "committed";
   } catch (error) {
     await rollBack(session);
-    // What another transaction holds may be as it was; the next decision by it proves that.
+    // What another transaction holds may still be as it was known: the next decision proves that.
     if (!isRowLocked(error)) {
       cache.forget(plan.locks.map(({ id }) => id));
       // It may have been the clock that was not as it was known.

@@ -14,7 +14,7 @@ export class WriteChain {
     this.#trip = trip;
   }
 
-  /** Which an assertion right after the last write can count on. */
+  /** The rows that an assertion right after the last write has to find written. */
   get rows(): number {
     return this.#rows ?? 0;
   }
