@@ -6,7 +6,7 @@
 
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../storage/store.ts";
-import { StoreError } from "../../storage/store.ts";
+import { isRowLocked, StoreError } from "../../storage/store.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
 import { RecentMap } from "../recent-map.ts";
 
@@ -19,7 +19,7 @@ export interface CheckedStoreOptions {
 
 type Deciding = Pick<Store, "transact" | "failOver">;
 
-/** The store. Its `transact` fails as transient where the database has failed over, and has noted that by then. */
+/** The store. Its `transact` fails as transient where the database has failed over, and notes that. */
 export function checkedStore<Checked extends Deciding>(
   store: Checked,
   options: CheckedStoreOptions,
@@ -60,7 +60,12 @@ class Continuity {
       });
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
-      await this.#note(error.loaded);
+      try {
+        await this.#note(error.loaded);
+      } catch (failure) {
+        // Somebody holds the facts, and not a lock to go on without: this attempt is repeated, and notes it then.
+        if (!isRowLocked(failure)) throw failure;
+      }
       throw new StoreError("transient", "failed_over", "The database has failed over.", { cause: error });
     }
     for (const [loaded, changes] of written) this.#remember(loaded.failOver.epoch, changes);

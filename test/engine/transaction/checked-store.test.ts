@@ -5,6 +5,7 @@ import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
 import { checkedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, FailOverNote, Loaded, Store } from "../../../server/storage/store.ts";
+import { ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 import {
   addClaims,
   changeLock,
@@ -78,6 +79,26 @@ describe("a replica", () => {
     epoch = 800n;
     await expect(transact()).rejects.toMatchObject({ reason: "failed_over" });
     expect(notes).toMatchObject([{ seenEpoch: 800n, epochMin: 901n }]);
+  });
+
+  test("notes one with a later attempt where another transaction holds the facts, which is not to hold a lock", async () => {
+    const store = await openStore("sqlite::memory:");
+    let isHeld = true;
+    let notes = 0;
+    const replaced: Pick<Store, "transact" | "failOver"> = {
+      transact: (plan, decide) => store.transact(plan, (loaded) => decide({ ...loaded, isSuccessor: true })),
+      failOver: async () => {
+        if (isHeld) throw new StoreError("transient", ROW_LOCKED, "A test's.");
+        return ++notes;
+      },
+    };
+    const checked = checkedStore(replaced, { pauseUs: null, onFailOver() {} });
+    for (const held of [true, false]) {
+      isHeld = held;
+      const transacting = checked.transact(NO_PLAN, () => NO_CHANGES);
+      await expect(transacting).rejects.toMatchObject({ kind: "transient", reason: "failed_over" });
+      expect(notes).toBe(held ? 0 : 1);
+    }
   });
 
   test("lets nothing be granted for as long as a lease that it gave itself may last", async () => {
