@@ -1,9 +1,12 @@
-// The peer of the load check: a gRPC service with the same two calls that does nothing and always says yes. What it
-// manages is what Node and gRPC leave to a server that has work to do.
+// A gRPC service with the calls of the bench that does nothing and always says yes.
 
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type UntypedHandleCall } from "@grpc/grpc-js";
-import { AcquireResponseSchema, ReleaseResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  AcquireResponseSchema,
+  ReleaseResponseSchema,
+  SetLimitResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 
 const LEASE = {
   leaseId: "1.1.AAAAAAAAAAAAAAAAAAAAAA",
@@ -20,6 +23,7 @@ const acquired = Buffer.from(
 const released = Buffer.from(
   toBinary(ReleaseResponseSchema, create(ReleaseResponseSchema, { released: true })),
 );
+const limited = Buffer.from(toBinary(SetLimitResponseSchema, create(SetLimitResponseSchema)));
 
 const asIs = (bytes: Buffer) => bytes;
 const method = (name: string) => ({
@@ -38,8 +42,8 @@ const says = (answer: Buffer): UntypedHandleCall => {
 
 const server = new Server();
 server.addService(
-  { Acquire: method("Acquire"), Release: method("Release") },
-  { Acquire: says(acquired), Release: says(released) },
+  { Acquire: method("Acquire"), Release: method("Release"), SetLimit: method("SetLimit") },
+  { Acquire: says(acquired), Release: says(released), SetLimit: says(limited) },
 );
 server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;

@@ -1,0 +1,67 @@
+// The callers of the bench: each takes a lock, releases it, and begins again until the time is over. One run measures one
+// work on one system, and prints one JSON line. ../load.ts starts the systems and makes the table.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+// drainMax bounds how long callers may take for their last pair, so that a lock that is never handed over fails the run.
+const drainMax = 60 * time.Second
+
+type options struct {
+	system, address, work string
+	callers, connections  int
+	warmUp, measured      time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.system, "system", "rowlock", "rowlock, etcd, redis, zookeeper, get-lock or polled-table")
+	flag.StringVar(&o.address, "address", "", "host:port; for get-lock and polled-table user:password@tcp(host:port)/database")
+	flag.StringVar(&o.work, "work", "distinct", "distinct, hot or semaphore")
+	flag.IntVar(&o.callers, "callers", 64, "how many callers")
+	flag.IntVar(&o.connections, "connections", 4, "gRPC connections that the callers share")
+	flag.DurationVar(&o.warmUp, "warm-up", time.Second, "before what is measured")
+	flag.DurationVar(&o.measured, "measured", 5*time.Second, "what is measured")
+	flag.Parse()
+	result, err := run(o)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s, %s, %d callers: %v\n", o.system, o.work, o.callers, err)
+		os.Exit(1)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
+		os.Exit(1)
+	}
+}
+
+func run(o options) (any, error) {
+	// Cancelled by a timer and not by a deadline: a call would tell the server of a deadline, which costs both of them.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	time.AfterFunc(2*(o.warmUp+o.measured)+drainMax, func() { cancel(fmt.Errorf("not done in time")) })
+
+	system, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.work == "semaphore" {
+		if err := system.SetLimit(ctx, o.name(0), semaphoreLimit); err != nil {
+			return nil, err
+		}
+	}
+	return takeTurns(ctx, system, o)
+}
+
+// name is what the caller takes: no two works share a name, so that what one leaves behind is nothing to the other.
+func (o options) name(caller int) string {
+	if o.work != "distinct" {
+		caller = 0
+	}
+	return fmt.Sprintf("bench/%s-%d-%s/%d", o.system, o.callers, o.work, caller)
+}

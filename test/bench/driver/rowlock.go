@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+
+	rowlockv1 "rowlock/bench/gen/rowlock/v1"
+)
+
+// rowlock makes unary calls. The service that does nothing is called in the same way.
+type rowlock struct {
+	services []rowlockv1.LockServiceClient
+}
+
+func connectRowlock(o options) (System, error) {
+	connections, err := grpcConnections(o)
+	if err != nil {
+		return nil, err
+	}
+	system := &rowlock{}
+	for _, connection := range connections {
+		system.services = append(system.services, rowlockv1.NewLockServiceClient(connection))
+	}
+	return system, nil
+}
+
+func (r *rowlock) Caller(_ context.Context, index int) (Locks, error) {
+	return &rowlockCaller{service: r.services[index%len(r.services)]}, nil
+}
+
+func (r *rowlock) SetLimit(ctx context.Context, name string, limit uint32) error {
+	_, err := r.services[0].SetLimit(ctx, setLimitRequest(name, limit))
+	return err
+}
+
+type rowlockCaller struct {
+	service  rowlockv1.LockServiceClient
+	requests requestIDs
+}
+
+// Acquire does not confirm a provisional lease by a Renew: it is released at once.
+func (c *rowlockCaller) Acquire(ctx context.Context, name string) (string, error) {
+	response, err := c.service.Acquire(ctx, acquireRequest(name, c.requests.next()))
+	if err != nil {
+		return "", err
+	}
+	return leaseIDOf(response)
+}
+
+func (c *rowlockCaller) Release(ctx context.Context, held string) error {
+	response, err := c.service.Release(ctx, &rowlockv1.ReleaseRequest{LeaseId: held})
+	if err != nil {
+		return err
+	}
+	return releasedBy(response)
+}
+
+func acquireRequest(name, requestID string) *rowlockv1.AcquireRequest {
+	return &rowlockv1.AcquireRequest{
+		Name: name, RequestId: requestID, WhenBusy: rowlockv1.WhenBusy_WHEN_BUSY_WAIT,
+	}
+}
+
+func setLimitRequest(name string, limit uint32) *rowlockv1.SetLimitRequest {
+	return &rowlockv1.SetLimitRequest{Target: &rowlockv1.SetLimitRequest_Name{Name: name}, Limit: &limit}
+}
+
+func leaseIDOf(response *rowlockv1.AcquireResponse) (string, error) {
+	lease := response.GetLease()
+	if lease == nil {
+		return "", fmt.Errorf("no lease but %v", response)
+	}
+	return lease.LeaseId, nil
+}
+
+func releasedBy(response *rowlockv1.ReleaseResponse) error {
+	if !response.GetReleased() {
+		return fmt.Errorf("the lease was lost before it was released")
+	}
+	return nil
+}
+
+// requestIDs of one caller: a random part that no other has, and a number.
+type requestIDs struct {
+	random string
+	given  uint64
+}
+
+func (r *requestIDs) next() string {
+	if r.random == "" {
+		r.random = rand.Text()
+	}
+	r.given++
+	return r.random + "-" + strconv.FormatUint(r.given, 10)
+}

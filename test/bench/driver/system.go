@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// semaphoreLimit is how many may hold the one lock of the work "semaphore".
+const semaphoreLimit = 10
+
+var errNoSemaphores = errors.New("has no semaphores")
+
+// A System gives out locks.
+type System interface {
+	// Caller is the system as one of the callers has it, with a lease or a connection of its own where it needs one.
+	Caller(ctx context.Context, index int) (Locks, error)
+	// SetLimit makes a semaphore of the name; errNoSemaphores where there are none.
+	SetLimit(ctx context.Context, name string, limit uint32) error
+}
+
+// Locks takes and releases locks for one caller, who holds one at a time.
+type Locks interface {
+	// Acquire waits until the lock is held, and answers what Release needs to know.
+	Acquire(ctx context.Context, name string) (held string, err error)
+	Release(ctx context.Context, held string) error
+}
+
+func connect(ctx context.Context, o options) (System, error) {
+	switch o.system {
+	case "rowlock":
+		return connectRowlock(o)
+	case "etcd":
+		return connectEtcd(o)
+	case "redis":
+		return connectRedis(o), nil
+	case "zookeeper":
+		return connectZookeeper(o), nil
+	case "get-lock":
+		return connectGetLock(o)
+	case "polled-table":
+		return connectPolledTable(ctx, o)
+	}
+	return nil, fmt.Errorf("no such system: %s", o.system)
+}

@@ -1,0 +1,110 @@
+// One round: starts all systems fresh, and then does one work after the other on each of them in turn, so that figures
+// that are compared come from the same minute.
+
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { drive } from "./go-driver.ts";
+import type { Sample } from "./sample.ts";
+import { meanBetween, scrape } from "./scrape.ts";
+import { DatabaseServers } from "./systems/database-servers.ts";
+import { NotHere, type StartedSystem, type System } from "./systems/system.ts";
+import { BARE, type Work } from "./works.ts";
+
+export interface Plan {
+  readonly systems: readonly System[];
+  readonly works: readonly Work[];
+  /** The callers, as they were built. */
+  readonly driver: string;
+  /** On the disk that is to be measured. */
+  readonly directory: string;
+  readonly warmUpS: number;
+  readonly seconds: number;
+}
+
+export interface RoundOutcome {
+  readonly samples: readonly Sample[];
+  readonly versions: Readonly<Record<string, string>>;
+  /** By name, why a system was not run. */
+  readonly notRun: Readonly<Record<string, string>>;
+}
+
+export async function runRound(round: number, plan: Plan): Promise<RoundOutcome> {
+  const directory = join(plan.directory, `round-${round}`);
+  await mkdir(directory);
+  const databases = new DatabaseServers(directory);
+  const started = new Map<string, StartedSystem>();
+  const notRun: Record<string, string> = {};
+  try {
+    for (const system of plan.systems) {
+      const own = join(directory, system.name);
+      await mkdir(own);
+      try {
+        started.set(system.name, await system.start({ directory: own, databases }));
+      } catch (error) {
+        if (!(error instanceof NotHere)) throw error;
+        notRun[system.name] = error.message;
+      }
+    }
+    const versions = Object.fromEntries([...started].map(([name, { version }]) => [name, version]));
+    return { samples: await measure(round, plan, started), versions, notRun };
+  } finally {
+    await Promise.all([...started.values()].map((system) => system.stop()));
+    await databases.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function measure(
+  round: number,
+  plan: Plan,
+  started: ReadonlyMap<string, StartedSystem>,
+): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  const add = async (work: string, system: string, run: () => Promise<Partial<Sample>>) => {
+    const sample = { round, work, system, ...(await run().catch(failed)) };
+    console.error(JSON.stringify(sample));
+    samples.push(sample);
+  };
+  for (const [name, { bareTransactionsPerSecond: bare }] of started) {
+    if (bare) await add(BARE, name, async () => ({ perSecond: await bare(plan.seconds) }));
+  }
+  for (const work of plan.works) {
+    for (const [name, system] of rotated([...started], round)) {
+      if (work.task.work === "semaphore" && !system.semaphores) continue;
+      await add(work.label, name, () => figures(plan, system, work));
+    }
+  }
+  return samples;
+}
+
+/** One that does not get through leaves a hole in the table, and not no table. */
+const failed = (error: unknown): Partial<Sample> => ({ failure: (error as Error).message });
+
+/** Another one begins in each round, so that none always comes after the same one. */
+const rotated = <T>(list: readonly T[], by: number): T[] => {
+  const first = by % Math.max(list.length, 1);
+  return [...list.slice(first), ...list.slice(0, first)];
+};
+
+async function figures(plan: Plan, system: StartedSystem, work: Work): Promise<Partial<Sample>> {
+  const { metrics, target } = system;
+  const before = metrics && (await scrape(metrics));
+  const { pairsPerSecond, p50Ms, p99Ms } = await drive(
+    plan.driver,
+    target,
+    work.task,
+    plan.warmUpS,
+    plan.seconds,
+  );
+  const after = metrics && (await scrape(metrics));
+  const mean = (name: string) => (before && after ? meanBetween(before, after, name) : undefined);
+  const commandsPerTransaction = mean("rowlock_transaction_commands");
+  const roundTripsPerTransaction = mean("rowlock_transaction_round_trips");
+  return {
+    perSecond: pairsPerSecond,
+    p50Ms,
+    p99Ms,
+    ...(commandsPerTransaction !== undefined && { commandsPerTransaction }),
+    ...(roundTripsPerTransaction !== undefined && { roundTripsPerTransaction }),
+  };
+}

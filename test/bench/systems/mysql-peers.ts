@@ -1,0 +1,23 @@
+// What people use a MySQL for without a lock server: GET_LOCK, and a table that they poll.
+
+import type { System } from "./system.ts";
+
+export const getLock = onMysql("get-lock");
+export const polledTable = onMysql("polled-table");
+
+function onMysql(name: string): System {
+  return {
+    name,
+    async start({ databases }) {
+      const { server, name: database } = await databases.database("mysql", name.replace("-", "_"));
+      const { username, password, host } = new URL(server.url);
+      return {
+        version: server.version,
+        target: { system: name, address: `${username}:${password}@tcp(${host})/${database}` },
+        semaphores: false,
+        // The server is stopped with all of its round.
+        stop: async () => {},
+      };
+    },
+  };
+}

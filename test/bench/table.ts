@@ -1,0 +1,62 @@
+// Makes the table: for each work and system the median of all rounds, with the range where there were several.
+
+import type { Sample } from "./sample.ts";
+import { BARE } from "./works.ts";
+
+const NONE = "–";
+
+type Figure = Exclude<keyof Sample, "round" | "work" | "system" | "failure">;
+
+const COLUMNS: readonly (readonly [heading: string, figure: Figure, digits: number])[] = [
+  ["per second", "perSecond", 0],
+  ["÷ etcd", "ofEtcd", 2],
+  ["÷ nothing", "ofNothing", 2],
+  ["p50 ms", "p50Ms", 2],
+  ["p99 ms", "p99Ms", 2],
+  ["commands per transaction", "commandsPerTransaction", 1],
+  ["round trips", "roundTripsPerTransaction", 2],
+];
+
+/** What a system cannot do is shown; but the bare pace is only that of a database. */
+const isShown = (work: string, samples: readonly Sample[]) => work !== BARE || samples.length > 0;
+
+/** In the order in which works and systems are given; a system without figures for a work has dashes. */
+export function table(
+  samples: readonly Sample[],
+  works: readonly string[],
+  systems: readonly string[],
+): string {
+  const headings = ["work", "system", ...COLUMNS.map(([heading]) => heading)];
+  const lines = [headings, headings.map((_, index) => (index < 2 ? "---" : "--:"))];
+  for (const work of works) {
+    const ofWork = samples.filter((sample) => sample.work === work);
+    for (const system of systems) {
+      const ofSystem = ofWork.filter((sample) => sample.system === system);
+      if (isShown(work, ofSystem)) lines.push([work, system, ...cells(ofSystem)]);
+    }
+  }
+  return lines.map((line) => `| ${line.join(" | ")} |\n`).join("");
+}
+
+function cells(samples: readonly Sample[]): string[] {
+  const failed = samples.filter(({ failure }) => failure !== undefined).length;
+  return COLUMNS.map(([, figure, digits], index) => {
+    const text = medianWithRange(
+      samples.flatMap((sample) => sample[figure] ?? []),
+      digits,
+    );
+    return index === 0 && failed > 0 ? `${text}; failed ${failed} times` : text;
+  });
+}
+
+export function medianWithRange(figures: readonly number[], digits: number): string {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const [least, most] = [sorted[0], sorted.at(-1)];
+  if (least === undefined || most === undefined) return NONE;
+  const text = (figure: number) =>
+    figure.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const half = sorted.length / 2;
+  const middle = [sorted[Math.ceil(half) - 1] ?? least, sorted[Math.floor(half)] ?? most];
+  const median = text((middle[0] as number) / 2 + (middle[1] as number) / 2);
+  return sorted.length === 1 ? median : `${median} (${text(least)} to ${text(most)})`;
+}
