@@ -31,13 +31,16 @@ export interface Target {
 
 /** What they do there. */
 export interface Task {
-  readonly work: "distinct" | "hot" | "semaphore";
+  readonly work: "distinct" | "hot" | "semaphore" | "waits";
   readonly callers: number;
+  /** Sessions, for a target that is a session. */
   readonly connections: number;
 }
 
-export interface Turns {
-  readonly pairsPerSecond: number;
+export interface Figures {
+  /** Of what part of the work, where it has several. */
+  readonly part?: string;
+  readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -49,11 +52,12 @@ export async function drive(
   task: Task,
   warmUpS: number,
   seconds: number,
-): Promise<Turns> {
+): Promise<Figures[]> {
   const flags = { ...target, ...task, "warm-up": `${warmUpS}s`, measured: `${seconds}s` };
   const args = Object.entries(flags).map(([name, value]) => `-${name}=${value}`);
   try {
-    return JSON.parse((await run(binary, args)).stdout) as Turns;
+    const { stdout } = await run(binary, args);
+    return stdout.split("\n").flatMap((line) => (line ? [JSON.parse(line) as Figures] : []));
   } catch (error) {
     throw new Error((error as { stderr?: string }).stderr?.trim() || String(error), { cause: error });
   }

@@ -11,7 +11,7 @@ import { type RoundOutcome, runRound } from "./round.ts";
 import { withRatios } from "./sample.ts";
 import { SYSTEMS } from "./systems/systems.ts";
 import { table } from "./table.ts";
-import { BARE, WORKS } from "./works.ts";
+import { WORKS } from "./works.ts";
 
 const USAGE = `npm run bench -- [options]
   --quick            one round of 1 s each, under three minutes: shows that it works, and no more
@@ -65,7 +65,7 @@ async function bench(): Promise<void> {
     console.log(
       `${startedAt}, ${processors.length} processors (${processors[0]}), ${rounds} x ${seconds} s\n`,
     );
-    console.log(table(samples, [BARE, ...works.map(({ label }) => label)], Object.keys(versions)));
+    console.log(table(samples, Object.keys(versions)));
     for (const [name, version] of Object.entries(versions)) console.log(`- ${name}: ${version}`);
     for (const [name, why] of Object.entries(notRun)) console.log(`- ${name}: not run, ${why}`);
     for (const { work, system, failure } of samples) {

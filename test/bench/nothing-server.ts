@@ -1,51 +1,98 @@
-// A gRPC service with the calls of the bench that does nothing and always says yes.
+// A gRPC service with the calls of the bench that does nothing and always says yes; in a session it answers each message
+// with one message, which has a result for each command.
 
-import { create, toBinary } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type UntypedHandleCall } from "@grpc/grpc-js";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { Server, ServerCredentials, type ServerDuplexStream, type UntypedHandleCall } from "@grpc/grpc-js";
 import {
   AcquireResponseSchema,
   ReleaseResponseSchema,
+  type SessionCommand,
+  SessionOpenedSchema,
+  SessionRequestSchema,
+  SessionResponseSchema,
+  type SessionResultSchema,
   SetLimitResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 
-const LEASE = {
+const lease = {
   leaseId: "1.1.AAAAAAAAAAAAAAAAAAAAAA",
   lockName: "bench/nothing",
   permits: 1,
   fencingToken: 1n,
+  ttl: { seconds: 30n },
 };
-const acquired = Buffer.from(
-  toBinary(
-    AcquireResponseSchema,
-    create(AcquireResponseSchema, { outcome: { case: "lease", value: { ...LEASE, ttl: { seconds: 30n } } } }),
-  ),
-);
-const released = Buffer.from(
-  toBinary(ReleaseResponseSchema, create(ReleaseResponseSchema, { released: true })),
-);
-const limited = Buffer.from(toBinary(SetLimitResponseSchema, create(SetLimitResponseSchema)));
+const acquired = create(AcquireResponseSchema, { outcome: { case: "lease", value: lease } });
+const released = create(ReleaseResponseSchema, { released: true });
+const limited = create(SetLimitResponseSchema);
+const position = { ticketId: lease.leaseId, lockName: lease.lockName };
 
 const asIs = (bytes: Buffer) => bytes;
-const method = (name: string) => ({
+const method = (name: string, isStream = false) => ({
   path: `/rowlock.v1.LockService/${name}`,
-  requestStream: false,
-  responseStream: false,
+  requestStream: isStream,
+  responseStream: isStream,
   requestSerialize: asIs,
   requestDeserialize: asIs,
   responseSerialize: asIs,
   responseDeserialize: asIs,
 });
-const says = (answer: Buffer): UntypedHandleCall => {
+/** Always the same bytes, made once. */
+const says = (bytes: Uint8Array): UntypedHandleCall => {
+  const answer = Buffer.from(bytes);
   return ((_call: unknown, callback: (error: null, answer: Buffer) => void) =>
     callback(null, answer)) as UntypedHandleCall;
 };
 
 const server = new Server();
 server.addService(
-  { Acquire: method("Acquire"), Release: method("Release"), SetLimit: method("SetLimit") },
-  { Acquire: says(acquired), Release: says(released), SetLimit: says(limited) },
+  {
+    Acquire: method("Acquire"),
+    Release: method("Release"),
+    SetLimit: method("SetLimit"),
+    Session: method("Session", true),
+  },
+  {
+    Acquire: says(toBinary(AcquireResponseSchema, acquired)),
+    Release: says(toBinary(ReleaseResponseSchema, released)),
+    SetLimit: says(toBinary(SetLimitResponseSchema, limited)),
+    Session: session as UntypedHandleCall,
+  },
 );
 server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;
   console.log(`gRPC 127.0.0.1:${port}`);
 });
+
+function session(stream: ServerDuplexStream<Buffer, Buffer>): void {
+  let heard = 0n;
+  stream.on("data", (bytes: Buffer) => {
+    const { open, commands } = fromBinary(SessionRequestSchema, bytes);
+    heard++;
+    const response = create(SessionResponseSchema, { heard, results: commands.map(resultOf) });
+    if (open) response.opened = create(SessionOpenedSchema, { replica: "nothing" });
+    stream.write(Buffer.from(toBinary(SessionResponseSchema, response)));
+  });
+  stream.on("end", () => stream.end());
+  // The callers go without a word when they have their figures.
+  stream.on("error", () => {});
+}
+
+function resultOf({ call, command }: SessionCommand): MessageInitShape<typeof SessionResultSchema> {
+  switch (command.case) {
+    case "acquire":
+      return { call, result: { case: "acquire", value: acquired } };
+    case "release":
+      return { call, result: { case: "release", value: released } };
+    case "renew":
+      return { call, result: { case: "renew", value: { lease } } };
+    case "setLimit":
+      return { call, result: { case: "setLimit", value: limited } };
+    case "waitInQueue":
+      return {
+        call,
+        result: { case: "waitInQueue", value: { update: { case: "position", value: position } } },
+      };
+    default:
+      throw new Error(`no answer for ${command.case}`);
+  }
+}

@@ -60,25 +60,30 @@ async function measure(
   started: ReadonlyMap<string, StartedSystem>,
 ): Promise<Sample[]> {
   const samples: Sample[] = [];
-  const add = async (work: string, system: string, run: () => Promise<Partial<Sample>>) => {
-    const sample = { round, work, system, ...(await run().catch(failed)) };
-    console.error(JSON.stringify(sample));
-    samples.push(sample);
+  const add = async (work: string, system: string, run: () => Promise<Outcome[]>) => {
+    for (const { part, ...figures } of await run().catch(failed)) {
+      const sample = { round, work: part ? `${work}, ${part}` : work, system, ...figures };
+      console.error(JSON.stringify(sample));
+      samples.push(sample);
+    }
   };
   for (const [name, { bareTransactionsPerSecond: bare }] of started) {
-    if (bare) await add(BARE, name, async () => ({ perSecond: await bare(plan.seconds) }));
+    if (bare) await add(BARE, name, async () => [{ perSecond: await bare(plan.seconds) }]);
   }
   for (const work of plan.works) {
     for (const [name, system] of rotated([...started], round)) {
-      if (work.task.work === "semaphore" && !system.semaphores) continue;
-      await add(work.label, name, () => figures(plan, system, work));
+      if (system.isRowlock) await add(work.label, name, () => measureOnce(plan, system, work));
+      else if (work.task.work === "semaphore") samples.push({ round, work: work.label, system: name });
+      else if (!work.session) await add(work.label, name, () => measureOnce(plan, system, work));
     }
   }
   return samples;
 }
 
+type Outcome = Omit<Sample, "round" | "work" | "system"> & { readonly part?: string };
+
 /** One that does not get through leaves a hole in the table, and not no table. */
-const failed = (error: unknown): Partial<Sample> => ({ failure: (error as Error).message });
+const failed = (error: unknown): Outcome[] => [{ failure: (error as Error).message }];
 
 /** Another one begins in each round, so that none always comes after the same one. */
 const rotated = <T>(list: readonly T[], by: number): T[] => {
@@ -86,25 +91,16 @@ const rotated = <T>(list: readonly T[], by: number): T[] => {
   return [...list.slice(first), ...list.slice(0, first)];
 };
 
-async function figures(plan: Plan, system: StartedSystem, work: Work): Promise<Partial<Sample>> {
-  const { metrics, target } = system;
+async function measureOnce(plan: Plan, system: StartedSystem, work: Work): Promise<Outcome[]> {
+  const { metrics } = system;
+  const target = work.session ? { ...system.target, system: "session" } : system.target;
   const before = metrics && (await scrape(metrics));
-  const { pairsPerSecond, p50Ms, p99Ms } = await drive(
-    plan.driver,
-    target,
-    work.task,
-    plan.warmUpS,
-    plan.seconds,
-  );
+  const outcomes = await drive(plan.driver, target, work.task, plan.warmUpS, plan.seconds);
   const after = metrics && (await scrape(metrics));
-  const mean = (name: string) => (before && after ? meanBetween(before, after, name) : undefined);
+  // What the server counted cannot be told apart by parts.
+  if (!before || !after || outcomes.length !== 1) return outcomes;
+  const mean = (name: string) => meanBetween(before, after, name);
   const commandsPerTransaction = mean("rowlock_transaction_commands");
   const roundTripsPerTransaction = mean("rowlock_transaction_round_trips");
-  return {
-    perSecond: pairsPerSecond,
-    p50Ms,
-    p99Ms,
-    ...(commandsPerTransaction !== undefined && { commandsPerTransaction }),
-    ...(roundTripsPerTransaction !== undefined && { roundTripsPerTransaction }),
-  };
+  return outcomes.map((outcome) => ({ ...outcome, commandsPerTransaction, roundTripsPerTransaction }));
 }

@@ -1,5 +1,7 @@
 // One figure line of the bench: what one system did at one work in one round.
 
+import { etcdCounterpart } from "./works.ts";
+
 export interface Sample {
   readonly round: number;
   /** As the table shows it. */
@@ -10,8 +12,8 @@ export interface Sample {
   readonly p50Ms?: number;
   readonly p99Ms?: number;
   /** Of Rowlock's own transactions. */
-  readonly commandsPerTransaction?: number;
-  readonly roundTripsPerTransaction?: number;
+  readonly commandsPerTransaction?: number | undefined;
+  readonly roundTripsPerTransaction?: number | undefined;
   /** The rate, divided by that of the other system in the same round. */
   readonly ofEtcd?: number;
   readonly ofNothing?: number;
@@ -21,13 +23,13 @@ export interface Sample {
 
 /** With the ratios, where the others were measured in the same round at the same work. */
 export function withRatios(samples: readonly Sample[]): Sample[] {
-  const rate = ({ round }: Sample, work: string, system: string) =>
+  const rate = ({ round }: Sample, work: string | undefined, system: string) =>
     samples.find((other) => other.round === round && other.work === work && other.system === system)
       ?.perSecond;
   return samples.map((sample) => {
     const { perSecond, work } = sample;
     if (perSecond === undefined) return sample;
-    const etcd = rate(sample, work, "etcd");
+    const etcd = rate(sample, etcdCounterpart(work), "etcd");
     const nothing = rate(sample, work, "nothing");
     return {
       ...sample,

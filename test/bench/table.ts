@@ -1,7 +1,6 @@
 // Makes the table: for each work and system the median of all rounds, with the range where there were several.
 
 import type { Sample } from "./sample.ts";
-import { BARE } from "./works.ts";
 
 const NONE = "–";
 
@@ -17,22 +16,15 @@ const COLUMNS: readonly (readonly [heading: string, figure: Figure, digits: numb
   ["round trips", "roundTripsPerTransaction", 2],
 ];
 
-/** What a system cannot do is shown; but the bare pace is only that of a database. */
-const isShown = (work: string, samples: readonly Sample[]) => work !== BARE || samples.length > 0;
-
-/** In the order in which works and systems are given; a system without figures for a work has dashes. */
-export function table(
-  samples: readonly Sample[],
-  works: readonly string[],
-  systems: readonly string[],
-): string {
+/** Works in the order in which they were done. A system of which a sample has no figures has dashes. */
+export function table(samples: readonly Sample[], systems: readonly string[]): string {
   const headings = ["work", "system", ...COLUMNS.map(([heading]) => heading)];
   const lines = [headings, headings.map((_, index) => (index < 2 ? "---" : "--:"))];
-  for (const work of works) {
+  for (const work of new Set(samples.map((sample) => sample.work))) {
     const ofWork = samples.filter((sample) => sample.work === work);
     for (const system of systems) {
       const ofSystem = ofWork.filter((sample) => sample.system === system);
-      if (isShown(work, ofSystem)) lines.push([work, system, ...cells(ofSystem)]);
+      if (ofSystem.length > 0) lines.push([work, system, ...cells(ofSystem)]);
     }
   }
   return lines.map((line) => `| ${line.join(" | ")} |\n`).join("");

@@ -7,6 +7,8 @@ export interface Work {
   readonly name: string;
   readonly label: string;
   readonly task: Task;
+  /** All calls over sessions, and which work of unary calls etcd's figure is then taken from. */
+  readonly session?: { readonly beside?: string };
 }
 
 /** The calls of the unary works share so many connections. */
@@ -31,7 +33,43 @@ export const WORKS: readonly Work[] = [
     label: "256 callers, a semaphore of 10",
     task: { work: "semaphore", callers: 256, connections: CONNECTIONS },
   },
+  {
+    name: "session-64",
+    label: "one session, 64 callers, distinct names",
+    task: { work: "distinct", callers: 64, connections: 1 },
+    session: { beside: "distinct-64" },
+  },
+  {
+    name: "session-256",
+    label: "four sessions, 256 callers, distinct names",
+    task: { work: "distinct", callers: 256, connections: 4 },
+    session: {},
+  },
+  {
+    name: "session-one",
+    label: "one session, one caller",
+    task: { work: "distinct", callers: 1, connections: 1 },
+    session: { beside: "one" },
+  },
+  {
+    name: "session-hot-64",
+    label: "one session, 64 callers, one hot name",
+    task: { work: "hot", callers: 64, connections: 1 },
+    session: { beside: "hot-64" },
+  },
+  {
+    name: "session-waits",
+    label: "one session, 1,500 waits",
+    task: { work: "waits", callers: 1_500, connections: 1 },
+    session: {},
+  },
 ];
+
+/** The label of the work that etcd does in place of this one, which it cannot do: undefined where there is none. */
+export function etcdCounterpart(label: string): string | undefined {
+  const session = WORKS.find((work) => work.label === label)?.session;
+  return session ? WORKS.find(({ name }) => name === session.beside)?.label : label;
+}
 
 /** What the databases do by themselves, which needs no callers. */
 export const BARE = "bare transactions, one after the other";

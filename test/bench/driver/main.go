@@ -1,5 +1,5 @@
 // The callers of the bench: each takes a lock, releases it, and begins again until the time is over. One run measures one
-// work on one system, and prints one JSON line. ../load.ts starts the systems and makes the table.
+// work on one system, and prints its figures as JSON lines. ../load.ts starts the systems and makes the table.
 package main
 
 import (
@@ -22,30 +22,35 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.system, "system", "rowlock", "rowlock, etcd, redis, zookeeper, get-lock or polled-table")
+	flag.StringVar(&o.system, "system", "rowlock", "rowlock, session, etcd, redis, zookeeper, get-lock or polled-table")
 	flag.StringVar(&o.address, "address", "", "host:port; for get-lock and polled-table user:password@tcp(host:port)/database")
-	flag.StringVar(&o.work, "work", "distinct", "distinct, hot or semaphore")
-	flag.IntVar(&o.callers, "callers", 64, "how many callers")
-	flag.IntVar(&o.connections, "connections", 4, "gRPC connections that the callers share")
+	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore or waits")
+	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits, how many waits")
+	flag.IntVar(&o.connections, "connections", 4, "gRPC connections or sessions that the callers share")
 	flag.DurationVar(&o.warmUp, "warm-up", time.Second, "before what is measured")
 	flag.DurationVar(&o.measured, "measured", 5*time.Second, "what is measured")
 	flag.Parse()
-	result, err := run(o)
+	figures, err := run(o)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s, %s, %d callers: %v\n", o.system, o.work, o.callers, err)
 		os.Exit(1)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
-		os.Exit(1)
+	for _, line := range figures {
+		if err := json.NewEncoder(os.Stdout).Encode(line); err != nil {
+			os.Exit(1)
+		}
 	}
 }
 
-func run(o options) (any, error) {
+func run(o options) ([]Figures, error) {
 	// Cancelled by a timer and not by a deadline: a call would tell the server of a deadline, which costs both of them.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	time.AfterFunc(2*(o.warmUp+o.measured)+drainMax, func() { cancel(fmt.Errorf("not done in time")) })
 
+	if o.work == "waits" {
+		return renewBesideWaits(ctx, o)
+	}
 	system, err := connect(ctx, o)
 	if err != nil {
 		return nil, err

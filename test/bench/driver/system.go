@@ -30,6 +30,8 @@ func connect(ctx context.Context, o options) (System, error) {
 	switch o.system {
 	case "rowlock":
 		return connectRowlock(o)
+	case "session":
+		return openSessions(ctx, o)
 	case "etcd":
 		return connectEtcd(o)
 	case "redis":

@@ -7,15 +7,23 @@ import (
 	"time"
 )
 
-// Turns is what came of one work. A pair counts when its Acquire was answered within the measured time.
-type Turns struct {
-	PairsPerSecond float64 `json:"pairsPerSecond"`
-	P50Ms          float64 `json:"p50Ms"`
-	P99Ms          float64 `json:"p99Ms"`
+// Figures are what came of one work, or of one part of it.
+type Figures struct {
+	Part      string  `json:"part,omitempty"`
+	PerSecond float64 `json:"perSecond"`
+	P50Ms     float64 `json:"p50Ms"`
+	P99Ms     float64 `json:"p99Ms"`
 }
 
-// takeTurns is a closed loop: each caller has one call under way at a time.
-func takeTurns(ctx context.Context, system System, o options) (*Turns, error) {
+// figuresOf calls that took so long, all of them answered within the measured time.
+func figuresOf(part string, took []time.Duration, o options) Figures {
+	slices.Sort(took)
+	return Figures{part, float64(len(took)) / o.measured.Seconds(), quantileMs(took, 0.5), quantileMs(took, 0.99)}
+}
+
+// takeTurns is a closed loop: each caller has one call under way at a time. A pair counts when its Acquire was answered
+// within the measured time.
+func takeTurns(ctx context.Context, system System, o options) ([]Figures, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	callers := make([]Locks, o.callers)
@@ -42,9 +50,7 @@ func takeTurns(ctx context.Context, system System, o options) (*Turns, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	all := slices.Concat(took...)
-	slices.Sort(all)
-	return &Turns{float64(len(all)) / o.measured.Seconds(), quantileMs(all, 0.5), quantileMs(all, 0.99)}, nil
+	return []Figures{figuresOf("", slices.Concat(took...), o)}, nil
 }
 
 // takeTurnsAlone answers how long each Acquire took that was answered between from and end.

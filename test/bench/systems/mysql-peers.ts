@@ -14,7 +14,6 @@ function onMysql(name: string): System {
       return {
         version: server.version,
         target: { system: name, address: `${username}:${password}@tcp(${host})/${database}` },
-        semaphores: false,
         // The server is stopped with all of its round.
         stop: async () => {},
       };

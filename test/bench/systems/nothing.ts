@@ -13,7 +13,7 @@ export const nothing: System = {
     return {
       version: `grpc-js on Node ${process.versions.node}`,
       target: { system: "rowlock", address: said[1] as string },
-      semaphores: true,
+      isRowlock: true,
       stop,
     };
   },

@@ -16,7 +16,6 @@ export const redis: System = {
     return {
       version: said[1] as string,
       target: { system: "redis", address: `127.0.0.1:${port}` },
-      semaphores: false,
       stop,
     };
   },

@@ -45,7 +45,7 @@ async function serve(databaseUrl: string, directory: string): Promise<Omit<Start
   return {
     target: { system: "rowlock", address: said[1] as string },
     metrics: said[2] as string,
-    semaphores: true,
+    isRowlock: true,
     stop,
   };
 }

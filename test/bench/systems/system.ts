@@ -21,8 +21,8 @@ export interface StartedSystem {
   /** What was started, as it names itself. */
   readonly version: string;
   readonly target: Target;
-  /** Whether it has semaphores. */
-  readonly semaphores: boolean;
+  /** Whether it is called by Rowlock's API, the only one that has semaphores and sessions. */
+  readonly isRowlock?: boolean;
   /** Where it tells its metrics, for Rowlock alone. */
   readonly metrics?: string;
   /** How many bare transactions its database does in a second, one after the other. */

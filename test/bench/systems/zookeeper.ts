@@ -32,7 +32,6 @@ export const zookeeper: System = {
     return {
       version: said[1] as string,
       target: { system: "zookeeper", address: `127.0.0.1:${port}` },
-      semaphores: false,
       stop,
     };
   },

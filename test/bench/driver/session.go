@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	rowlockv1 "rowlock/bench/gen/rowlock/v1"
+)
+
+// sessionTick is how often a session that says nothing looks whether it should: the server wants to hear within a second
+// how far the client has read.
+const sessionTick = 500 * time.Millisecond
+
+// requestBytesMax keeps a request within the 64 KiB that a server accepts, whatever its other fields; each command has its
+// tag and its length before it.
+const (
+	requestBytesMax   = 60_000
+	commandFrameBytes = 4
+)
+
+// session is a client's end of one Session: calls of many callers over one stream. One goroutine sends all commands that
+// have gathered as one request, another one reads responses and hands each result to its call.
+type session struct {
+	stream    rowlockv1.LockService_SessionClient
+	opened    chan *rowlockv1.SessionOpened
+	wake      chan struct{}
+	heartbeat time.Duration
+	// received counts responses that were read.
+	received atomic.Uint64
+
+	mu       sync.Mutex
+	gathered []*rowlockv1.SessionCommand
+	calls    map[uint64]func(*rowlockv1.SessionResult)
+	lastCall uint64
+	// failed is closed when the session has ended, for the reason that err then holds.
+	failed chan struct{}
+	err    error
+}
+
+func openSession(ctx context.Context, service rowlockv1.LockServiceClient) (*session, error) {
+	stream, err := service.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{
+		stream: stream,
+		opened: make(chan *rowlockv1.SessionOpened, 1),
+		wake:   make(chan struct{}, 1),
+		calls:  map[uint64]func(*rowlockv1.SessionResult){},
+		failed: make(chan struct{}),
+	}
+	if err := stream.Send(&rowlockv1.SessionRequest{Open: &rowlockv1.SessionOpen{Owner: "bench"}}); err != nil {
+		return nil, err
+	}
+	go s.read()
+	select {
+	case opened := <-s.opened:
+		s.heartbeat = opened.HeartbeatInterval.AsDuration()
+	case <-s.failed:
+		return nil, s.err
+	}
+	go s.write()
+	return s, nil
+}
+
+// begin sends a command, and has each of its results handed to onResult, which must not block.
+func (s *session) begin(command *rowlockv1.SessionCommand, onResult func(*rowlockv1.SessionResult)) {
+	s.mu.Lock()
+	s.lastCall++
+	command.Call = s.lastCall
+	s.calls[command.Call] = onResult
+	s.gathered = append(s.gathered, command)
+	s.mu.Unlock()
+	s.wakeUp()
+}
+
+// do sends a command that has one result, and waits for it. A result that is an error is answered as one.
+func (s *session) do(command *rowlockv1.SessionCommand) (*rowlockv1.SessionResult, error) {
+	answer := make(chan *rowlockv1.SessionResult, 1)
+	s.begin(command, func(result *rowlockv1.SessionResult) { answer <- result })
+	select {
+	case result := <-answer:
+		return result, errorOf(result)
+	case <-s.failed:
+		return nil, s.err
+	}
+}
+
+func (s *session) write() {
+	tick := time.NewTicker(sessionTick)
+	defer tick.Stop()
+	var acknowledged uint64
+	sentAt := time.Now()
+	for {
+		idle := false
+		select {
+		case <-s.wake:
+			// The callers who were woken by the same response have their turn first: their commands go together.
+			runtime.Gosched()
+		case <-tick.C:
+			idle = true
+		case <-s.failed:
+			return
+		}
+		commands := s.take()
+		received := s.received.Load()
+		// An empty request is due for what was read since the last one, and as a sign of life.
+		due := idle && (received != acknowledged || s.heartbeat > 0 && time.Since(sentAt) > s.heartbeat-sessionTick)
+		if len(commands) == 0 && !due {
+			continue
+		}
+		// When it fails, the reader is told why.
+		if s.stream.Send(&rowlockv1.SessionRequest{Commands: commands, Received: received}) != nil {
+			return
+		}
+		acknowledged, sentAt = received, time.Now()
+	}
+}
+
+// take takes what has gathered, as far as it fits into one request, and has the rest come next.
+func (s *session) take() []*rowlockv1.SessionCommand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken, bytes := 0, 0
+	for ; taken < len(s.gathered); taken++ {
+		if bytes += proto.Size(s.gathered[taken]) + commandFrameBytes; bytes > requestBytesMax {
+			s.wakeUp()
+			break
+		}
+	}
+	commands := s.gathered[:taken:taken]
+	s.gathered = s.gathered[taken:]
+	return commands
+}
+
+func (s *session) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *session) read() {
+	for {
+		response, err := s.stream.Recv()
+		if err == nil && response.GoingAway {
+			err = fmt.Errorf("the server goes away")
+		}
+		if err != nil {
+			if err == io.EOF {
+				err = fmt.Errorf("the server has closed the session")
+			}
+			s.err = err
+			close(s.failed)
+			return
+		}
+		s.received.Add(1)
+		if response.Opened != nil {
+			s.opened <- response.Opened
+		}
+		for _, result := range response.Results {
+			s.mu.Lock()
+			onResult := s.calls[result.Call]
+			if isLast(result) {
+				delete(s.calls, result.Call)
+			}
+			s.mu.Unlock()
+			if onResult != nil {
+				onResult(result)
+			}
+		}
+	}
+}
+
+// isLast says whether the call is over: after each result but a position in the queue.
+func isLast(result *rowlockv1.SessionResult) bool {
+	return result.GetWaitInQueue().GetPosition() == nil
+}
+
+func errorOf(result *rowlockv1.SessionResult) error {
+	if status := result.GetError(); status != nil {
+		return fmt.Errorf("%v", status)
+	}
+	if status := result.GetRejected(); status != nil {
+		return fmt.Errorf("rejected: %v", status)
+	}
+	return nil
+}
