@@ -6,6 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { postGuardian } from "../support/mysql-family/guardian.ts";
 import { buildDriver } from "./go-driver.ts";
 import { type RoundOutcome, runRound } from "./round.ts";
 import { withRatios } from "./sample.ts";
@@ -14,7 +15,7 @@ import { table } from "./table.ts";
 import { WORKS } from "./works.ts";
 
 const USAGE = `npm run bench -- [options]
-  --quick            one round of 1 s each, under three minutes: shows that it works, and no more
+  --quick            one round of half a second each, under three minutes: shows that it works, and no more
   --rounds N         how often all of it is done (5)
   --seconds N        what is measured of each work on each system (5)
   --warm-up N        seconds before that (1)
@@ -44,10 +45,11 @@ async function bench(): Promise<void> {
   const systems = chosen(SYSTEMS, options.systems);
   const works = chosen(WORKS, options.works);
   const rounds = positive(options.rounds ?? (options.quick ? "1" : "5"));
-  const seconds = positive(options.seconds ?? (options.quick ? "1" : "5"));
+  const seconds = positive(options.seconds ?? (options.quick ? "0.5" : "5"));
   const warmUpS = positive(options["warm-up"] ?? (options.quick ? "0.25" : "1"));
   refuseMemory(options.directory);
   const directory = mkdtempSync(join(resolve(options.directory), "rowlock-bench-"));
+  const guardian = postGuardian(directory);
   try {
     const driver = join(directory, "driver");
     await buildDriver(driver);
@@ -75,6 +77,7 @@ async function bench(): Promise<void> {
     }
   } finally {
     rmSync(directory, { recursive: true, force: true });
+    guardian.dismiss();
   }
 }
 

@@ -37,7 +37,7 @@ function cells(samples: readonly Sample[]): string[] {
       samples.flatMap((sample) => sample[figure] ?? []),
       digits,
     );
-    return index === 0 && failed > 0 ? `${text}; failed ${failed} times` : text;
+    return index === 0 && failed > 0 ? `${text}; ${failed} failed` : text;
   });
 }
 

@@ -1,0 +1,66 @@
+// That the bench works: a short run of the real callers on a real server. What it measures here means nothing.
+
+import { execFile, execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { isGoHere } from "./go-driver.ts";
+import type { Sample } from "./sample.ts";
+
+/** Nearly all of it is for the first time on a machine, when Go fetches and compiles its libraries. */
+const FIRST_BUILD_MS = 300_000;
+const root = join(import.meta.dirname, "../..");
+
+describe.skipIf(!isGoHere())("the bench, whose callers need Go", () => {
+  test("measures unary calls and a session, on SQLite", { timeout: FIRST_BUILD_MS }, async () => {
+    // Not where temporary files are, as that may be in memory.
+    const parent = join(root, "node_modules/.cache");
+    mkdirSync(parent, { recursive: true });
+    const directory = mkdtempSync(join(parent, "bench-"));
+    try {
+      const json = join(directory, "bench.json");
+      const what = ["--systems", "rowlock-sqlite", "--works", "hot-16,semaphore-256,session-64"];
+      const how = [
+        "--seconds",
+        "0.3",
+        "--warm-up",
+        "0.1",
+        "--rounds",
+        "2",
+        "--directory",
+        directory,
+        "--json",
+        json,
+      ];
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ["test/bench/load.ts", ...what, ...how],
+        { cwd: root },
+      );
+      const { samples } = JSON.parse(readFileSync(json, "utf8")) as { samples: Sample[] };
+
+      const works = [
+        "bare transactions, one after the other",
+        "16 callers, one hot name",
+        "256 callers, a semaphore of 10",
+        "one session, 64 callers, distinct names",
+      ];
+      expect(samples.map(({ round, work }) => [round, work])).toEqual([
+        ...works.map((work) => [1, work]),
+        ...works.map((work) => [2, work]),
+      ]);
+      for (const sample of samples) expect(sample.perSecond, JSON.stringify(sample)).toBeGreaterThan(0);
+      for (const work of works)
+        expect(stdout).toMatch(new RegExp(`^\\| ${work} \\| rowlock-sqlite \\| [\\d,]+ \\(`, "m"));
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  test("has callers that Go's own formatter leaves as they are", () => {
+    expect(
+      execFileSync("gofmt", ["-l", "."], { cwd: join(import.meta.dirname, "driver"), encoding: "utf8" }),
+    ).toBe("");
+  });
+});
