@@ -26,6 +26,9 @@ const released = create(ReleaseResponseSchema, { released: true });
 const limited = create(SetLimitResponseSchema);
 const position = { ticketId: lease.leaseId, lockName: lease.lockName };
 
+/** What Rowlock takes, too. */
+const MESSAGE_BYTES_MAX = 65_536;
+
 const asIs = (bytes: Buffer) => bytes;
 const method = (name: string, isStream = false) => ({
   path: `/rowlock.v1.LockService/${name}`,
@@ -69,7 +72,7 @@ function session(stream: ServerDuplexStream<Buffer, Buffer>): void {
     const { open, commands } = fromBinary(SessionRequestSchema, bytes);
     heard++;
     const response = create(SessionResponseSchema, { heard, results: commands.map(resultOf) });
-    if (open) response.opened = create(SessionOpenedSchema, { replica: "nothing" });
+    if (open) response.opened = create(SessionOpenedSchema, { messageBytesMax: MESSAGE_BYTES_MAX });
     stream.write(Buffer.from(toBinary(SessionResponseSchema, response)));
   });
   stream.on("end", () => stream.end());

@@ -17,11 +17,10 @@ import (
 // how far the client has read.
 const sessionTick = 500 * time.Millisecond
 
-// requestBytesMax keeps a request within the 64 KiB that a server accepts, whatever its other fields; each command has its
-// tag and its length before it.
+// What a request takes beside its commands, at the most, and what stands before each of these: a tag and a length.
 const (
-	requestBytesMax   = 60_000
-	commandFrameBytes = 4
+	otherFieldsBytes  = 32
+	commandFrameBytes = 6
 )
 
 // session is a client's end of one Session: calls of many callers over one stream. One goroutine sends all commands that
@@ -31,6 +30,8 @@ type session struct {
 	opened    chan *rowlockv1.SessionOpened
 	wake      chan struct{}
 	heartbeat time.Duration
+	// commandsBytesMax is for all commands of one request.
+	commandsBytesMax int
 	// received counts responses that were read.
 	received atomic.Uint64
 
@@ -62,6 +63,7 @@ func openSession(ctx context.Context, service rowlockv1.LockServiceClient) (*ses
 	select {
 	case opened := <-s.opened:
 		s.heartbeat = opened.HeartbeatInterval.AsDuration()
+		s.commandsBytesMax = int(opened.MessageBytesMax) - otherFieldsBytes
 	case <-s.failed:
 		return nil, s.err
 	}
@@ -129,7 +131,7 @@ func (s *session) take() []*rowlockv1.SessionCommand {
 	defer s.mu.Unlock()
 	taken, bytes := 0, 0
 	for ; taken < len(s.gathered); taken++ {
-		if bytes += proto.Size(s.gathered[taken]) + commandFrameBytes; bytes > requestBytesMax {
+		if bytes += proto.Size(s.gathered[taken]) + commandFrameBytes; bytes > s.commandsBytesMax {
 			s.wakeUp()
 			break
 		}
