@@ -23,6 +23,8 @@ export class MysqlPool {
   readonly #address: MysqlAddress;
   readonly #observer: StoreObserver;
   readonly #open = new Set<Session>();
+  /** Of attempts to connect that have failed: when they were begun. */
+  readonly #attempts = new WeakMap<object, number>();
   readonly #goodbyes = new Set<Promise<void>>();
   #server: Server | null = null;
   #serverChanges = 0;
@@ -117,12 +119,21 @@ export class MysqlPool {
   async #take(): Promise<Session> {
     if (this.#closed) throw closedError();
     if (this.#pool.numPendingAcquires() >= POOL_WAITING_MAX) throw exhausted();
-    try {
-      return await this.#pool.acquire().promise;
-    } catch (error) {
-      if (this.#closed) throw closedError();
-      throw error instanceof TimeoutError ? exhausted() : error;
+    const askedMs = performance.now();
+    for (;;) {
+      try {
+        return await this.#pool.acquire().promise;
+      } catch (error) {
+        if (this.#closed) throw closedError();
+        if (error instanceof TimeoutError) throw exhausted();
+        // Of an attempt to connect that was begun for somebody else, who has got another connection by now.
+        if (!this.#isFromBefore(error, askedMs)) throw error;
+      }
     }
+  }
+
+  #isFromBefore(error: unknown, ms: number): boolean {
+    return (this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY) < ms;
   }
 
   #giveBack(session: Session): void {
@@ -137,7 +148,11 @@ export class MysqlPool {
   async #connect(): Promise<Session> {
     // Tarn has forgotten those that are still saying goodbye, and there must not be too many.
     await Promise.all(this.#goodbyes);
-    const { session, server } = await openSession(this.#address, this.#observer);
+    const beganMs = performance.now();
+    const { session, server } = await openSession(this.#address, this.#observer).catch((error: object) => {
+      this.#attempts.set(error, beganMs);
+      throw error;
+    });
     this.#meet(server);
     session.generation = this.#generation;
     session.onLost = () => this.#remove(session);

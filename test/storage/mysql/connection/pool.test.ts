@@ -1,0 +1,62 @@
+// Who is told that a connection cannot be opened.
+
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { mysqlFamily } from "../../../support/database.ts";
+import { openStage, until } from "../../../support/mysql-stage.ts";
+
+const SILENT = { statement() {}, transaction() {}, connection() {} };
+
+function one(): Trip {
+  const trip = new Trip("one");
+  trip.add("SELECT 1");
+  return trip;
+}
+
+describe.each(mysqlFamily())("on $flavour $version", (server) => {
+  test("a caller is not failed by an attempt that was begun for another one", async () => {
+    const stage = await openStage(server);
+    const { host, port } = stage.address;
+    const arrived: Socket[] = [];
+    // The second connection is held: it is never answered.
+    const proxy = createServer((client) => {
+      arrived.push(client);
+      client.on("error", () => {});
+      if (arrived.length === 2) return;
+      const database = connect(port, host);
+      database.on("error", () => client.destroy());
+      client.pipe(database).pipe(client);
+      client.on("close", () => database.destroy());
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const address = { ...stage.address, host: "127.0.0.1", port: (proxy.address() as AddressInfo).port };
+    const pool = new MysqlPool(address, 2, SILENT);
+    try {
+      const first = Promise.withResolvers<void>();
+      const holding = pool.use(() => first.promise);
+      await until(() => arrived.length === 1);
+      const second = pool.use((session) => session.run(one()));
+      await until(() => arrived.length === 2);
+      // It gets the first connection, and the attempt goes on for nobody.
+      first.resolve();
+      await Promise.all([holding, second]);
+      const release = Promise.withResolvers<void>();
+      const busy = pool.use(() => release.promise);
+      const third = pool.use((session) => session.run(one()));
+      await until(() => pool.state.waiting === 1);
+      arrived[1]?.destroy();
+      expect(await third).toHaveLength(1);
+      release.resolve();
+      await busy;
+    } finally {
+      await pool.close();
+      for (const socket of arrived) socket.destroy();
+      proxy.close();
+      await stage.close();
+    }
+  });
+});
