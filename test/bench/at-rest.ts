@@ -1,0 +1,185 @@
+// What much that is at rest costs a server: many leases of few sessions, each renewed every ten seconds, and many waits.
+// Prints how late renewals were, what they took of the processors, and what a waiter takes of the memory.
+//
+//   npm run bench:at-rest -- [--system rowlock-mariadb] [--leases 100000] [--waits 10000] [--seconds 60]
+
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { LockClient } from "../support/lock-client.ts";
+import { type Command, LeanSession } from "./lean-session.ts";
+import { DatabaseServers } from "./systems/database-servers.ts";
+import { SYSTEMS } from "./systems/systems.ts";
+
+const SESSIONS = 10;
+const RENEW_EVERY_MS = 10_000;
+const TTL = { seconds: 30n, nanos: 0 };
+/** As many of each fit into a message. */
+const ACQUIRES_AT_ONCE = 400;
+const RENEWED_AT_ONCE = 1_000;
+const CLOCK_TICKS_PER_S = 100;
+
+const { values: options } = parseArgs({
+  options: {
+    system: { type: "string", default: "rowlock-mariadb" },
+    leases: { type: "string", default: "100000" },
+    waits: { type: "string", default: "10000" },
+    seconds: { type: "string", default: "60" },
+  },
+});
+
+const found = SYSTEMS.find(({ name }) => name === options.system);
+if (!found) throw new Error(`There is no system ${options.system}.`);
+const directory = await mkdtemp(join(process.cwd(), "node_modules/.cache/rowlock-bench-"));
+const databases = new DatabaseServers(directory);
+const system = await found.start({ directory, databases });
+const { address } = system.target;
+const clients = Array.from({ length: SESSIONS }, () => new LockClient(address));
+const sessions = clients.map((client) => new LeanSession(client));
+
+try {
+  console.log(`${found.name} (${system.version}), ${SESSIONS} sessions`);
+  await waits(Number(options.waits) / SESSIONS);
+  await leases(Number(options.leases) / SESSIONS);
+} finally {
+  for (const session of sessions) session.close();
+  for (const client of clients) client.close();
+  await system.stop();
+  await databases.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function waits(each: number): Promise<void> {
+  if (each === 0) return;
+  const { leaseId } = await (clients[0] as LockClient).lease({ name: "hot", noExpiry: true });
+  const before = await liveHeap();
+  const wait = (requestId: string) =>
+    ({
+      case: "waitInQueue",
+      value: { target: { case: "acquire", value: { name: "hot", requestId } } },
+    }) as Command;
+  const calls = await Promise.all(
+    sessions.map(async (session, index) => {
+      const all: bigint[] = [];
+      for (let at = 0; at < each; at += ACQUIRES_AT_ONCE) {
+        const count = Math.min(ACQUIRES_AT_ONCE, each - at);
+        const asked = Array.from({ length: count }, (_, nth) => session.ask(wait(`w-${index}-${at + nth}`)));
+        await Promise.all(asked.map(({ first }) => first));
+        all.push(...asked.map(({ call }) => call));
+      }
+      return all;
+    }),
+  );
+  const after = await liveHeap();
+  const kib = (after - before) / (each * SESSIONS) / 1_024;
+  console.log(`${each * SESSIONS} waits: ${kib.toFixed(1)} KiB of live heap each`);
+  sessions.forEach((session, index) => {
+    for (const call of calls[index] as bigint[]) session.cancel(call);
+  });
+  await (clients[0] as LockClient).call("release", { leaseId });
+}
+
+async function leases(each: number): Promise<void> {
+  if (each === 0) return;
+  const held = await Promise.all(sessions.map((session, index) => acquireMany(session, index, each)));
+  console.log(`${each * SESSIONS} leases are held`);
+  const late: number[] = [];
+  const took: number[] = [];
+  const endMs = performance.now() + Number(options.seconds) * 1_000;
+  const before = await cpuSeconds();
+  const beganMs = performance.now();
+  await Promise.all(
+    sessions.flatMap((session, index) => {
+      const own = held[index] as readonly string[];
+      const parts = Math.ceil(own.length / RENEWED_AT_ONCE);
+      return Array.from({ length: parts }, async (_, part) => {
+        const some = own.slice(part * RENEWED_AT_ONCE, (part + 1) * RENEWED_AT_ONCE);
+        // Spread evenly, as timers of programs that started at different times are.
+        let dueMs = beganMs + ((part * SESSIONS + index) / (parts * SESSIONS)) * RENEW_EVERY_MS;
+        for (; dueMs < endMs; dueMs += RENEW_EVERY_MS) {
+          await sleep(Math.max(0, dueMs - performance.now()));
+          const failed = await renewMany(session, some);
+          took.push(performance.now() - dueMs);
+          if (performance.now() - dueMs > RENEW_EVERY_MS || failed > 0) late.push(performance.now() - dueMs);
+        }
+      });
+    }),
+  );
+  const seconds = (performance.now() - beganMs) / 1_000;
+  const after = await cpuSeconds();
+  took.sort((a, b) => a - b);
+  const at = (share: number) => (took[Math.floor(took.length * share)] ?? Number.NaN).toFixed(0);
+  const cores = (name: "server" | "database") => ((after[name] - before[name]) / seconds).toFixed(2);
+  console.log(
+    `each renewed every ${RENEW_EVERY_MS / 1_000} s for ${seconds.toFixed(0)} s, ${RENEWED_AT_ONCE} in a command: ` +
+      `${late.length} commands of ${took.length} were late; answered after ${at(0.5)} ms (p50), ${at(0.99)} ms (p99); ` +
+      `${cores("server")} cores for the server, ${cores("database")} for the database`,
+  );
+}
+
+async function acquireMany(session: LeanSession, index: number, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < count; at += ACQUIRES_AT_ONCE) {
+    const some = Math.min(ACQUIRES_AT_ONCE, count - at);
+    const asked = Array.from({ length: some }, (_, nth) =>
+      session.ask({ case: "acquire", value: { name: `${index}/${at + nth}`, ttl: TTL } } as Command),
+    );
+    for (const { first } of asked) {
+      const result = await first;
+      if (result.case !== "acquire" || result.value.outcome.case !== "lease") throw new Error("no lease");
+      ids.push(result.value.outcome.value.leaseId);
+    }
+    // Those that are held must not end while the others are taken.
+    if (at > 0 && (at / ACQUIRES_AT_ONCE) % 10 === 0) await renewAll(session, ids);
+  }
+  return ids;
+}
+
+async function renewAll(session: LeanSession, ids: readonly string[]): Promise<void> {
+  for (let at = 0; at < ids.length; at += RENEWED_AT_ONCE) {
+    const failed = await renewMany(session, ids.slice(at, at + RENEWED_AT_ONCE));
+    if (failed > 0) throw new Error(`${failed} leases were lost before the measurement`);
+  }
+}
+
+/** How many could not be renewed. */
+async function renewMany(session: LeanSession, ids: readonly string[]): Promise<number> {
+  const value = { leases: ids.map((leaseId) => ({ leaseId })) };
+  const result = await session.ask({ case: "renewLeases", value } as Command).first;
+  if (result.case !== "renewLeases") throw new Error(`renewals were answered by ${result.case}`);
+  return result.value.leases.filter(({ outcome }) => outcome.case !== "lease").length;
+}
+
+/** The least that is used within some seconds: what is left after a collection. */
+async function liveHeap(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let look = 0; look < 60; look++) {
+    least = Math.min(least, await metric("nodejs_heap_size_used_bytes"));
+    await sleep(500);
+  }
+  return least;
+}
+
+async function cpuSeconds(): Promise<{ server: number; database: number }> {
+  return { server: await metric("process_cpu_seconds_total"), database: await databaseCpuSeconds() };
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`http://${system.metrics}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)`, "m").exec(text)?.[1]);
+}
+
+/** Of the database server that this process has started. */
+async function databaseCpuSeconds(): Promise<number> {
+  let ticks = 0;
+  for (const pid of await readdir("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    const [, name = "", rest = ""] = /\((.*)\) (.*)/.exec(stat) ?? [];
+    const fields = rest.split(" ");
+    const isOwn = Number(fields[1]) === process.pid && /^(mariadbd|mysqld|ld-linux)/.test(name);
+    if (isOwn) ticks += Number(fields[11]) + Number(fields[12]);
+  }
+  return ticks / CLOCK_TICKS_PER_S;
+}
