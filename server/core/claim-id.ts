@@ -6,6 +6,8 @@ import type { ClaimRef } from "./claim.ts";
 
 // Numbers start at 1 and without zeros before them, so that a claim has one spelling.
 const FORM = /^([1-9a-z][0-9a-z]{0,12})\.([1-9a-z][0-9a-z]{0,12})\.([A-Za-z0-9_-]{22})$/;
+/** As many make a number without loss, which is read several times as fast. */
+const SAFE_DIGITS = 10;
 const BIGINT_MAX = 2n ** 63n - 1n;
 
 /** `lock.ticket.secret`, the numbers in base 36. */
@@ -25,6 +27,7 @@ export function parseClaimId(id: string): ClaimRef | null {
 }
 
 function parseBase36(digits: string): bigint {
+  if (digits.length <= SAFE_DIGITS) return BigInt(Number.parseInt(digits, 36));
   let value = 0n;
   for (const digit of digits) value = value * 36n + BigInt(Number.parseInt(digit, 36));
   return value;

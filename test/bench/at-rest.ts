@@ -110,11 +110,12 @@ async function leases(each: number): Promise<void> {
   const after = await cpuSeconds();
   took.sort((a, b) => a - b);
   const at = (share: number) => (took[Math.floor(took.length * share)] ?? Number.NaN).toFixed(0);
+  const mib = (await metric("process_resident_memory_bytes")) / 2 ** 20;
   const cores = (name: "server" | "database") => ((after[name] - before[name]) / seconds).toFixed(2);
   console.log(
     `each renewed every ${RENEW_EVERY_MS / 1_000} s for ${seconds.toFixed(0)} s, ${RENEWED_AT_ONCE} in a command: ` +
       `${late.length} commands of ${took.length} were late; answered after ${at(0.5)} ms (p50), ${at(0.99)} ms (p99); ` +
-      `${cores("server")} cores for the server, ${cores("database")} for the database`,
+      `${cores("server")} cores for the server, ${cores("database")} for the database; ${mib.toFixed(0)} MiB of memory for the server`,
   );
 }
 

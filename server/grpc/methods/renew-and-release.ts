@@ -11,15 +11,24 @@ import type { AnyCall } from "../handler.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { statusMessage } from "../messages/status.ts";
-import { checkForceRelease, checkRelease, checkRenew, checkRenewLeases } from "../validate/claims.ts";
+import {
+  type CheckedRenew,
+  checkForceRelease,
+  checkRelease,
+  checkRenew,
+  checkRenewLeases,
+} from "../validate/claims.ts";
 import type { MethodContext } from "./method.ts";
 
-export async function renew({ engine }: MethodContext, message: RenewRequest) {
-  const { ref, ttlUs } = checkRenew(message);
+export async function renew(context: MethodContext, message: RenewRequest) {
+  return { lease: await renewed(context, checkRenew(message)) };
+}
+
+async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew) {
   const { outcome, lockName, nowUs } = await engine.renew(ref, ttlUs);
   switch (outcome.kind) {
     case "held":
-      return { lease: leaseMessage(outcome.claim, lockName, nowUs) };
+      return leaseMessage(outcome.claim, lockName, nowUs);
     case "waiting":
       throw notGrantedYet();
     case "ended":
@@ -30,12 +39,10 @@ export async function renew({ engine }: MethodContext, message: RenewRequest) {
 }
 
 export async function renewLeases(context: MethodContext, message: RenewLeases) {
-  checkRenewLeases(message);
   const leases = await Promise.all(
-    message.leases.map(async (lease) => {
+    checkRenewLeases(message).map(async (checked) => {
       try {
-        const renewed = await renew(context, lease);
-        return { outcome: { case: "lease" as const, value: renewed.lease } };
+        return { outcome: { case: "lease" as const, value: await renewed(context, checked) } };
       } catch (error) {
         // A bug is one of the whole command.
         if (!(error instanceof CallError || error instanceof Fault)) throw error;

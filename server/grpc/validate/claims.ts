@@ -13,7 +13,7 @@ import { checkClaimId, checkDuration, checkName, checkReason, Violations } from 
 
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
-interface CheckedRenew {
+export interface CheckedRenew {
   readonly ref: ClaimRef;
   /** undefined: as last asked for. */
   readonly ttlUs: number | undefined;
@@ -37,16 +37,14 @@ function checkRenewFields({ leaseId, ttl }: RenewRequest, violations: Violations
   return { ref, ttlUs };
 }
 
-/** Each lease is checked again by itself, when it is renewed. */
-export function checkRenewLeases({ leases }: RenewLeases): void {
+export function checkRenewLeases({ leases }: RenewLeases): CheckedRenew[] {
   const violations = new Violations();
-  if (leases.length < 1 || leases.length > RENEWED_AT_ONCE_MAX)
-    violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
-  else
-    leases.forEach((lease, index) => {
-      checkRenewFields(lease, violations.within(`leases[${index}]`));
-    });
-  violations.checked(null);
+  const isMany = leases.length >= 1 && leases.length <= RENEWED_AT_ONCE_MAX;
+  if (!isMany) violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
+  const checked = (isMany ? leases : []).map((lease, index) =>
+    checkRenewFields(lease, violations.within(`leases[${index}]`)),
+  );
+  return violations.checked(checked);
 }
 
 export function checkRelease({ leaseId }: ReleaseRequest): ClaimRef {
