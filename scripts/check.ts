@@ -21,12 +21,20 @@ function run(command: string, ...args: string[]): boolean {
   return status === 0;
 }
 
+/** What `buf generate` makes, from the root. */
+const GENERATED = ["proto/gen", "clients/typescript/gen"];
+
 function generatedCodeIsCurrent(): boolean {
   const scratch = mkdtempSync(join(tmpdir(), "rowlock-generated-"));
   try {
     if (!run("buf", "generate", "--output", scratch)) return false;
-    if (run("git", "diff", "--no-index", "--stat", join(scratch, "proto", "gen"), "proto/gen")) return true;
-    console.error("proto/gen is not what proto/ generates: run `npm run generate` and commit the result.");
+    const old = GENERATED.filter(
+      (path) => !run("git", "diff", "--no-index", "--stat", join(scratch, path), path),
+    );
+    if (old.length === 0) return true;
+    console.error(
+      `${old.join(" and ")}: not what proto/ generates. Run \`npm run generate\` and commit the result.`,
+    );
     return false;
   } finally {
     rmSync(scratch, { recursive: true, force: true });

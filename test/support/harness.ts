@@ -29,6 +29,8 @@ export function useClients(kind: typeof LockClient): void {
 export interface StartOptions {
   /** A database of one's own in memory unless told otherwise. */
   readonly url?: string;
+  /** That of a server before it; a free one unless told otherwise. */
+  readonly port?: number;
   readonly rules?: Partial<Policy>;
   /** Between the engine and the database: to watch what is read. */
   readonly wrapStore?: (store: Store) => Store;
@@ -106,7 +108,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     reflection: true,
     ...options.grpc,
   });
-  const { host, port } = await grpc.start({ host: "127.0.0.1", port: 0 });
+  const { host, port } = await grpc.start({ host: "127.0.0.1", port: options.port ?? 0 });
   const address = `${host}:${port}`;
   const client = new Client(address);
   return {

@@ -1,0 +1,245 @@
+// One lock being asked for: from the first request to the grant or the refusal, however many sessions that takes. Whoever
+// gives up leaves nothing behind: the place is given back as soon as its ticket is known.
+
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import type { Lease, Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import {
+  AcquireRequestSchema,
+  RenewRequestSchema,
+  WaitInQueueRequestSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Clock } from "./clock.ts";
+import { HeldLease } from "./leases/held-lease.ts";
+import { protoMode } from "./modes.ts";
+import { type LockOptions, TTL_MS } from "./options.ts";
+import { type Refusal, refusalOf } from "./refusal.ts";
+import { RowlockError } from "./rowlock-error.ts";
+import type { Call, Calls, Command, Result } from "./session/calls.ts";
+import { durationOf, msOf } from "./times.ts";
+
+/** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
+const UNTOLD_ENDS = ["LAPSED", "EXPIRED"];
+const UNTOLD_FAILURES = ["UNKNOWN_CLAIM", "LEASE_LOST"];
+/** What the server may take for a wait that is over to say so. */
+const LATE_MS = 2_000;
+/** Positions that nobody looks at are told this seldom. */
+const SELDOM_MS = 3_600_000;
+const INTERVAL_MS = 1_000;
+
+export interface AcquisitionOptions {
+  readonly calls: Calls;
+  readonly clock: Clock;
+  readonly name: string;
+  readonly asked: LockOptions;
+  readonly giveUpAfterMs: number;
+  readonly marginMs: number;
+  /** The lease is held from now on. */
+  readonly keep: (lease: HeldLease) => void;
+  /** Ends a claim that nobody wants any more. */
+  readonly giveBack: (id: string) => void;
+}
+
+export class Acquisition {
+  readonly #options: AcquisitionOptions;
+  readonly #outcome = Promise.withResolvers<HeldLease | Refusal>();
+  readonly #untilMs: number;
+  #requestId: string;
+  #ticketId: string | undefined;
+  #call: Call | undefined;
+  #isSettled = false;
+  #isAbandoned = false;
+
+  constructor(options: AcquisitionOptions) {
+    const { asked, clock } = options;
+    const { wait = "forever" } = asked;
+    this.#options = options;
+    this.#requestId = asked.requestId ?? randomUUID();
+    this.#untilMs = wait === "forever" ? Number.POSITIVE_INFINITY : clock.now() + wait;
+  }
+
+  /** To be called once. Rejects with a RowlockError, or with the reason of the signal. */
+  async run(): Promise<HeldLease | Refusal> {
+    const { signal } = this.#options.asked;
+    signal?.throwIfAborted();
+    const giveUp = () => this.abandon(signal?.reason);
+    signal?.addEventListener("abort", giveUp);
+    try {
+      this.#begin();
+      return await this.#outcome.promise;
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** Rejects with `why`, and gives back what was or will be got. */
+  abandon(why: unknown): void {
+    if (this.#isSettled) return;
+    this.#settle(() => this.#outcome.reject(why));
+    this.#isAbandoned = true;
+    if (this.#ticketId) this.#giveBack(this.#ticketId);
+    else if (this.#call && !this.#call.wasSent) this.#options.calls.cancel(this.#call);
+  }
+
+  #settle(how: () => void): void {
+    this.#isSettled = true;
+    how();
+  }
+
+  /** Asks for the lock under another id, as what there was under the last one is gone. */
+  #again(): void {
+    this.#requestId = randomUUID();
+    this.#ticketId = undefined;
+    this.#begin();
+  }
+
+  get #isWait(): boolean {
+    return this.#options.asked.wait !== 0;
+  }
+
+  #begin(): void {
+    this.#call = this.#options.calls.begin({
+      kind: this.#isWait ? "wait" : "other",
+      command: () => this.#command(),
+      repeat: "always",
+      giveUpAfterMs: () => this.#giveUpAfterMs(),
+      answered: (result, basisMs) => this.#answered(result, basisMs),
+      failed: (error) => this.#failed(error),
+    });
+  }
+
+  #giveUpAfterMs(): number {
+    const { giveUpAfterMs } = this.#options;
+    return this.#isWait ? Math.min(giveUpAfterMs, this.#leftMs() + LATE_MS) : giveUpAfterMs;
+  }
+
+  #leftMs(): number {
+    return Math.max(1, this.#untilMs - this.#options.clock.now());
+  }
+
+  #command(): Command {
+    const { asked } = this.#options;
+    if (!this.#isWait) return { case: "acquire", value: this.#request(WhenBusy.REFUSE) };
+    const value = create(WaitInQueueRequestSchema, {
+      target: this.#ticketId
+        ? { case: "ticketId", value: this.#ticketId }
+        : { case: "acquire", value: this.#request(WhenBusy.WAIT) },
+      minUpdateInterval: durationOf(asked.onPosition ? (asked.positionInterval ?? INTERVAL_MS) : SELDOM_MS),
+    });
+    return { case: "waitInQueue", value };
+  }
+
+  #request(whenBusy: WhenBusy) {
+    const { name, asked } = this.#options;
+    const { ttl = TTL_MS, permits = 0, mode = "permit", owner = "", labels = {} } = asked;
+    return create(AcquireRequestSchema, {
+      name,
+      mode: protoMode(mode),
+      permits,
+      ...(ttl === "forever" ? { noExpiry: true } : { ttl: durationOf(ttl) }),
+      requestId: this.#requestId,
+      owner,
+      labels: { ...labels },
+      whenBusy,
+      ...(this.#isWait &&
+        this.#untilMs < Number.POSITIVE_INFINITY && { maxWait: durationOf(this.#leftMs()) }),
+    });
+  }
+
+  #answered(result: Result, basisMs: number): boolean {
+    const update =
+      result.case === "acquire"
+        ? result.value.outcome
+        : result.case === "waitInQueue"
+          ? result.value.update
+          : undefined;
+    switch (update?.case) {
+      case "lease":
+      case "granted":
+        this.#granted(update.value, basisMs);
+        return true;
+      case "refusal":
+      case "ended":
+        this.#ended(update.value);
+        return true;
+      case "position": {
+        const { ticketId, ahead, permitsAhead, queueLength, waited } = update.value;
+        this.#ticketId = ticketId;
+        if (this.#isAbandoned) {
+          this.#giveBack(ticketId);
+          return true;
+        }
+        const waitedMs = waited ? msOf(waited) : 0;
+        try {
+          this.#options.asked.onPosition?.({
+            ahead,
+            permitsAhead: Number(permitsAhead),
+            queueLength,
+            waitedMs,
+          });
+        } catch (error) {
+          this.abandon(error);
+        }
+        return this.#isAbandoned;
+      }
+      default:
+        this.#failed(new RowlockError("UNKNOWN", "INTERNAL", `The server answered with ${update?.case}.`));
+        return true;
+    }
+  }
+
+  #granted(lease: Lease, basisMs: number): void {
+    if (this.#isAbandoned) {
+      this.#options.giveBack(lease.leaseId);
+      return;
+    }
+    const { clock, marginMs, keep } = this.#options;
+    const held = new HeldLease(lease, basisMs, marginMs, clock);
+    if (held.isShort) {
+      this.#renew(lease.leaseId);
+      return;
+    }
+    // In this very turn, so that nothing that is said of it is missed.
+    keep(held);
+    this.#settle(() => this.#outcome.resolve(held));
+  }
+
+  /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
+  #renew(leaseId: string): void {
+    this.#ticketId = leaseId;
+    this.#call = this.#options.calls.begin({
+      kind: "urgent",
+      command: () => ({ case: "renew", value: create(RenewRequestSchema, { leaseId }) }),
+      repeat: "always",
+      giveUpAfterMs: () => this.#options.giveUpAfterMs,
+      answered: (result, basisMs) => {
+        if (result.case === "renew" && result.value.lease) this.#granted(result.value.lease, basisMs);
+        return true;
+      },
+      failed: (error) => this.#failed(error),
+    });
+  }
+
+  #ended(refused: RefusalMessage): void {
+    const refusal = refusalOf(refused);
+    const isLeft = !this.#isWait || this.#options.clock.now() < this.#untilMs;
+    if (UNTOLD_ENDS.includes(refusal.reason) && isLeft && this.#mayAskAgain) this.#again();
+    else this.#settle(() => this.#outcome.resolve(refusal));
+  }
+
+  #failed(error: RowlockError): void {
+    if (UNTOLD_FAILURES.includes(error.reason) && this.#ticketId && this.#mayAskAgain) this.#again();
+    else this.#settle(() => this.#outcome.reject(error));
+  }
+
+  /** A request id that the caller has chosen stands for one claim. */
+  get #mayAskAgain(): boolean {
+    return this.#options.asked.requestId === undefined && !this.#isAbandoned;
+  }
+
+  #giveBack(ticketId: string): void {
+    if (this.#call) this.#options.calls.cancel(this.#call);
+    this.#options.giveBack(ticketId);
+  }
+}

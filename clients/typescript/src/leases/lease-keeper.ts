@@ -1,0 +1,204 @@
+// Renews the leases that this client holds, all together, and notices those that are lost: by their time, which is looked at
+// before anything is renewed, or because the server says so.
+
+import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
+import type { LostLease, RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Clock } from "../clock.ts";
+import { refusalName } from "../refusal.ts";
+import { RowlockError } from "../rowlock-error.ts";
+import type { Calls } from "../session/calls.ts";
+import type { HeldLease } from "./held-lease.ts";
+
+/** Leases of one renewal: well within what a request may hold by default. */
+const AT_ONCE_MAX = 500;
+/** While anything is held, the clock is looked at so often: a machine that slept must notice it. */
+const LOOK_EVERY_MS = 1_000;
+/** When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl. */
+const AGAIN_MS = 150;
+/** The server says so: it has ended, or did so long ago. */
+const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
+
+export interface LeaseKeeperOptions {
+  readonly calls: Calls;
+  readonly clock: Clock;
+  /** Whether there is a session. */
+  readonly isOpen: () => boolean;
+  /** There should be a session. */
+  readonly need: () => void;
+  /** The server answers, but cannot renew. */
+  readonly leave: (error: RowlockError) => void;
+}
+
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions;
+  readonly #held = new Map<string, HeldLease>();
+  #timer: NodeJS.Timeout | undefined;
+  #wakeAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  keep(lease: HeldLease): void {
+    this.#held.set(lease.id, lease);
+    this.#wakeAt(Math.min(lease.deadlineMs, lease.renewAtMs, this.#options.clock.now() + LOOK_EVERY_MS));
+  }
+
+  /** It is renewed no more. */
+  drop(lease: HeldLease): void {
+    if (this.#held.get(lease.id) === lease) this.#held.delete(lease.id);
+    if (this.#held.size === 0) this.stop();
+  }
+
+  find(leaseId: string): HeldLease | undefined {
+    return this.#held.get(leaseId);
+  }
+
+  /** All leases are renewed in the first requests of a session, so that its server knows of them. */
+  begun(): void {
+    this.#lookAtAll();
+    this.#renew([...this.#held.values()]);
+  }
+
+  /** The session that they were told in is gone. */
+  orphaned(): void {
+    for (const lease of this.#held.values()) lease.isOrphan = true;
+  }
+
+  confirmed(leases: readonly Lease[], basisMs: number): void {
+    for (const lease of leases) this.#prolong(this.#held.get(lease.leaseId), lease, basisMs);
+    this.#wake();
+  }
+
+  lost(leases: readonly LostLease[]): void {
+    for (const { leaseId, lockName, reason } of leases) {
+      const how = refusalName(reason);
+      this.#lose(leaseId, lostError(lockName, how));
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#wakeAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  #lookAtAll(): void {
+    for (const lease of this.#held.values()) {
+      lease.look();
+      if (lease.isLost) this.#held.delete(lease.id);
+    }
+  }
+
+  #tick(): void {
+    this.#lookAtAll();
+    const nowMs = this.#options.clock.now();
+    const held = [...this.#held.values()].filter((lease) => !lease.isRenewing);
+    if (held.some(({ renewAtMs }) => renewAtMs <= nowMs)) {
+      if (this.#options.isOpen()) this.#renew(held.filter(({ mayRenewAtMs }) => mayRenewAtMs <= nowMs));
+      else this.#options.need();
+    }
+    this.#wake();
+  }
+
+  #renew(leases: readonly HeldLease[]): void {
+    for (let at = 0; at < leases.length; at += AT_ONCE_MAX)
+      this.#renewTogether(leases.slice(at, at + AT_ONCE_MAX));
+  }
+
+  #renewTogether(leases: readonly HeldLease[]): void {
+    for (const lease of leases) lease.isRenewing = true;
+    this.#options.calls.begin({
+      kind: "urgent",
+      command: () => ({
+        case: "renewLeases",
+        value: {
+          $typeName: "rowlock.v1.RenewLeases",
+          leases: leases.map(({ id }) => ({ $typeName: "rowlock.v1.RenewRequest", leaseId: id })),
+        },
+      }),
+      // The next session renews all leases that are left by then.
+      repeat: "in this session",
+      giveUpAfterMs: () => Number.POSITIVE_INFINITY,
+      answered: (result, basisMs) => {
+        const renewed = result.case === "renewLeases" ? result.value.leases : [];
+        leases.forEach((lease, index) => {
+          this.#renewed(lease, renewed[index], basisMs);
+        });
+        this.#wake();
+        return true;
+      },
+      failed: (error) => {
+        for (const lease of leases) this.#failed(lease, error);
+        this.#wake();
+      },
+    });
+  }
+
+  #renewed(lease: HeldLease, renewed: RenewedLease | undefined, basisMs: number): void {
+    lease.isRenewing = false;
+    if (renewed?.outcome.case === "lease") this.#prolong(lease, renewed.outcome.value, basisMs);
+    else if (renewed?.outcome.case === "error")
+      this.#failed(lease, RowlockError.ofStatus(renewed.outcome.value));
+  }
+
+  /** What was lost by this client's own count stays lost, whatever the server says then. */
+  #prolong(held: HeldLease | undefined, lease: Lease, basisMs: number): void {
+    held?.look();
+    if (held && !held.isLost) held.prolonged(lease, basisMs);
+  }
+
+  #failed(lease: HeldLease, error: RowlockError): void {
+    lease.isRenewing = false;
+    if (GONE.includes(error.reason)) {
+      this.#lose(lease.id, error);
+      return;
+    }
+    lease.renewAtMs = this.#options.clock.now() + Math.max(AGAIN_MS, error.retryAfterMs ?? 0);
+    if (lease.state === "uncertain" && this.#options.isOpen()) this.#options.leave(error);
+  }
+
+  #lose(leaseId: string, error: RowlockError): void {
+    this.#held.get(leaseId)?.lose(error);
+    this.#held.delete(leaseId);
+  }
+
+  #wake(): void {
+    if (this.#held.size === 0) {
+      this.stop();
+      return;
+    }
+    const nowMs = this.#options.clock.now();
+    let atMs = nowMs + LOOK_EVERY_MS;
+    for (const { deadlineMs, renewAtMs, isRenewing } of this.#held.values()) {
+      atMs = Math.min(atMs, deadlineMs);
+      // Without a session, its beginning renews them.
+      if (!isRenewing && this.#options.isOpen()) atMs = Math.min(atMs, renewAtMs);
+    }
+    this.#wakeAt(atMs);
+  }
+
+  #wakeAt(atMs: number): void {
+    if (this.#timer && this.#wakeAtMs <= atMs) return;
+    clearTimeout(this.#timer);
+    this.#wakeAtMs = atMs;
+    const inMs = Math.max(1, Math.ceil(atMs - this.#options.clock.now()));
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#tick();
+    }, inMs);
+  }
+}
+
+function lostError(lockName: string, how: string): RowlockError {
+  return new RowlockError(
+    "LEASE_LOST",
+    "FAILED_PRECONDITION",
+    `The lease on "${lockName}" has ended (${how.toLowerCase()}): stop what the lock protects.`,
+    { metadata: { end_reason: how } },
+  );
+}

@@ -1,0 +1,125 @@
+// The one class of errors: what a server has said, what was refused where a lock was demanded, and what this client finds.
+
+import { fromBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
+import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
+import type { Refusal, RefusalName } from "./refusal.ts";
+import { msOf } from "./times.ts";
+
+/** Of the server, as the table in lock_service.proto explains them. */
+export type ServerReason =
+  | "BAD_REQUEST"
+  | "MALFORMED_MESSAGE"
+  | "UNKNOWN_CLAIM"
+  | "UNKNOWN_LOCK"
+  | "LEASE_LOST"
+  | "NOT_GRANTED_YET"
+  | "REQUEST_ID_REUSED"
+  | "VERSION_MISMATCH"
+  | "OVERLOADED"
+  | "MESSAGE_TOO_LARGE"
+  | "DATABASE_UNAVAILABLE"
+  | "SHUTTING_DOWN"
+  | "SESSION_SILENT"
+  | "TIMEOUT"
+  | "CANCELLED"
+  | "INTERNAL";
+
+/**
+ * Of this client: no server has answered in time; the client was closed; the connection was lost, and what was asked for
+ * must not be repeated, so it may have taken effect or not; an error without a reason, of a proxy for one.
+ */
+export type ClientReason = "NO_SERVER" | "CLOSED" | "CONNECTION_LOST" | "UNKNOWN";
+
+export type Reason = ServerReason | ClientReason | RefusalName;
+
+/** What is wrong with one field of a request. */
+export interface Violation {
+  readonly field: string;
+  readonly description: string;
+}
+
+export interface RowlockErrorDetails {
+  readonly violations?: readonly Violation[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly retryAfterMs?: number | undefined;
+  readonly refusal?: Refusal;
+  readonly cause?: unknown;
+}
+
+const DETAILS = "grpc-status-details-bin";
+
+export class RowlockError extends Error {
+  /** What a program acts on. */
+  readonly reason: Reason;
+  /** The name of the gRPC code, such as `UNAVAILABLE`. */
+  readonly code: string;
+  /** All that is wrong with a request, for BAD_REQUEST. */
+  readonly violations: readonly Violation[];
+  /** What the server adds for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** When another try can help, as the server says. */
+  readonly retryAfterMs: number | undefined;
+  /** Where the lock was refused. */
+  readonly refusal: Refusal | undefined;
+
+  constructor(reason: Reason, code: string, message: string, details: RowlockErrorDetails = {}) {
+    super(message, details.cause === undefined ? {} : { cause: details.cause });
+    this.name = "RowlockError";
+    this.reason = reason;
+    this.code = code;
+    this.violations = details.violations ?? [];
+    this.metadata = details.metadata ?? {};
+    this.retryAfterMs = details.retryAfterMs;
+    this.refusal = details.refusal;
+  }
+
+  /** Of a call of a session. */
+  static ofStatus({ code, message, details }: Status): RowlockError {
+    const unpacked = <Kind extends Parameters<typeof anyUnpack>[1]>(kind: Kind) =>
+      details.map((any) => anyUnpack(any, kind)).find((found) => found !== undefined);
+    const info = unpacked(ErrorInfoSchema);
+    const delay = unpacked(RetryInfoSchema)?.retryDelay;
+    const violations = unpacked(BadRequestSchema)?.fieldViolations ?? [];
+    return new RowlockError(
+      info?.domain === "rowlock" ? (info.reason as ServerReason) : "UNKNOWN",
+      status[code] ?? "UNKNOWN",
+      message,
+      {
+        violations: violations.map(({ field, description }) => ({ field, description })),
+        metadata: info?.metadata ?? {},
+        retryAfterMs: delay && msOf(delay),
+      },
+    );
+  }
+
+  /** Of a session as a whole. */
+  static ofSession(error: ServiceError): RowlockError {
+    const [bytes] = error.metadata?.get(DETAILS) ?? [];
+    if (bytes instanceof Buffer) return RowlockError.ofStatus(fromBinary(StatusSchema, bytes));
+    return new RowlockError("UNKNOWN", status[error.code] ?? "UNKNOWN", error.details, { cause: error });
+  }
+
+  static refused(name: string, refusal: Refusal): RowlockError {
+    return new RowlockError(
+      refusal.reason,
+      "FAILED_PRECONDITION",
+      `The lock "${name}" was not granted: ${refusal.message}`,
+      {
+        refusal,
+        retryAfterMs: refusal.retryAfterMs,
+      },
+    );
+  }
+
+  static closed(): RowlockError {
+    return new RowlockError("CLOSED", "CANCELLED", "This client was closed.");
+  }
+
+  /** Whether the same call, a little later, may well succeed. */
+  get isTransient(): boolean {
+    return this.code === "UNAVAILABLE" || this.reason === "OVERLOADED";
+  }
+}

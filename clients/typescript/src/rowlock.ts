@@ -1,0 +1,286 @@
+// The client: one session for all locks of a program.
+
+import type { SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
+import { Acquisition } from "./acquisition.ts";
+import { Clock } from "./clock.ts";
+import { HeldLease } from "./leases/held-lease.ts";
+import { LeaseKeeper } from "./leases/lease-keeper.ts";
+import { Lock } from "./lock.ts";
+import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
+import type { Refusal } from "./refusal.ts";
+import { RowlockError } from "./rowlock-error.ts";
+import { Calls } from "./session/calls.ts";
+import { Sessions } from "./session/sessions.ts";
+import { msOf } from "./times.ts";
+import {
+  type ForceReleaseTarget,
+  type LimitInForce,
+  type LimitTarget,
+  type ListLocksOptions,
+  type SetLimitOptions,
+  Verbs,
+} from "./verbs.ts";
+import type { ClaimView, LimitSettingView, LockView } from "./views.ts";
+
+/** What closing may take: to give back what is held, and then to close the session in good order. */
+const GIVE_BACK_WITHIN_MS = 2_000;
+const CLOSE_WITHIN_MS = 1_000;
+
+/** What became of a request: one of the two. */
+export type Outcome =
+  | { readonly lock: Lock; readonly refusal?: undefined }
+  | { readonly lock?: undefined; readonly refusal: Refusal };
+
+/** A lease that was renewed by its id. */
+export interface RenewedLease {
+  readonly leaseId: string;
+  readonly name: string;
+  readonly token: bigint;
+  /** Time left; undefined: without end. */
+  readonly ttlMs: number | undefined;
+}
+
+/** Makes a client. Nothing is sent before something is asked for. Throws a RangeError for options that cannot work. */
+export function connect(options: ConnectOptions): Rowlock {
+  return new Rowlock(settingsOf(options));
+}
+
+export class Rowlock implements AsyncDisposable {
+  readonly #settings: Settings;
+  readonly #clock = new Clock();
+  readonly #sessions: Sessions;
+  readonly #calls: Calls;
+  readonly #keeper: LeaseKeeper;
+  readonly #verbs: Verbs;
+  readonly #acquisitions = new Set<Acquisition>();
+  readonly #locks = new Map<string, Lock>();
+  #closed: Promise<void> | undefined;
+
+  /** Made by `connect`. */
+  constructor(settings: Settings) {
+    const clock = this.#clock;
+    this.#settings = settings;
+    this.#calls = new Calls({
+      need: () => this.#sessions.need(),
+      lastError: () => this.#sessions.lastError,
+      addresses: settings.addresses,
+    });
+    this.#keeper = new LeaseKeeper({
+      calls: this.#calls,
+      clock,
+      isOpen: () => this.#sessions.isOpen,
+      need: () => this.#sessions.need(),
+      leave: (error) => this.#sessions.leave(error),
+    });
+    this.#verbs = new Verbs(this.#calls, settings.giveUpAfter);
+    this.#sessions = new Sessions({
+      settings,
+      clock,
+      isNeeded: () => this.#calls.size > 0 || this.#keeper.size > 0,
+      onBegun: (stream) => {
+        this.#keeper.begun();
+        this.#calls.begun(stream);
+      },
+      onResponse: (stream, { opened, results, confirmed, lost }, basisMs) => {
+        this.#keeper.confirmed(confirmed, basisMs);
+        this.#calls.results(results, basisMs);
+        this.#keeper.lost(lost);
+        if (opened) this.#calls.opened();
+        if (isProvisional(results)) stream.touch();
+      },
+      onLeaving: (stream) => {
+        this.#keeper.orphaned();
+        this.#calls.leaving(stream);
+      },
+      onEnded: (stream, error) => {
+        this.#keeper.orphaned();
+        this.#calls.ended(stream, error);
+      },
+      onHopeless: (error) => this.#calls.failAll(error),
+    });
+  }
+
+  /**
+   * Waits for the lock and holds it. Renewed until it is released: at the end of its scope with `await using`. Throws a
+   * RowlockError where it is refused (`wait` is over, for one), and the reason of `signal`.
+   */
+  async lock(name: string, options: LockOptions = {}): Promise<Lock> {
+    const { lock, refusal } = await this.acquire(name, options);
+    if (!lock) throw RowlockError.refused(name, refusal);
+    return lock;
+  }
+
+  /** The lock if it is free now; otherwise null. */
+  async tryLock(name: string, options: Omit<LockOptions, "wait" | "onPosition"> = {}): Promise<Lock | null> {
+    const { lock, refusal } = await this.acquire(name, { ...options, wait: 0 });
+    if (lock) return lock;
+    if (refusal.reason === "BUSY" || refusal.reason === "PAUSED") return null;
+    throw RowlockError.refused(name, refusal);
+  }
+
+  /**
+   * Runs `work` while holding the lock, and releases it. Throws what `work` throws; and LEASE_LOST where the lock was lost
+   * before `work` had finished, as then others may have run beside it. `work` should stop when `lock.signal` is aborted.
+   */
+  async withLock<Value>(name: string, work: (lock: Lock) => Value | Promise<Value>): Promise<Value>;
+  async withLock<Value>(
+    name: string,
+    options: LockOptions,
+    work: (lock: Lock) => Value | Promise<Value>,
+  ): Promise<Value>;
+  async withLock<Value>(
+    name: string,
+    first: LockOptions | ((lock: Lock) => Value | Promise<Value>),
+    second?: (lock: Lock) => Value | Promise<Value>,
+  ): Promise<Value> {
+    const [options, work] =
+      typeof first === "function" ? [{}, first] : [first, second as NonNullable<typeof second>];
+    const lock = await this.lock(name, options);
+    try {
+      const value = await work(lock);
+      if (lock.state === "lost" && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
+      return value;
+    } finally {
+      await lock[Symbol.asyncDispose]();
+    }
+  }
+
+  /** The lock, or why not: for those to whom a refusal is an answer. */
+  async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
+    const marginMs = marginOf(options);
+    if (this.#closed) throw RowlockError.closed();
+    const acquisition = new Acquisition({
+      calls: this.#calls,
+      clock: this.#clock,
+      name,
+      asked: options,
+      giveUpAfterMs: this.#settings.giveUpAfter,
+      marginMs,
+      keep: (lease) => this.#keeper.keep(lease),
+      giveBack: (id) => this.#giveBack(id),
+    });
+    this.#acquisitions.add(acquisition);
+    try {
+      const outcome = await acquisition.run();
+      return outcome instanceof HeldLease ? { lock: this.#locked(outcome) } : { refusal: outcome };
+    } finally {
+      this.#acquisitions.delete(acquisition);
+    }
+  }
+
+  /** Ends a lease, or gives up a place, by its id. Whether it was this call that ended it. */
+  release(leaseId: string): Promise<boolean> {
+    return this.#locks.get(leaseId)?.release() ?? this.#open().release(leaseId);
+  }
+
+  /** Renews a lease once, by its id; to `ttl` milliseconds where that is given. */
+  async renew(leaseId: string, { ttl }: { readonly ttl?: number } = {}): Promise<RenewedLease> {
+    const lease = await this.#open().renew(leaseId, ttl);
+    const { lockName: name, fencingToken: token } = lease;
+    return { leaseId, name, token, ttlMs: lease.ttl && msOf(lease.ttl) };
+  }
+
+  /** Sets a limit; `null` takes the setting away. With `ifVersion` it is not repeated when its answer is lost. */
+  setLimit(target: LimitTarget, limit: number | null, options: SetLimitOptions = {}): Promise<LimitInForce> {
+    return this.#open().setLimit(target, limit, options);
+  }
+
+  getLock(name: string): Promise<LockView> {
+    return this.#open().getLock(name);
+  }
+
+  /** All pages, one after the other. */
+  listLocks(options: ListLocksOptions = {}): AsyncGenerator<LockView, void, undefined> {
+    return this.#open().listLocks(options);
+  }
+
+  /** The limits that were set, for names and patterns that begin with `prefix`. */
+  listLimits({
+    prefix = "",
+  }: {
+    readonly prefix?: string;
+  } = {}): AsyncGenerator<LimitSettingView, void, undefined> {
+    return this.#open().listLimits(prefix);
+  }
+
+  /**
+   * An operator's tool: ends all holders of a lock, up to 500 in one call, or one claim. Of a name it is not repeated when
+   * its answer is lost, as that would end those who were granted the lock by it.
+   */
+  forceRelease(
+    target: ForceReleaseTarget,
+    reason: string,
+  ): Promise<{ readonly ended: readonly ClaimView[]; readonly remaining: number }> {
+    return this.#open().forceRelease(target, reason);
+  }
+
+  /** Gives up all waits, releases all locks, and closes the session. Can be called twice. Never rejects. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (const acquisition of [...this.#acquisitions]) acquisition.abandon(RowlockError.closed());
+    // Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
+    for (const lock of [...this.#locks.values()]) lock.release().catch(() => {});
+    if (this.#sessions.isOpen) {
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, GIVE_BACK_WITHIN_MS);
+      await Promise.race([this.#calls.idle(), late.promise]);
+      clearTimeout(timer);
+    }
+    this.#keeper.stop();
+    this.#calls.failAll(RowlockError.closed());
+    await this.#sessions.close(CLOSE_WITHIN_MS);
+  }
+
+  #open(): Verbs {
+    if (this.#closed) throw RowlockError.closed();
+    return this.#verbs;
+  }
+
+  #locked(lease: HeldLease): Lock {
+    const lock = new Lock(lease, {
+      release: (held) => this.#release(held),
+      handOver: (held, ttlMs) => this.#handOver(held, ttlMs),
+    });
+    this.#locks.set(lease.id, lock);
+    return lock;
+  }
+
+  /** Also of a lease that was lost by this client's own count: the server may still keep it. */
+  async #release(lease: HeldLease): Promise<boolean> {
+    const isHeld = lease.state !== "lost";
+    this.#locks.delete(lease.id);
+    this.#keeper.drop(lease);
+    lease.giveBack();
+    return (await this.#verbs.release(lease.id)) && isHeld;
+  }
+
+  async #handOver(lease: HeldLease, ttlMs?: number): Promise<void> {
+    await this.#verbs.renew(lease.id, ttlMs);
+    this.#locks.delete(lease.id);
+    this.#keeper.drop(lease);
+    lease.giveBack();
+  }
+
+  /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
+  #giveBack(id: string): void {
+    this.#verbs.release(id).catch(() => {});
+  }
+}
+
+/** Whether there is a lease among them that waits to be acknowledged. */
+function isProvisional(results: readonly SessionResult[]): boolean {
+  return results.some(
+    ({ result }) =>
+      result.case === "waitInQueue" &&
+      result.value.update.case === "granted" &&
+      result.value.update.value.provisional,
+  );
+}

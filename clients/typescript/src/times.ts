@@ -1,0 +1,18 @@
+// Durations and instants of the protocol, and what JavaScript has for them.
+
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+
+/** Rounded to the microsecond, which is what the server counts in. */
+export function durationOf(ms: number): { seconds: bigint; nanos: number } {
+  const us = Math.round(ms * 1_000);
+  const seconds = Math.floor(us / 1e6);
+  return { seconds: BigInt(seconds), nanos: (us - seconds * 1e6) * 1_000 };
+}
+
+export function msOf({ seconds, nanos }: Duration): number {
+  return Number(seconds) * 1_000 + nanos / 1e6;
+}
+
+export function dateOf({ seconds, nanos }: Timestamp): Date {
+  return new Date(Number(seconds) * 1_000 + Math.floor(nanos / 1e6));
+}

@@ -1,0 +1,175 @@
+// The verbs that are answered once, as promises over the calls of the session.
+
+import { create } from "@bufbuild/protobuf";
+import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
+import {
+  ForceReleaseRequestSchema,
+  GetLockRequestSchema,
+  ListLimitsRequestSchema,
+  ListLocksRequestSchema,
+  ListOrder,
+  ReleaseRequestSchema,
+  RenewRequestSchema,
+  SetLimitRequestSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Ask, Calls, Command, Result } from "./session/calls.ts";
+import { durationOf } from "./times.ts";
+import {
+  type ClaimView,
+  claimView,
+  type LimitSettingView,
+  type LockView,
+  limitSettingView,
+  lockView,
+} from "./views.ts";
+
+/** One name, or all names that begin with what stands before the star of a pattern. */
+export type LimitTarget = { readonly name: string } | { readonly pattern: string };
+
+export interface SetLimitOptions {
+  /** Change only if the setting has this version; 0: only if it was never set. Otherwise VERSION_MISMATCH. */
+  readonly ifVersion?: bigint | number;
+  /** For those who look later. */
+  readonly reason?: string;
+}
+
+/** What is in force after a change. */
+export interface LimitInForce {
+  readonly limit: number;
+  readonly version: bigint;
+  readonly heldPermits: number;
+  readonly waiting: number;
+  readonly draining: boolean;
+}
+
+/** All holders of a lock, or one claim. */
+export type ForceReleaseTarget = { readonly name: string; readonly ticketNumber?: bigint };
+
+export interface ListLocksOptions {
+  readonly prefix?: string;
+  /** Only locks with a holder or a waiter. */
+  readonly busyOnly?: boolean;
+  /** The two orders by waiters have one page. */
+  readonly order?: "name" | "longest wait" | "most waiters";
+  readonly pageSize?: number;
+}
+
+const ORDERS = {
+  name: ListOrder.NAME,
+  "longest wait": ListOrder.LONGEST_WAIT,
+  "most waiters": ListOrder.MOST_WAITERS,
+} as const;
+
+type ResultOf<Case extends Result["case"]> = Extract<Result, { case: Case }>["value"];
+
+export class Verbs {
+  readonly #calls: Calls;
+  readonly #giveUpAfterMs: number;
+
+  constructor(calls: Calls, giveUpAfterMs: number) {
+    this.#calls = calls;
+    this.#giveUpAfterMs = giveUpAfterMs;
+  }
+
+  async release(leaseId: string): Promise<boolean> {
+    const value = create(ReleaseRequestSchema, { leaseId });
+    return (await this.#ask({ case: "release", value }, "always", "urgent")).released;
+  }
+
+  async renew(leaseId: string, ttlMs?: number): Promise<Lease> {
+    const ttl = ttlMs === undefined ? {} : { ttl: durationOf(ttlMs) };
+    const value = create(RenewRequestSchema, { leaseId, ...ttl });
+    return (await this.#ask({ case: "renew", value }, "always", "urgent")).lease as Lease;
+  }
+
+  async setLimit(
+    target: LimitTarget,
+    limit: number | null,
+    { ifVersion, reason = "" }: SetLimitOptions,
+  ): Promise<LimitInForce> {
+    const value = create(SetLimitRequestSchema, {
+      target:
+        "name" in target ? { case: "name", value: target.name } : { case: "pattern", value: target.pattern },
+      ...(limit === null ? { unset: true } : { limit }),
+      ...(ifVersion !== undefined && { expectedVersion: BigInt(ifVersion) }),
+      reason,
+    });
+    // A change that was made is a mismatch when it is repeated.
+    const repeat = ifVersion === undefined ? "always" : "unsent";
+    const answer = await this.#ask({ case: "setLimit", value }, repeat);
+    const { version, heldPermits, waiting, draining } = answer;
+    return {
+      limit: answer.limit,
+      version,
+      heldPermits: Number(heldPermits),
+      waiting: Number(waiting),
+      draining,
+    };
+  }
+
+  async getLock(name: string): Promise<LockView> {
+    const value = create(GetLockRequestSchema, { name });
+    const { lock } = await this.#ask({ case: "getLock", value });
+    return lockView(lock as NonNullable<typeof lock>);
+  }
+
+  async *listLocks(options: ListLocksOptions): AsyncGenerator<LockView, void, undefined> {
+    const { prefix = "", busyOnly = false, order = "name", pageSize = 0 } = options;
+    let pageToken = "";
+    do {
+      const asked = { prefix, busyOnly, order: ORDERS[order], pageSize, pageToken };
+      const value = create(ListLocksRequestSchema, asked);
+      const page = await this.#ask({ case: "listLocks", value });
+      yield* page.locks.map(lockView);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  async *listLimits(prefix: string): AsyncGenerator<LimitSettingView, void, undefined> {
+    let pageToken = "";
+    do {
+      const value = create(ListLimitsRequestSchema, { prefix, pageToken });
+      const page = await this.#ask({ case: "listLimits", value });
+      yield* page.limits.map(limitSettingView);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  async forceRelease(
+    { name, ticketNumber }: ForceReleaseTarget,
+    reason: string,
+  ): Promise<{ readonly ended: readonly ClaimView[]; readonly remaining: number }> {
+    const value = create(ForceReleaseRequestSchema, {
+      target:
+        ticketNumber === undefined
+          ? { case: "name", value: name }
+          : { case: "claim", value: { lockName: name, ticketNumber } },
+      reason,
+    });
+    // Of a name, a repeated one would end those who were granted by the first.
+    const repeat = ticketNumber === undefined ? "unsent" : "always";
+    const { ended, remaining } = await this.#ask({ case: "forceRelease", value }, repeat);
+    return { ended: ended.map(claimView), remaining };
+  }
+
+  #ask<Asked extends Command["case"] & Result["case"]>(
+    command: Extract<Command, { case: Asked }>,
+    repeat: Ask["repeat"] = "always",
+    kind: Ask["kind"] = "other",
+  ): Promise<ResultOf<Asked>> {
+    const answer = Promise.withResolvers<ResultOf<Asked>>();
+    this.#calls.begin({
+      kind,
+      command: () => command,
+      repeat,
+      giveUpAfterMs: () => this.#giveUpAfterMs,
+      answered: (result) => {
+        if (result.case === command.case) (answer.resolve as (value: unknown) => void)(result.value);
+        else answer.reject(new Error(`${command.case} was answered by ${result.case}`));
+        return true;
+      },
+      failed: answer.reject,
+    });
+    return answer.promise;
+  }
+}

@@ -1,0 +1,96 @@
+// How the client comes to its session: through TLS, with metadata, past servers that are not there; and what it says of those
+// that will not have it.
+
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { expect, test } from "vitest";
+import { type ConnectionEvent, connect } from "../../../clients/typescript/src/index.ts";
+import { selfSignedCertificate } from "../../process/certificate.ts";
+import { afterwards, client, start } from "./stage.ts";
+
+test("TLS, and mutual TLS", async () => {
+  const own = selfSignedCertificate();
+  const others = selfSignedCertificate("client");
+  const tls = { certificate: own.cert, key: own.key, clientCa: others.cert };
+  const server = await start({ grpc: { tls } });
+  const byName = server.address.replace("127.0.0.1", "localhost");
+  const rowlock = client(byName, { tls: { ca: own.cert, ...others } });
+  expect((await rowlock.lock("secret")).token).toBe(1n);
+  const named = client(server.address, { tls: { ca: own.cert, ...others, serverName: "localhost" } });
+  expect(await named.tryLock("secret")).toBeNull();
+  const stranger = client(byName, { tls: { ca: others.cert }, giveUpAfter: 500 });
+  await expect(stranger.lock("secret")).rejects.toMatchObject({ reason: "NO_SERVER" });
+});
+
+test("the first server that answers is taken, and metadata is asked for with each try", async () => {
+  const server = await start();
+  const seen: ConnectionEvent[] = [];
+  let asked = 0;
+  const rowlock = client(["127.0.0.1:9", "no-such-host.invalid:1", server.address], {
+    metadata: async () => ({ authorization: `Bearer ${++asked}` }),
+    onConnection: (event) => seen.push(event),
+  });
+  await rowlock.lock("third");
+  expect(seen.map(({ kind, address }) => [kind, address])).toEqual([
+    ["disconnected", "127.0.0.1:9"],
+    ["disconnected", "no-such-host.invalid:1"],
+    ["connected", server.address],
+  ]);
+  expect(asked).toBe(3);
+});
+
+test("a server that refuses the client as such is not asked again and again", async () => {
+  let calls = 0;
+  const refusing = new Server();
+  const path = "/rowlock.v1.LockService/Session";
+  const bytes = (value: Buffer) => value;
+  refusing.addService(
+    {
+      session: {
+        path,
+        requestStream: true,
+        responseStream: true,
+        requestSerialize: bytes,
+        requestDeserialize: bytes,
+        responseSerialize: bytes,
+        responseDeserialize: bytes,
+      },
+    },
+    {
+      session: (stream: {
+        emit: (event: string, error: object) => void;
+        metadata: { get(key: string): unknown[] };
+      }) => {
+        calls += 1;
+        const who = stream.metadata.get("authorization")[0];
+        stream.emit("error", { code: 16, details: `not you, ${who}` });
+      },
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) =>
+    refusing.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  afterwards(() => refusing.forceShutdown());
+  const rowlock = client(`127.0.0.1:${port}`, { metadata: { authorization: "nobody" } });
+  await expect(rowlock.lock("mine")).rejects.toMatchObject({
+    code: "UNAUTHENTICATED",
+    message: "not you, nobody",
+  });
+  expect(calls).toBe(1);
+});
+
+test("labels that the server does not take are told as a mistake", async () => {
+  const server = await start();
+  const rowlock = client(server.address, { labels: { "": "x" } });
+  await expect(rowlock.lock("labelled")).rejects.toMatchObject({
+    reason: "BAD_REQUEST",
+    violations: [{ field: 'open.labels[""]' }],
+  });
+});
+
+test("options that cannot work are refused at once", () => {
+  expect(() => connect({ addresses: [] })).toThrow("host:port");
+  expect(() => connect({ addresses: "[::1]:1", tls: true })).toThrow("tls.serverName");
+  expect(() => connect({ addresses: "127.0.0.1:1", giveUpAfter: 0 })).toThrow(RangeError);
+});

@@ -1,0 +1,23 @@
+// A process that holds a lock, or waits for it, and says what it believes: to be frozen by a test.
+//
+//   node holding-client.ts ADDRESS NAME TTL_MS
+
+import { connect } from "../../../clients/typescript/src/index.ts";
+
+const [addresses, name, ttl] = process.argv.slice(2) as [string, string, string];
+const rowlock = connect({ addresses, owner: "frozen" });
+for (;;) {
+  const lock = await rowlock.lock(name, {
+    ttl: Number(ttl),
+    onPosition: ({ ahead }) => console.log(`waiting behind ${ahead}`),
+  });
+  console.log(`held ${lock.token}`);
+  await new Promise<void>((resolve) => {
+    const work = setInterval(() => {
+      console.log(lock.signal.aborted ? `lost ${lock.token}` : `working ${lock.token}`);
+      if (!lock.signal.aborted) return;
+      clearInterval(work);
+      resolve();
+    }, 10);
+  });
+}

@@ -1,0 +1,102 @@
+// The package, packed from its sources, unpacked as npm would beside the two packages that it needs, and used by a program
+// that knows nothing of this repository; and its declarations, by a program in TypeScript.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { start } from "./stage.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const modules = join(root, "node_modules");
+const manifestOf = (path: string) => JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
+
+let scratch: string;
+let program: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), "rowlock-client-"));
+  const checkout = join(scratch, "checkout");
+  for (const path of ["src", "gen", "package.json", "tsconfig.json", "README.md", "LICENSE"])
+    cpSync(join(root, "clients/typescript", path), join(checkout, "clients/typescript", path), {
+      recursive: true,
+    });
+  cpSync(join(root, "tsconfig.json"), join(checkout, "tsconfig.json"));
+  symlinkSync(modules, join(checkout, "node_modules"));
+  execFileSync("npm", ["pack", "--ignore-scripts=false", "--pack-destination", scratch], {
+    cwd: join(checkout, "clients/typescript"),
+    stdio: "ignore",
+  });
+  program = join(scratch, "program");
+  const installed = join(program, "node_modules/@rowlock/client");
+  mkdirSync(installed, { recursive: true });
+  const [packed] = globSync(join(scratch, "rowlock-client-*.tgz"));
+  execFileSync("tar", ["-xzf", packed as string, "--strip-components=1", "-C", installed]);
+  for (const needed of Object.keys(manifestOf("clients/typescript").dependencies)) {
+    mkdirSync(join(program, "node_modules", needed, ".."), { recursive: true });
+    symlinkSync(join(modules, needed), join(program, "node_modules", needed));
+  }
+}, 60_000);
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+test("has the version of the server, and its versions of the packages that both need", () => {
+  const [server, client] = [manifestOf("."), manifestOf("clients/typescript")];
+  expect(client.version).toBe(server.version);
+  for (const [name, version] of Object.entries(client.dependencies))
+    expect(server.dependencies[name], name).toBe(version);
+});
+
+test("runs the first example of its README, and lets the process end", async () => {
+  const server = await start();
+  const readme = readFileSync(join(root, "clients/typescript/README.md"), "utf8");
+  const example = /```js\n([\s\S]*?)```/.exec(readme)?.[1] as string;
+  expect(example.trim().split("\n").length).toBeLessThanOrEqual(10);
+  expect(example).toContain("127.0.0.1:50051");
+  const script = example.replace("127.0.0.1:50051", server.address);
+  writeFileSync(join(program, "example.mjs"), script);
+  const child = await new Promise<{ status: number | null; out: string }>((resolve) => {
+    const { spawn } = process.getBuiltinModule("node:child_process");
+    const running = spawn(process.execPath, ["example.mjs"], {
+      cwd: program,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk) => (out += chunk));
+    running.on("close", (status) => resolve({ status, out }));
+  });
+  expect(child).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
+});
+
+test("declares what it offers", () => {
+  writeFileSync(
+    join(program, "typed.mts"),
+    `import { connect, RowlockError, type Lock, type Refusal } from "@rowlock/client";
+const rowlock = connect({ addresses: "127.0.0.1:1" });
+export const lock: Promise<Lock> = rowlock.lock("a", { wait: "forever", mode: "shared", ttl: 5_000 });
+export const token: Promise<bigint | undefined> = rowlock.tryLock("a").then((lock) => lock?.token);
+export function limitOf(refusal: Refusal): number | undefined {
+  return refusal.reason === "NEVER_FITS" ? refusal.limit?.limit : undefined;
+}
+// @ts-expect-error: there is no such mode.
+void rowlock.lock("a", { mode: "both" });
+export const failed = (error: unknown) => error instanceof RowlockError && error.reason === "LEASE_LOST";
+`,
+  );
+  const options = ["--module", "nodenext", "--target", "esnext", "--strict", "--noEmit", "--types", "node"];
+  const types = ["--typeRoots", join(modules, "@types")];
+  const tsc = spawnSync(join(modules, ".bin/tsc"), [...options, ...types, "typed.mts"], {
+    cwd: program,
+    encoding: "utf8",
+  });
+  expect(tsc.stdout + tsc.stderr).toBe("");
+  expect(tsc.status).toBe(0);
+}, 60_000);

@@ -1,0 +1,275 @@
+// What the client keeps while servers come and go: leases are renewed over several ttls, and what is held and waited for is
+// taken up in the next session. And what it does where that cannot be.
+
+import { describe, expect, test } from "vitest";
+import type { ConnectionEvent, Lock, Rowlock } from "../../../clients/typescript/src/index.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { LockEngine } from "../../../server/engine/lock-engine.ts";
+import { createGrpcServer } from "../../../server/grpc/server.ts";
+import { freshSqlite } from "../../support/database.ts";
+import { type DroppingProxy, startDroppingProxy } from "../../support/dropping-proxy.ts";
+import { replacing, silentObserver, until } from "../../support/harness.ts";
+import { startReplicas } from "../../support/replicas.ts";
+import { aborted, afterwards, client, start } from "./stage.ts";
+
+/** Silence is noticed after half of it. */
+const SHORT_GRACE = { graceUs: 1_000_000, attachedForUs: 1_250_000 };
+
+/** Two servers over one database. */
+async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => engine) {
+  const { all, stop } = await startReplicas({ fresh: freshSqlite }, 2, rules);
+  afterwards(stop);
+  const servers = [];
+  for (const { engine, id } of all) {
+    const grpc = createGrpcServer({
+      engine: id === all[0]?.id ? wrapFirst(engine) : engine,
+      observer: silentObserver,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      tls: null,
+      graceMs: ("graceUs" in rules ? Number(rules.graceUs) : 10_000_000) / 1_000,
+      streamsMax: 1_000,
+      replica: String(id),
+      sessionWaitsMax: 5_000,
+      sessionCommandsMax: 5_000,
+      receiveBytesMax: 65_536,
+      reflection: false,
+    });
+    const { port } = await grpc.start({ host: "127.0.0.1", port: 0 });
+    afterwards(() => grpc.drain(1_000));
+    servers.push({ grpc, address: `127.0.0.1:${port}`, port, replica: String(id) });
+  }
+  return servers as [(typeof servers)[0], (typeof servers)[0]];
+}
+
+async function proxyTo(address: string): Promise<DroppingProxy & { address: string }> {
+  const [host, port] = address.split(":") as [string, string];
+  const proxy = await startDroppingProxy(host, Number(port));
+  afterwards(() => proxy.close());
+  return Object.assign(proxy, { address: `127.0.0.1:${proxy.port}` });
+}
+
+/** Waits of one client, and the order in which they were granted. */
+function waitInLine(rowlock: Rowlock, name: string, count: number) {
+  const order: number[] = [];
+  const locks = Array.from({ length: count }, async (_, index) => {
+    const lock = await rowlock.lock(name);
+    order.push(index);
+    await lock.release();
+    return lock;
+  });
+  return { order, locks, inOrder: Array.from({ length: count }, (_, index) => index) };
+}
+
+const waiting = async (rowlock: Rowlock, name: string) => (await rowlock.getLock(name)).waiting;
+
+describe("renewals", () => {
+  test("keep leases over several ttls, all of them together", async () => {
+    const server = await start();
+    const rowlock = client(server.address);
+    const locks = await Promise.all(["a", "b", "c"].map((name) => rowlock.lock(name, { ttl: 1_000 })));
+    const renewals = () => server.calls.filter(({ method }) => method === "RenewLeases").length;
+    await until(() => renewals() >= 10);
+    expect(locks.map(({ state }) => state)).toEqual(["held", "held", "held"]);
+    expect(server.events.filter(({ kind }) => kind === "ended")).toEqual([]);
+    await Promise.all(locks.map((lock) => lock.release()));
+    const sofar = renewals();
+    await rowlock.lock("d", { ttl: 1_000 });
+    await until(() => renewals() > sofar);
+    // Of what was released, none.
+    expect(server.calls.filter(({ code }) => code !== "OK")).toEqual([]);
+  });
+
+  test("that do not get through end in the loss of the lock before its lease ends", async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, { renew: (...asked) => gate.promise.then(() => engine.renew(...asked)) }),
+    });
+    const lock = await client(server.address).lock("hangs", { ttl: 1_500, margin: 300 });
+    await until(() => lock.state === "uncertain");
+    expect(lock.signal.aborted).toBe(false);
+    const reason = await aborted(lock.signal);
+    expect(server.events.filter(({ kind }) => kind === "ended")).toEqual([]);
+    expect(reason).toMatchObject({ reason: "LEASE_LOST", metadata: { end_reason: "EXPIRED" } });
+    expect(lock.state).toBe("lost");
+    await server.event(({ kind }) => kind === "ended");
+    gate.resolve();
+  });
+
+  test("that fail for a while are tried again", async () => {
+    let failures = 3;
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          renew: async (...asked) => {
+            if (failures-- > 0) throw new Fault("unavailable", "test", "away", { retryAfterMs: 50 });
+            return await engine.renew(...asked);
+          },
+        }),
+    });
+    const lock = await client(server.address).lock("again", { ttl: 2_000 });
+    await until(() => failures < -1);
+    await until(() => lock.state === "held");
+  });
+
+  test("that one server cannot do are done through another one", async () => {
+    const away = () => Promise.reject(new Fault("unavailable", "test", "away", { retryAfterMs: 50 }));
+    const [one, two] = await startPair({}, (engine) => replacing(engine, { renew: away }));
+    const seen: ConnectionEvent[] = [];
+    const rowlock = client([one.address, two.address], { onConnection: (event) => seen.push(event) });
+    const lock = await rowlock.lock("moves", { ttl: 2_500 });
+    await until(() => seen.some((event) => event.kind === "connected" && event.replica === two.replica));
+    await until(() => lock.state === "held");
+    expect(lock.signal.aborted).toBe(false);
+  });
+});
+
+describe("a server that goes away", () => {
+  test("and comes back at the same address: locks and places are kept", async () => {
+    const { url, drop } = await freshSqlite();
+    afterwards(drop);
+    const first = await start({ url });
+    const rowlock = client(first.address);
+    const lock = await rowlock.lock("kept", { ttl: 20_000 });
+    const line = waitInLine(rowlock, "kept", 5);
+    await until(async () => (await waiting(rowlock, "kept")) === 5);
+    await first.stop();
+    expect(lock.state).toBe("uncertain");
+    const second = await start({ url, port: Number(first.address.split(":")[1]) });
+    await until(() => lock.state === "held");
+    expect(lock.signal.aborted).toBe(false);
+    await until(async () => (await waiting(rowlock, "kept")) === 5);
+    expect(await lock.release()).toBe(true);
+    const tokens = (await Promise.all(line.locks)).map(({ token }) => token);
+    expect(line.order).toEqual(line.inOrder);
+    expect(tokens).toEqual([2n, 3n, 4n, 5n, 6n]);
+    expect(second.loopFailures).toEqual([]);
+  });
+
+  test("by dying: 50 who wait go on through another one, in their order", async () => {
+    const [one, two] = await startPair();
+    const proxy = await proxyTo(one.address);
+    const seen: ConnectionEvent[] = [];
+    const rowlock = client([proxy.address, two.address], { onConnection: (event) => seen.push(event) });
+    const lock = await rowlock.lock("crowd");
+    const line = waitInLine(rowlock, "crowd", 50);
+    await until(async () => (await waiting(rowlock, "crowd")) === 50);
+    proxy.leave();
+    await until(() => seen.length === 3);
+    expect(seen).toMatchObject([
+      { kind: "connected", replica: one.replica },
+      { kind: "disconnected", address: proxy.address },
+      { kind: "connected", replica: two.replica },
+    ]);
+    await until(() => lock.state === "held");
+    expect(await lock.release()).toBe(true);
+    await Promise.all(line.locks);
+    expect(line.order).toEqual(line.inOrder);
+    expect((await rowlock.getLock("crowd")).lastToken).toBe(51n);
+  });
+
+  test("by falling silent: it is left for another one", async () => {
+    const [one, two] = await startPair(SHORT_GRACE);
+    const proxy = await proxyTo(one.address);
+    const rowlock = client([proxy.address, two.address]);
+    const lock = await rowlock.lock("silent", { ttl: 10_000 });
+    const line = waitInLine(rowlock, "silent", 3);
+    await until(async () => (await waiting(rowlock, "silent")) === 3);
+    proxy.freeze();
+    await until(() => lock.state === "uncertain");
+    await until(() => lock.state === "held");
+    await lock.release();
+    await Promise.all(line.locks);
+    expect(line.order).toEqual(line.inOrder);
+  });
+
+  test("in good order: it is left for another one at once", async () => {
+    const [one, two] = await startPair();
+    const seen: ConnectionEvent[] = [];
+    const rowlock = client([one.address, two.address], { onConnection: (event) => seen.push(event) });
+    const lock = await rowlock.lock("drained");
+    const line = waitInLine(rowlock, "drained", 20);
+    await until(async () => (await waiting(rowlock, "drained")) === 20);
+    const drained = one.grpc.drain(5_000);
+    await until(() => seen.some((event) => event.kind === "connected" && event.replica === two.replica));
+    await until(() => lock.state === "held");
+    await drained;
+    await lock.release();
+    await Promise.all(line.locks);
+    expect(line.order).toEqual(line.inOrder);
+  });
+
+  test("for longer than the lease: the lock is lost, and another one can be had later", async () => {
+    const server = await start();
+    const proxy = await proxyTo(server.address);
+    const rowlock = client(proxy.address);
+    const lock = await rowlock.lock("long", { ttl: 1_000 });
+    proxy.leave();
+    expect(await aborted(lock.signal)).toMatchObject({ reason: "LEASE_LOST" });
+    await server.event(({ kind }) => kind === "ended");
+    await proxy.comeBack();
+    expect(await lock.release()).toBe(false);
+    expect((await rowlock.lock("long")).token).toBe(2n);
+  });
+
+  test("while it is asked: what is safe is asked again, and nothing else", async () => {
+    const asked: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          setLimit: async (...input) => {
+            asked.push(input[0]);
+            await gate.promise;
+            return await engine.setLimit(...input);
+          },
+        }),
+    });
+    const proxy = await proxyTo(server.address);
+    const rowlock = client(proxy.address);
+    const safe = rowlock.setLimit({ name: "safe" }, 3);
+    const unsafe = rowlock.setLimit({ name: "unsafe" }, 3, { ifVersion: 0 });
+    const failed = expect(unsafe).rejects.toMatchObject({ reason: "CONNECTION_LOST", code: "UNAVAILABLE" });
+    await until(() => asked.length === 2);
+    proxy.leave();
+    await failed;
+    await proxy.comeBack();
+    gate.resolve();
+    expect(await safe).toMatchObject({ limit: 3 });
+    expect(asked.sort()).toEqual(["safe", "safe", "unsafe"]);
+  });
+});
+
+describe("many", () => {
+  test("a thousand waits do not stand in the way of renewals", async () => {
+    const server = await start();
+    const rowlock = client(server.address);
+    const kept = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => rowlock.lock(`kept/${index}`, { ttl: 1_000 })),
+    );
+    const held = await rowlock.lock("hot");
+    const waits: Promise<Lock>[] = Array.from({ length: 1_000 }, () => rowlock.lock("hot"));
+    await until(async () => (await waiting(rowlock, "hot")) === 1_000);
+    const renewals = () => server.calls.filter(({ method }) => method === "RenewLeases").length;
+    const sofar = renewals();
+    await until(() => renewals() >= sofar + 6);
+    expect(kept.map(({ state }) => state)).toEqual(kept.map(() => "held"));
+    await rowlock.setLimit({ name: "hot" }, 1_001);
+    const all = await Promise.all(waits);
+    expect(new Set(all.map(({ token }) => token)).size).toBe(1_000);
+    expect(kept.map(({ state }) => state)).toEqual(kept.map(() => "held"));
+    await held.release();
+  });
+
+  test("more waits than a session may have take their turns", async () => {
+    const server = await start({ grpc: { sessionWaitsMax: 3, sessionCommandsMax: 2 } });
+    const rowlock = client(server.address);
+    const lock = await rowlock.lock("bounded");
+    const line = waitInLine(rowlock, "bounded", 10);
+    await until(async () => (await waiting(rowlock, "bounded")) === 3);
+    await lock.release();
+    await Promise.all(line.locks);
+    expect(line.order).toEqual(line.inOrder);
+    expect(server.calls.filter(({ code }) => code !== "OK")).toEqual([]);
+  });
+});
