@@ -3,7 +3,7 @@
 // that starts it may be too old for the rest: then it hands over to the Node that came as an optional package.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 const OLDEST_NODE_MAJOR = 24;
@@ -22,6 +22,8 @@ const NODE_PACKAGES = {
 endWithNpx();
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
+  // A command starts twice as fast when it need not be compiled again.
+  module.enableCompileCache?.();
   // A checkout has the sources, the published package only what was built from them.
   const main = ["../server/main.ts", "../dist/server/main.js"]
     .map((path) => new URL(path, import.meta.url))

@@ -62,6 +62,20 @@ const context: CliContext = {
   readFile: (path) => readFileSync(path, "utf8"),
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  errIsTerminal: process.stderr.isTTY ?? false,
+  onSignal(signal, listener) {
+    process.on(signal, listener);
+    return () => void process.off(signal, listener);
+  },
+  kill(pid, signal) {
+    try {
+      return process.kill(pid || process.pid, signal);
+    } catch (error) {
+      // It is gone.
+      if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+      throw error;
+    }
+  },
   // Only for a command that asks: the others have nothing to finish, so a signal ends them as it ends any process.
   get stopSignal() {
     asked ??= stopSignal();

@@ -11,6 +11,12 @@ export interface CliContext {
   readonly err: (text: string) => void;
   /** Resolves with the name of the first signal that asks the process to stop. From when it is first read, none ends it. */
   readonly stopSignal: Promise<string>;
+  /** Whether a person sees what goes wrong as it is written. */
+  readonly errIsTerminal: boolean;
+  /** Calls the listener with each such signal, which then does nothing else; until what is returned is called. */
+  readonly onSignal: (signal: NodeJS.Signals, listener: () => void) => () => void;
+  /** Sends a signal to a process, to a group (negative), or to this process (0). Whether there was one. */
+  readonly kill: (pid: number, signal: NodeJS.Signals) => boolean;
 }
 
 /** Exit codes, the same for all commands. */
@@ -20,6 +26,18 @@ export const EXIT = {
   failed: 1,
   /** A check could not be made. */
   unchecked: 2,
+  /** `rowlock run`, whose other codes are those of its command: the command line is wrong. */
+  usage: 64,
+  /** No server has answered. */
+  noServer: 69,
+  /** The lock was not acquired. */
+  notAcquired: 75,
+  /** The lock was lost while the command ran. */
+  lost: 76,
+  /** As shells have it: the command cannot be executed; there is none of this name. */
+  notExecutable: 126,
+  noCommand: 127,
 } as const;
 
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+/** One of these, or that of a command which was run. */
+export type ExitCode = number;

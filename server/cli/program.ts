@@ -3,11 +3,26 @@
 import { Command, CommanderError } from "commander";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
-import { addDoctor } from "./doctor.ts";
-import { addMigrate } from "./migrate.ts";
-import { addServe } from "./serve.ts";
 
 const HELP_WIDTH = 110;
+
+const VERSION = ["-V", "--version"];
+
+type Add = (program: Command, context: CliContext, exit: (code: ExitCode) => void) => void;
+
+/** Each is loaded only where it is named, or all are listed. */
+const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
+  serve: async () => (await import("./serve.ts")).addServe,
+  migrate: async () => (await import("./migrate.ts")).addMigrate,
+  doctor: async () => (await import("./doctor.ts")).addDoctor,
+  run: async () => (await import("./shell/run.ts")).addRun,
+  ls: async () => (await import("./shell/ls.ts")).addLs,
+  show: async () => (await import("./shell/show.ts")).addShow,
+  limit: async () => (await import("./shell/limit.ts")).addLimit,
+  acquire: async () => (await import("./shell/acquire.ts")).addAcquire,
+  renew: async () => (await import("./shell/renew.ts")).addRenew,
+  release: async () => (await import("./shell/release.ts")).addRelease,
+};
 
 const EXAMPLES = `
 Examples:
@@ -15,6 +30,8 @@ Examples:
   rowlock serve --help          all settings
   rowlock migrate status        where the schema of the database stands
   rowlock doctor                whether the database is sound
+  rowlock run nightly -- job    a command under a lock
+  rowlock ls                    the locks there are
 `;
 
 /** Runs what `args` (without the program's own name) say, and resolves with the exit code. Rejects for bugs only. */
@@ -22,7 +39,11 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   let code: ExitCode = EXIT.ok;
   const program = new Command("rowlock")
     .description("A lock server: mutexes, semaphores and read-write locks with a fair queue, over gRPC.")
-    .version(`rowlock ${context.version} (Node ${context.nodeVersion})`, "-V, --version", "print the version")
+    .version(
+      `rowlock ${context.version} (Node ${context.nodeVersion})`,
+      VERSION.join(", "),
+      "print the version",
+    )
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help of a command")
     .addHelpText("after", EXAMPLES)
@@ -39,15 +60,20 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   const exit = (result: ExitCode) => {
     code = result;
   };
-  addServe(program, context, exit);
-  addMigrate(program, context, exit);
-  addDoctor(program, context, exit);
+  const [named = ""] = args;
+  const wanted = Object.hasOwn(COMMANDS, named)
+    ? [named]
+    : VERSION.includes(named)
+      ? []
+      : Object.keys(COMMANDS);
+  for (const name of wanted) (await COMMANDS[name]?.())?.(program, context, exit);
   try {
     await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
     return code;
   } catch (error) {
     // Commander has printed the help, the version or the mistake already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? EXIT.ok : named === "run" ? EXIT.usage : EXIT.failed;
     throw error;
   }
 }

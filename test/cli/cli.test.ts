@@ -31,6 +31,9 @@ async function rowlock(args: readonly string[], env: Record<string, string> = {}
       err += text;
     },
     stopSignal: new Promise(() => {}),
+    errIsTerminal: false,
+    onSignal: () => () => {},
+    kill: () => false,
   });
   return { code, out, err };
 }

@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const modules = join(root, "node_modules");
 const sources = [
   "bin",
+  "clients/typescript",
   "migrations",
   "proto",
   "server",

@@ -1,0 +1,31 @@
+// Times as people write them in a shell: 30s, 500ms, 5m, 2h, 1d; a bare number is seconds.
+
+import { InvalidArgumentError } from "commander";
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
+
+/** In milliseconds. Throws what commander tells. */
+export function parseDuration(text: string): number {
+  const [, number = "", unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
+  const ms = Number(number || Number.NaN) * (UNITS_MS[unit] ?? Number.NaN);
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("Write a time such as 30s, 500ms, 5m or 2h.");
+  return ms;
+}
+
+export function parseDurationOrForever(text: string): number | "forever" {
+  return text === "forever" ? text : parseDuration(text);
+}
+
+/** Whole numbers from 0 on. */
+export function parseCount(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("Write a whole number.");
+  return Number(text);
+}
+
+/** For a person: 250 ms, 12 s, 3 min, 5 h, 2 d. */
+export function told(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
+  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
+}

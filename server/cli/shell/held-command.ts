@@ -1,0 +1,87 @@
+// A command that runs while a lock is held, in a process group of its own: passes signals on to the group, and stops all of it
+// before the lease can have ended.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Lock } from "../../../clients/typescript/src/index.ts";
+import type { CliContext } from "../context.ts";
+import { EXIT } from "../context.ts";
+
+/** Signals by which a process of this kind is told to end or to do something. */
+const PASSED_ON: readonly NodeJS.Signals[] = [
+  "SIGHUP",
+  "SIGINT",
+  "SIGQUIT",
+  "SIGTERM",
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGWINCH",
+];
+
+export interface Ended {
+  /** That of the command; 128 and the signal's number where one has ended it; 126 or 127 where it could not be started. */
+  readonly code: number;
+  /** Why it could not be started. */
+  readonly notStarted?: string;
+}
+
+/** @param killAfterMs from the loss of the lock to the end of those who do not stop when they are asked to. */
+export async function runHeld(
+  [program = "", ...args]: readonly string[],
+  lock: Lock,
+  killAfterMs: number,
+  context: CliContext,
+): Promise<Ended> {
+  const { token, leaseId, name } = lock;
+  const env = { ...context.env, ROWLOCK_NAME: name, ROWLOCK_TOKEN: String(token), ROWLOCK_LEASE: leaseId };
+  // A session, and so a group, of its own.
+  const child = spawn(program, args, { stdio: "inherit", detached: true, env });
+  const send = (signal: NodeJS.Signals) => void (child.pid && context.kill(-child.pid, signal));
+  let killTimer: NodeJS.Timeout | undefined;
+  const stop = () => {
+    send("SIGTERM");
+    // One that is stopped would not hear of it.
+    send("SIGCONT");
+    killTimer = setTimeout(() => send("SIGKILL"), killAfterMs);
+  };
+  const silence = [
+    ...PASSED_ON.map((signal) => context.onSignal(signal, () => send(signal))),
+    // Ctrl-Z stops this process: the command must not go on without anybody who renews its lease.
+    context.onSignal("SIGTSTP", () => {
+      send("SIGSTOP");
+      context.kill(0, "SIGSTOP");
+    }),
+    context.onSignal("SIGCONT", () => {
+      if (!lock.signal.aborted) send("SIGCONT");
+    }),
+  ];
+  if (lock.signal.aborted) stop();
+  else lock.signal.addEventListener("abort", stop);
+  try {
+    const ended = await endOf(child, program);
+    // What it has left running ends with the lock that it ran under.
+    if (lock.signal.aborted) send("SIGKILL");
+    return ended;
+  } finally {
+    lock.signal.removeEventListener("abort", stop);
+    clearTimeout(killTimer);
+    for (const off of silence) off();
+  }
+}
+
+function endOf(child: ChildProcess, program: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT")
+        resolve({ code: EXIT.noCommand, notStarted: `There is no command "${program}".` });
+      else
+        resolve({
+          code: EXIT.notExecutable,
+          notStarted: `"${program}" cannot be executed (${error.code ?? error.message}).`,
+        });
+    });
+    child.on("exit", (code, signal) => {
+      resolve({ code: code ?? 128 + (signal ? constants.signals[signal] : 0) });
+    });
+  });
+}

@@ -1,0 +1,109 @@
+// `rowlock limit`: looks at limits, and turns them.
+
+import type { Command } from "commander";
+import type { LimitTarget, Rowlock } from "../../../clients/typescript/src/index.ts";
+import type { CliContext, ExitCode } from "../context.ts";
+import { EXIT } from "../context.ts";
+import { parseCount } from "./durations.ts";
+import { columns, jsonLine, limitWords } from "./print.ts";
+import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+
+const HELP = `
+A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. Raising it
+lets the next in the queue have the lock at once; lowering it takes nothing from anybody.
+${SERVER_HELP}
+Examples:
+  rowlock limit                                          all limits that were set
+  rowlock limit pool/gpu                                 the one in force for a name
+  rowlock limit pool/gpu 4 --reason "two more cards"
+  rowlock limit --pattern 'etl/*' 0 --reason "database upgrade until 14:00"
+  rowlock limit --pattern 'etl/*' --unset
+`;
+
+interface Flags {
+  readonly pattern?: string;
+  readonly unset?: true;
+  readonly ifVersion?: number;
+  readonly reason?: string;
+  readonly json?: true;
+}
+
+export function addLimit(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
+  const command = program
+    .command("limit")
+    .description("look at a limit, or set it")
+    .argument("[name]", "the lock; left out with --pattern")
+    .argument("[permits]", "how many permits may be held at once")
+    .option("--pattern <pattern>", "for every name that begins with what stands before its star")
+    .option("--unset", "take the setting away")
+    .option(
+      "--if-version <version>",
+      "only if the setting has this version; 0: if it was never set",
+      parseCount,
+    )
+    .option("--reason <text>", "why, for those who look later")
+    .option("--json", "one object a line");
+  addServerOptions(command)
+    .addHelpText("after", HELP)
+    .action(async (first?: string, second?: string) => {
+      const flags: Flags = command.opts();
+      const [name, permits] = flags.pattern === undefined ? [first, second] : [undefined, first];
+      if (flags.pattern !== undefined && second !== undefined)
+        command.error("error: name a lock or a --pattern, not both");
+      if (flags.unset && permits !== undefined) command.error("error: --unset takes no number of permits");
+      const limit = permits === undefined ? (flags.unset ? null : undefined) : Number(permits);
+      if (permits !== undefined && !/^\d+$/.test(permits))
+        command.error(`error: "${permits}" is no limit: write a whole number`);
+      const target =
+        name !== undefined ? { name } : flags.pattern !== undefined && { pattern: flags.pattern };
+      exit(
+        await withClient(command, context, async ({ rowlock }) => {
+          if (limit === undefined) await look(rowlock, name, flags, context);
+          else if (target) await set(rowlock, target, limit, flags, context);
+          else command.error("error: name the lock whose limit it is, or a --pattern");
+          return EXIT.ok;
+        }),
+      );
+    });
+}
+
+async function set(
+  rowlock: Rowlock,
+  target: LimitTarget,
+  limit: number | null,
+  { ifVersion, reason, json }: Flags,
+  context: CliContext,
+): Promise<void> {
+  const options = { ...(ifVersion !== undefined && { ifVersion }), ...(reason !== undefined && { reason }) };
+  const set = await rowlock.setLimit(target, limit, options);
+  if (json) {
+    context.out(jsonLine({ ...target, ...set }));
+    return;
+  }
+  const draining = set.draining ? ", more than the limit allows: it drains" : "";
+  const whose = "name" in target ? target.name : target.pattern;
+  context.out(
+    `${whose}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
+  );
+}
+
+async function look(
+  rowlock: Rowlock,
+  name: string | undefined,
+  { pattern, json }: Flags,
+  context: CliContext,
+): Promise<void> {
+  if (name !== undefined) {
+    const { limit } = await rowlock.getLock(name);
+    context.out(json ? jsonLine({ name, ...limit }) : `${name}: limit ${limitWords(limit)}\n`);
+    return;
+  }
+  const rows = [["FOR", "LIMIT", "VERSION", "REASON"]];
+  for await (const setting of rowlock.listLimits()) {
+    if (pattern !== undefined && setting.pattern !== pattern) continue;
+    if (json) context.out(jsonLine(setting));
+    const { limit, version, reason } = setting;
+    rows.push([setting.name ?? setting.pattern ?? "", String(limit), String(version), reason]);
+  }
+  if (!json) context.out(rows.length > 1 ? columns(rows) : "No limit was set: each lock has 1.\n");
+}

@@ -1,0 +1,77 @@
+// `rowlock release`: gives a lease back by its id; or, by force, ends the leases of others.
+
+import type { Command } from "commander";
+import type { Rowlock } from "../../../clients/typescript/src/index.ts";
+import type { CliContext, ExitCode } from "../context.ts";
+import { EXIT } from "../context.ts";
+import { parseCount } from "./durations.ts";
+import { jsonLine } from "./print.ts";
+import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+
+const HELP = `
+With --force it takes the name of a lock, ends all who hold it, or the one --ticket that \`rowlock show\` has named, and
+lets the next have it. The holders are not asked: make sure that they have stopped, or that what the lock protects looks
+at fencing tokens.
+${SERVER_HELP}
+Examples:
+  rowlock release "$ROWLOCK_LEASE"
+  rowlock release etl/load --force --reason "its host is dead"
+  rowlock release etl/load --force --ticket 17 --reason "stuck since noon"
+`;
+
+interface Flags {
+  readonly force?: true;
+  readonly reason?: string;
+  readonly ticket?: number;
+  readonly json?: true;
+}
+
+export function addRelease(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
+  const command = program
+    .command("release")
+    .description("give a lease back, or end the leases of others by force")
+    .argument("<lease>", "its id; with --force, the name of the lock")
+    .option("--force", "end all who hold the lock of this name")
+    .option("--ticket <number>", "with --force: only this one", parseCount)
+    .option("--reason <text>", "with --force: why; it is kept and logged")
+    .option("--json", "one object a line");
+  addServerOptions(command)
+    .addHelpText("after", HELP)
+    .action(async (which: string) => {
+      const flags: Flags = command.opts();
+      if (flags.force && flags.reason === undefined)
+        command.error("error: --force needs a --reason, for those who ask what has happened");
+      if (!flags.force && (flags.reason ?? flags.ticket) !== undefined)
+        command.error("error: --reason and --ticket belong to --force");
+      exit(
+        await withClient(command, context, async ({ rowlock }) => {
+          if (flags.force) return await force(rowlock, which, flags, context);
+          const released = await rowlock.release(which);
+          if (flags.json) context.out(jsonLine({ leaseId: which, released }));
+          else context.out(released ? "Released.\n" : "It had ended before.\n");
+          return EXIT.ok;
+        }),
+      );
+    });
+}
+
+async function force(
+  rowlock: Rowlock,
+  name: string,
+  { ticket, reason = "", json }: Flags,
+  context: CliContext,
+): Promise<ExitCode> {
+  const target = { name, ...(ticket !== undefined && { ticketNumber: BigInt(ticket) }) };
+  const { ended, remaining } = await rowlock.forceRelease(target, reason);
+  for (const claim of ended) {
+    const { ticketNumber, owner, state } = claim;
+    if (json) context.out(jsonLine(claim));
+    else
+      context.out(
+        `${name}: ended #${ticketNumber} of ${owner}, which ${state === "held" ? "held it" : "waited"}\n`,
+      );
+  }
+  if (ended.length === 0 && !json) context.out(`${name}: there was nothing to end.\n`);
+  if (remaining > 0) context.err(`rowlock: ${remaining} holders are left: run it again.\n`);
+  return EXIT.ok;
+}

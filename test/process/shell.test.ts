@@ -1,0 +1,239 @@
+// The commands of the shell, as a user runs them: `rowlock run` with what becomes of its command, and those that look at locks
+// and turn them.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { freshSqlite } from "../support/database.ts";
+import { until } from "../support/harness.ts";
+import type { Exit } from "./server-process.ts";
+import { processStage } from "./stage.ts";
+
+const stage = processStage();
+
+/** A server, and the shell beside it. */
+async function shell() {
+  const server = await stage.serving(await stage.database(freshSqlite));
+  const env = { ROWLOCK_ADDR: server.grpcAddress };
+  return {
+    server,
+    rowlock: (...args: string[]) => stage.rowlock(args, env),
+    /** To its end. */
+    ran: (...args: string[]): Promise<Exit> => stage.rowlock(args, env).exited,
+    lock: async (name: string) => (await server.client.call("getLock", { name })).lock,
+  };
+}
+
+/** Whether a process does anything any more: what nobody waits for stays listed. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+const stateOf = (pid: number) => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
+const ONE_SENTENCE = /^rowlock: [^\n]+\n$/;
+
+describe("rowlock run", () => {
+  test("runs a command while holding the lock, and passes its exit code back", async () => {
+    const { ran, lock } = await shell();
+    const script = 'echo "$ROWLOCK_NAME $ROWLOCK_TOKEN $ROWLOCK_LEASE"; exit 7';
+    const { code, out, err } = await ran("run", "job", "--", "sh", "-c", script);
+    expect([code, err]).toEqual([7, ""]);
+    expect(out).toMatch(/^job 1 \S{20,}\n$/);
+    expect(await lock("job")).toMatchObject({ holderCount: 0, lastFencingToken: 1n });
+  });
+
+  test("says who holds it where it does not wait, or waits in vain", async () => {
+    const { server, ran } = await shell();
+    await server.client.lease({ name: "busy", owner: "nightly" });
+    const busy = await ran("run", "busy", "--no-wait", "--", "true");
+    expect(busy).toMatchObject({ code: 75, out: "", err: 'rowlock: "busy" is busy: nightly holds it.\n' });
+    const late = await ran("run", "busy", "--wait", "50ms", "--quiet", "--", "true");
+    expect(late).toMatchObject({ code: 75, err: expect.stringContaining("nightly holds it") });
+    const never = await ran("run", "busy", "--permits", "3", "--", "true");
+    expect(never).toMatchObject({ code: 75, err: expect.stringMatching(/limit of 1.*fewer permits/) });
+  });
+
+  test("tells its place while it waits", async () => {
+    const { server, rowlock, lock } = await shell();
+    const held = await server.client.lease({ name: "queue" });
+    const first = rowlock("run", "queue", "--", "echo", "first");
+    await first.logged(/waiting for "queue": next in the queue/);
+    const second = rowlock("run", "queue", "--", "echo", "second");
+    await second.logged(/waiting for "queue": 1 in the queue before this one/);
+    await server.client.call("release", { leaseId: held.leaseId });
+    expect(await first.exited).toMatchObject({ code: 0, out: "first\n" });
+    expect(await second.exited).toMatchObject({ code: 0, out: "second\n" });
+    expect((await lock("queue"))?.lastFencingToken).toBe(3n);
+  });
+
+  test("that is told to end while it waits gives up its place at once", async () => {
+    const { server, rowlock, lock } = await shell();
+    await server.client.lease({ name: "waits" });
+    const waiting = rowlock("run", "waits", "--", "true");
+    await waiting.logged(/next in the queue/);
+    waiting.kill("SIGTERM");
+    expect(await waiting.exited).toMatchObject({ code: 143, out: "" });
+    expect((await lock("waits"))?.waiting).toBe(0);
+  });
+
+  test("passes signals on", async () => {
+    const { rowlock, lock } = await shell();
+    const script = 'trap "echo got; exit 3" TERM; echo ready; while :; do sleep 0.02; done';
+    const running = rowlock("run", "signalled", "--", "sh", "-c", script);
+    await running.said(/ready/);
+    running.kill("SIGTERM");
+    expect(await running.exited).toMatchObject({ code: 3, out: "ready\ngot\n", err: "" });
+    const killed = rowlock("run", "signalled", "--", "sh", "-c", "echo ready; exec sleep 1000");
+    await killed.said(/ready/);
+    killed.kill("SIGINT");
+    expect((await killed.exited).code).toBe(130);
+    expect((await lock("signalled"))?.holderCount).toBe(0);
+  });
+
+  test("that is stopped by Ctrl-Z stops its command, too, and both go on", async () => {
+    const { rowlock } = await shell();
+    const script = 'echo "pid $$ $PPID"; while :; do sleep 0.02; done';
+    const running = rowlock("run", "stopped", "--", "sh", "-c", script);
+    const [pid, parent] = (await running.said(/pid (\d+) (\d+)/)).slice(1).map(Number) as [number, number];
+    running.kill("SIGTSTP");
+    await until(() => stateOf(pid) === "T" && stateOf(parent) === "T");
+    running.kill("SIGCONT");
+    await until(() => stateOf(pid) !== "T");
+    running.kill("SIGTERM");
+    expect((await running.exited).code).toBe(143);
+  });
+
+  test("stops the command and all that it has started when the lock is taken away", async () => {
+    const { rowlock, ran } = await shell();
+    const script = 'trap "" TERM; sleep 1000 & echo "pids $$ $!"; while :; do wait; done';
+    const running = rowlock("run", "forced", "--ttl", "2s", "--", "sh", "-c", script);
+    const pids = (await running.said(/pids (\d+) (\d+)/)).slice(1).map(Number);
+    const forced = await ran("release", "forced", "--force", "--reason", "stuck");
+    expect(forced).toMatchObject({ code: 0, out: expect.stringContaining("ended #1") });
+    const { code, err } = await running.exited;
+    expect([code, err]).toEqual([76, expect.stringMatching(/"forced" was lost.*operator/)]);
+    await until(() => !pids.some(isAlive));
+  });
+
+  test("stops the command before the lease can have ended when no server answers", async () => {
+    const { server, rowlock } = await shell();
+    const script = `trap "" TERM; echo ready; while :; do date +%s%N; sleep 0.01; done`;
+    const running = rowlock("run", "silent", "--ttl", "2s", "--", "sh", "-c", script);
+    await running.said(/ready\n\d/);
+    const frozenMs = Date.now();
+    server.process.kill("SIGSTOP");
+    const { code, out, err } = await running.exited;
+    server.process.kill("SIGCONT");
+    expect(code).toBe(76);
+    expect(err).toMatch(/could not be renewed in time/);
+    // The last renewal that the server can have made was before it was frozen.
+    const lastMs = Number(out.trim().split("\n").at(-1)) / 1e6;
+    expect(lastMs).toBeGreaterThan(frozenMs);
+    expect(lastMs).toBeLessThan(frozenMs + 2_000);
+  });
+
+  test("says in one sentence what is wrong, each with a code of its own", async () => {
+    const { ran } = await shell();
+    const away = await stage.rowlock(
+      ["run", "away", "--addr", "127.0.0.1:9,127.0.0.1:10", "--give-up-after", "200ms", "--", "true"],
+      {},
+    ).exited;
+    expect(away).toMatchObject({ code: 69, err: expect.stringMatching(ONE_SENTENCE) });
+    expect(away.err).toContain("127.0.0.1:9 or 127.0.0.1:10 within 200 ms (ECONNREFUSED)");
+    const missing = await ran("run", "missing", "--", "no-such-command");
+    expect(missing).toMatchObject({ code: 127, err: expect.stringMatching(ONE_SENTENCE) });
+    const plain = await ran("run", "plain", "--", "./README.md");
+    expect(plain).toMatchObject({ code: 126, err: expect.stringMatching(ONE_SENTENCE) });
+    expect(await ran("run", "nothing")).toMatchObject({ code: 64 });
+    expect(await ran("run", "n", "--wait", "soon", "--", "true")).toMatchObject({
+      code: 64,
+      err: expect.stringContaining("30s"),
+    });
+    const wrong = await ran("run", "", "--", "true");
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(ONE_SENTENCE) });
+  });
+});
+
+describe("in a script", () => {
+  test("a lock is acquired, renewed and released by its lease", async () => {
+    const { ran, lock } = await shell();
+    const acquired = await ran("acquire", "it's", "--ttl", "5m", "--owner", "script");
+    expect(acquired).toMatchObject({ code: 0, err: "" });
+    const [, lease] =
+      /^ROWLOCK_NAME='it'\\''s'\nROWLOCK_LEASE='(\S+)'\nROWLOCK_TOKEN=1\n$/.exec(acquired.out) ?? [];
+    expect(await lock("it's")).toMatchObject({ holders: [{ owner: "script" }] });
+    const renewed = await ran("renew", lease as string, "--ttl", "10m", "--json");
+    expect(JSON.parse(renewed.out)).toMatchObject({ name: "it's", token: 1, leaseId: lease });
+    expect(await ran("acquire", "it's", "--no-wait")).toMatchObject({ code: 75, out: "" });
+    expect(await ran("release", lease as string)).toMatchObject({ code: 0, out: "Released.\n" });
+    expect(await ran("release", lease as string)).toMatchObject({ code: 0, out: "It had ended before.\n" });
+    const late = await ran("renew", lease as string);
+    expect(late).toMatchObject({ code: 1, err: expect.stringMatching(/acquire the lock anew/) });
+  });
+
+  test("a lock that comes after a wait is confirmed before it is left", async () => {
+    const { server, rowlock, lock } = await shell();
+    const held = await server.client.lease({ name: "later" });
+    const waiting = rowlock("acquire", "later", "--ttl", "5m", "--json");
+    await waiting.logged(/next in the queue/);
+    await server.client.call("release", { leaseId: held.leaseId });
+    const { code, out } = await waiting.exited;
+    expect([code, JSON.parse(out)]).toMatchObject([0, { name: "later", token: 2 }]);
+    const expires = (await lock("later"))?.holders[0]?.expiresAt?.seconds;
+    expect(Number(expires) * 1_000).toBeGreaterThan(Date.now() + 240_000);
+  });
+});
+
+describe("an operator", () => {
+  test("lists locks, looks at one, and turns limits", async () => {
+    const { server, ran } = await shell();
+    expect(await ran("ls")).toMatchObject({ code: 0, out: "There are no such locks.\n" });
+    expect(await ran("limit")).toMatchObject({ code: 0, out: expect.stringContaining("each lock has 1") });
+    await server.client.lease({ name: "etl/load", owner: "nightly", labels: { host: "a1" } });
+    await server.client.ticket({ name: "etl/load", owner: "hourly" });
+    const listed = await ran("ls", "etl/");
+    expect(listed.out).toMatch(/^NAME +LIMIT +HELD +WAITING +HOLDERS\netl\/load +1 +1 +1 +nightly\n$/);
+    const shown = await ran("show", "etl/load");
+    expect(shown.out).toMatch(/limit +1 \(nothing was set\)/);
+    expect(shown.out).toMatch(/holders\n#1 +1 +for \S+ m?s +\d+ s left +token 1 +nightly host=a1/);
+    expect(shown.out).toMatch(/waiters\n#2 .*hourly/);
+    const paused = await ran("limit", "--pattern", "etl/*", "0", "--reason", "upgrade");
+    expect(paused.out).toContain("etl/*: limit 0 (version 1); 1 held, more than the limit allows: it drains");
+    expect((await ran("limit", "etl/load")).out).toContain("0 (from etl/*, version 1, upgrade)");
+    const raised = await ran("limit", "etl/load", "2", "--if-version", "0", "--json");
+    expect(JSON.parse(raised.out)).toMatchObject({ name: "etl/load", limit: 2, version: 1 });
+    const stale = await ran("limit", "etl/load", "3", "--if-version", "0");
+    expect(stale).toMatchObject({ code: 1, err: expect.stringMatching(/somebody else, to version 1/) });
+    const settings = (await ran("limit", "--json")).out.trim().split("\n");
+    expect(settings.map((line) => JSON.parse(line))).toMatchObject([
+      { pattern: "etl/*", limit: 0, reason: "upgrade" },
+      { name: "etl/load", limit: 2 },
+    ]);
+    expect((await ran("limit", "etl/load", "--unset")).out).toContain("limit 0");
+    const json = (await ran("ls", "--busy", "--json")).out.trim().split("\n");
+    expect(json.map((line) => JSON.parse(line))).toMatchObject([{ name: "etl/load", heldPermits: 2 }]);
+  });
+
+  test("is told what a command line lacks", async () => {
+    const { ran } = await shell();
+    expect(await ran("release", "x", "--force")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("--reason"),
+    });
+    expect(await ran("limit", "x", "many")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("whole number"),
+    });
+    expect(await ran("limit", "--unset")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("name the lock"),
+    });
+    expect(await ran("ls", "--order", "size")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("longest-wait"),
+    });
+  });
+});
