@@ -8,9 +8,16 @@ const LOOK_EVERY_MS = 20;
 const SLEPT_MS_MIN = 250;
 
 export class Clock {
+  readonly #upMs: () => number;
   #sleptMs = 0;
   #lookedMs = performance.now();
-  #apartMs = uptime() * 1_000 - this.#lookedMs;
+  #apartMs: number;
+
+  /** @param upMs how long the machine has been up, its sleep included. */
+  constructor(upMs = () => uptime() * 1_000) {
+    this.#upMs = upMs;
+    this.#apartMs = upMs() - this.#lookedMs;
+  }
 
   /**
    * Milliseconds since some instant. `performance.now()` stands still while a machine is suspended, on Linux for one, but
@@ -20,7 +27,7 @@ export class Clock {
     const awakeMs = performance.now();
     if (awakeMs - this.#lookedMs >= LOOK_EVERY_MS) {
       this.#lookedMs = awakeMs;
-      const apartMs = uptime() * 1_000 - awakeMs;
+      const apartMs = this.#upMs() - awakeMs;
       const sleptMs = apartMs - this.#apartMs;
       if (sleptMs >= SLEPT_MS_MIN) this.#sleptMs += sleptMs;
       if (sleptMs >= SLEPT_MS_MIN || sleptMs < 0) this.#apartMs = apartMs;

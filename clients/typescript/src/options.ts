@@ -35,7 +35,7 @@ export interface ConnectOptions {
   readonly tls?: boolean | TlsOptions;
   /** Sent along when a session is opened, for a proxy or an authority between; a function is asked each time. */
   readonly metadata?: Headers | (() => Headers | Promise<Headers>);
-  /** How long a server may take to answer a new session, in milliseconds, before the next one is tried; 5,000. */
+  /** How long a server may take to answer a new session, in milliseconds, before the next one is tried; 3,000. */
   readonly connectTimeout?: number;
   /** How long a call is tried before it fails, in milliseconds, where no server answers it; 30,000. */
   readonly giveUpAfter?: number;
@@ -84,6 +84,8 @@ export interface LockOptions {
 }
 
 export const TTL_MS = 30_000;
+/** What a timer of Node can be set to. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 const MARGIN_SHARE = 1 / 10;
 const MARGIN_MS_MAX = 2_000;
 
@@ -107,7 +109,7 @@ export function settingsOf(options: ConnectOptions): Settings {
     throw new RangeError(
       `addresses: with TLS, name ${unnamed} as its certificate does, or set tls.serverName`,
     );
-  const { connectTimeout = 5_000, giveUpAfter = 30_000 } = options;
+  const { connectTimeout = 3_000, giveUpAfter = 30_000 } = options;
   checkMs("connectTimeout", connectTimeout);
   checkMs("giveUpAfter", giveUpAfter);
   const { owner = `${hostname()}:${process.pid}`, labels = {} } = options;
@@ -128,5 +130,8 @@ function hostOf(address: string): string {
 }
 
 function checkMs(name: string, ms: number): void {
-  if (!(ms > 0)) throw new RangeError(`${name}: ${ms} must be a number of milliseconds above 0`);
+  if (!(ms > 0 && (ms <= TIMER_MS_MAX || ms === Number.POSITIVE_INFINITY)))
+    throw new RangeError(
+      `${name}: ${ms} must be a number of milliseconds above 0, 24 days at the most, or Infinity`,
+    );
 }

@@ -253,13 +253,17 @@ export class Rowlock implements AsyncDisposable {
     return lock;
   }
 
-  /** Also of a lease that was lost by this client's own count: the server may still keep it. */
   async #release(lease: HeldLease): Promise<boolean> {
     const isHeld = lease.state !== "lost";
+    // By then it has ended by itself.
+    const withinMs = lease.remainingMs + lease.marginMs;
     this.#locks.delete(lease.id);
     this.#keeper.drop(lease);
     lease.giveBack();
-    return (await this.#verbs.release(lease.id)) && isHeld;
+    if (isHeld) return await this.#verbs.release(lease.id, withinMs);
+    // It was lost by this client's own count, perhaps, and the server keeps it still.
+    this.#giveBack(lease.id);
+    return false;
   }
 
   async #handOver(lease: HeldLease, ttlMs?: number): Promise<void> {

@@ -71,9 +71,10 @@ export class Verbs {
     this.#giveUpAfterMs = giveUpAfterMs;
   }
 
-  async release(leaseId: string): Promise<boolean> {
+  /** Fails where no server answers within the time. */
+  async release(leaseId: string, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const value = create(ReleaseRequestSchema, { leaseId });
-    return (await this.#ask({ case: "release", value }, "always", "urgent")).released;
+    return (await this.#ask({ case: "release", value }, "always", "urgent", withinMs)).released;
   }
 
   async renew(leaseId: string, ttlMs?: number): Promise<Lease> {
@@ -156,13 +157,14 @@ export class Verbs {
     command: Extract<Command, { case: Asked }>,
     repeat: Ask["repeat"] = "always",
     kind: Ask["kind"] = "other",
+    withinMs = Number.POSITIVE_INFINITY,
   ): Promise<ResultOf<Asked>> {
     const answer = Promise.withResolvers<ResultOf<Asked>>();
     this.#calls.begin({
       kind,
       command: () => command,
       repeat,
-      giveUpAfterMs: () => this.#giveUpAfterMs,
+      giveUpAfterMs: () => Math.min(this.#giveUpAfterMs, withinMs),
       answered: (result) => {
         if (result.case === command.case) (answer.resolve as (value: unknown) => void)(result.value);
         else answer.reject(new Error(`${command.case} was answered by ${result.case}`));

@@ -38,6 +38,19 @@ test("the first server that answers is taken, and metadata is asked for with eac
   expect(asked).toBe(3);
 });
 
+test("metadata that cannot be had fails what is asked for, and is asked for again with the next call", async () => {
+  const server = await start();
+  let asked = 0;
+  const rowlock = client(server.address, {
+    metadata: () => (++asked === 1 ? Promise.reject(new Error("no token yet")) : {}),
+  });
+  await expect(rowlock.lock("first")).rejects.toMatchObject({
+    code: "UNAUTHENTICATED",
+    message: expect.stringContaining("no token yet"),
+  });
+  expect((await rowlock.lock("first")).token).toBe(1n);
+});
+
 test("a server that refuses the client as such is not asked again and again", async () => {
   let calls = 0;
   const refusing = new Server();

@@ -212,6 +212,18 @@ describe("a server that goes away", () => {
     expect((await rowlock.lock("long")).token).toBe(2n);
   });
 
+  test("for good: work under the lock ends when the lease does, and nobody waits for the release", async () => {
+    const server = await start();
+    const proxy = await proxyTo(server.address);
+    const rowlock = client(proxy.address, { giveUpAfter: Number.POSITIVE_INFINITY });
+    const work = rowlock.withLock("gone", { ttl: 1_000 }, async ({ signal }) => {
+      proxy.leave();
+      await aborted(signal);
+      return performance.now();
+    });
+    await expect(work).rejects.toMatchObject({ reason: "LEASE_LOST" });
+  });
+
   test("while it is asked: what is safe is asked again, and nothing else", async () => {
     const asked: string[] = [];
     const gate = Promise.withResolvers<void>();

@@ -65,8 +65,7 @@ export class Sessions {
   /** Tries another server, where there is one and this one had its time: it answers, but cannot do what is asked. */
   leave(error: RowlockError): void {
     const stream = this.#current;
-    if (!stream?.opened || this.#options.settings.addresses.length < 2) return;
-    if (this.#options.clock.now() - this.#openedMs < LASTED_MS) return;
+    if (!stream || !this.#hasLasted(stream) || this.#options.settings.addresses.length < 2) return;
     stream.destroy();
     this.#ended(stream, error);
   }
@@ -91,11 +90,13 @@ export class Sessions {
       headers = (typeof metadata === "function" ? await metadata() : metadata) ?? {};
     } catch (error) {
       const message = `The metadata for a session could not be had: ${error}`;
-      this.#options.onHopeless(new RowlockError("UNKNOWN", "UNAUTHENTICATED", message, { cause: error }));
-      return;
-    } finally {
+      const failure = new RowlockError("UNKNOWN", "UNAUTHENTICATED", message, { cause: error });
       this.#isOpening = false;
+      this.#next(failure, false);
+      this.#options.onHopeless(failure);
+      return;
     }
+    this.#isOpening = false;
     if (this.#isClosed) return;
     const stream: SessionStream = new SessionStream({
       address,
@@ -128,7 +129,10 @@ export class Sessions {
       this.#current = undefined;
       clearTimeout(this.#openTimer);
       this.#options.onLeaving(stream);
-      this.#next(new RowlockError("SHUTTING_DOWN", "UNAVAILABLE", `${stream.address} is stopping.`), stream);
+      this.#next(
+        new RowlockError("SHUTTING_DOWN", "UNAVAILABLE", `${stream.address} is stopping.`),
+        this.#hasLasted(stream),
+      );
     }
     this.#options.onResponse(stream, response, basisMs);
   }
@@ -143,17 +147,16 @@ export class Sessions {
     this.#tell({ kind: "disconnected", address: stream.address, error });
     const isHopeless = HOPELESS_CODES.includes(error.code) || error.reason === "MESSAGE_TOO_LARGE";
     // First of all, as whoever is told asks for a session at once.
-    if (wasCurrent) this.#next(error, stream);
+    if (wasCurrent) this.#next(error, this.#hasLasted(stream));
     this.#options.onEnded(stream, error);
     if (wasCurrent && isHopeless && !stream.opened) this.#options.onHopeless(error);
   }
 
   /** At once, unless all servers have failed in turn. */
-  #next(error: RowlockError, stream: SessionStream): void {
-    const { settings, clock, isNeeded } = this.#options;
+  #next(error: RowlockError, hasLasted: boolean): void {
+    const { settings, isNeeded } = this.#options;
     this.lastError = error;
-    const lasted = stream.opened !== undefined && clock.now() - this.#openedMs >= LASTED_MS;
-    this.#failures = lasted ? 0 : this.#failures + 1;
+    this.#failures = hasLasted ? 0 : this.#failures + 1;
     this.#address = (this.#address + 1) % settings.addresses.length;
     const rounds = this.#failures / settings.addresses.length;
     const pauseMs = this.#failures > 0 && Number.isInteger(rounds) ? backoffMs(rounds) : 0;
@@ -162,6 +165,10 @@ export class Sessions {
       this.#timer = undefined;
       if (isNeeded()) this.need();
     }, pauseMs);
+  }
+
+  #hasLasted({ opened }: SessionStream): boolean {
+    return opened !== undefined && this.#options.clock.now() - this.#openedMs >= LASTED_MS;
   }
 
   #tell(event: ConnectionEvent): void {
