@@ -34,9 +34,8 @@ export async function runHeld(
 ): Promise<Ended> {
   const { token, leaseId, name } = lock;
   const env = { ...context.env, ROWLOCK_NAME: name, ROWLOCK_TOKEN: String(token), ROWLOCK_LEASE: leaseId };
-  // A session, and so a group, of its own.
-  const child = spawn(program, args, { stdio: "inherit", detached: true, env });
-  const send = (signal: NodeJS.Signals) => void (child.pid && context.kill(-child.pid, signal));
+  let child: ChildProcess | undefined;
+  const send = (signal: NodeJS.Signals) => void (child?.pid && context.kill(-child.pid, signal));
   let killTimer: NodeJS.Timeout | undefined;
   const stop = () => {
     send("SIGTERM");
@@ -44,6 +43,7 @@ export async function runHeld(
     send("SIGCONT");
     killTimer = setTimeout(() => send("SIGKILL"), killAfterMs);
   };
+  // Before the command begins: a signal that comes at that moment is heard in a later turn, and passed on.
   const silence = [
     ...PASSED_ON.map((signal) => context.onSignal(signal, () => send(signal))),
     // Ctrl-Z stops this process: the command must not go on without anybody who renews its lease.
@@ -55,6 +55,8 @@ export async function runHeld(
       if (!lock.signal.aborted) send("SIGCONT");
     }),
   ];
+  // A session, and so a group, of its own.
+  child = spawn(program, args, { stdio: "inherit", detached: true, env });
   if (lock.signal.aborted) stop();
   else lock.signal.addEventListener("abort", stop);
   try {

@@ -79,7 +79,9 @@ async function run(
       context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
       return EXIT.notAcquired;
     }
-    // The command listens before this wait stops to, so that no signal falls between.
+    // A signal that came with the grant.
+    if (signalled) throw giveUp.signal.reason;
+    // The command's part listens before this one stops to, so that no signal falls between.
     const running = runHeld(words, lock, margin * KILL_AT_SHARE, context);
     for (const off of silence.splice(0)) off();
     const { code, notStarted } = await running;
