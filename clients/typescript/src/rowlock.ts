@@ -64,6 +64,7 @@ export class Rowlock implements AsyncDisposable {
       need: () => this.#sessions.need(),
       lastError: () => this.#sessions.lastError,
       addresses: settings.addresses,
+      clock,
     });
     this.#keeper = new LeaseKeeper({
       calls: this.#calls,

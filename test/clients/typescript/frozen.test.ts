@@ -27,7 +27,7 @@ function holding(address: string, ttlMs: number): { process: ChildProcess; lines
 test("one that held it finds it lost before it does anything else", async () => {
   const server = await start();
   const other = client(server.address);
-  const { process: child, lines } = holding(server.address, 1_000);
+  const { process: child, lines } = holding(server.address, 3_000);
   await until(() => lines.includes("working 1"));
   child.kill("SIGSTOP");
   const lock = await other.lock("frozen");

@@ -96,6 +96,26 @@ describe("renewals", () => {
     gate.resolve();
   });
 
+  test("come before the lock is relied on where the grant was long on its way", async () => {
+    let holdUpMs = 1_600;
+    const server = await start({
+      // Heartbeats are heard meanwhile, which do not make the grant any younger.
+      rules: SHORT_GRACE,
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          acquire: async (...asked) => {
+            const answer = await engine.acquire(...asked);
+            await new Promise((resolve) => setTimeout(resolve, holdUpMs));
+            holdUpMs = 0;
+            return answer;
+          },
+        }),
+    });
+    const lock = await client(server.address).lock("slow", { ttl: 2_000 });
+    expect(lock.remainingMs).toBeGreaterThan(1_500);
+    expect(server.calls.map(({ method }) => method)).toEqual(["WaitInQueue", "Renew"]);
+  });
+
   test("that fail for a while are tried again", async () => {
     let failures = 3;
     const server = await start({

@@ -17,6 +17,8 @@ export type LockState = "held" | "uncertain" | "lost";
 /** A renewal that has not succeeded by this share of the time to live is overdue; the first one begins at half of it. */
 const OVERDUE_SHARE = 2 / 3;
 const RENEWED_SHARE = 1 / 3;
+/** Of one that was longer on its way, too little is left for its renewals. */
+const SHARE_TO_BEGIN = 1 / 3;
 /** A lease that waits for its confirmation must last for so many margins, or it is renewed before anybody relies on it. */
 const MARGINS_TO_BEGIN = 4;
 
@@ -27,6 +29,8 @@ export class HeldLease {
   readonly mode: Mode;
   readonly permits: number;
   readonly marginMs: number;
+  /** When this client was told of it, and had not acknowledged it yet. */
+  readonly toldMs: number;
   isRenewing = false;
   /** When the next renewal is due. */
   renewAtMs = Number.POSITIVE_INFINITY;
@@ -48,6 +52,7 @@ export class HeldLease {
     this.permits = lease.permits;
     this.marginMs = marginMs;
     this.#clock = clock;
+    this.toldMs = clock.now();
     this.prolonged(lease, basisMs);
   }
 
@@ -62,7 +67,8 @@ export class HeldLease {
 
   /** Whether there is too little time to begin with: of a grant that was long on its way, or is not confirmed yet. */
   get isShort(): boolean {
-    return this.remainingMs === 0 || (this.isProvisional && this.#ttl < this.marginMs * MARGINS_TO_BEGIN);
+    const isLate = this.remainingMs < this.#ttl * SHARE_TO_BEGIN;
+    return isLate || (this.isProvisional && this.#ttl < this.marginMs * MARGINS_TO_BEGIN);
   }
 
   /** Half of the time until its renewal would be due has passed: it may come along with others. */

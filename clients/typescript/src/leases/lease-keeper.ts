@@ -70,7 +70,11 @@ export class LeaseKeeper {
   }
 
   confirmed(leases: readonly Lease[], basisMs: number): void {
-    for (const lease of leases) this.#prolong(this.#held.get(lease.leaseId), lease, basisMs);
+    for (const lease of leases) {
+      const held = this.#held.get(lease.leaseId);
+      // It was confirmed after the acknowledgement, and the response may have heard more than that.
+      if (held) this.#prolong(held, lease, Math.min(basisMs, held.toldMs));
+    }
     this.#wake();
   }
 
@@ -147,9 +151,9 @@ export class LeaseKeeper {
   }
 
   /** What was lost by this client's own count stays lost, whatever the server says then. */
-  #prolong(held: HeldLease | undefined, lease: Lease, basisMs: number): void {
-    held?.look();
-    if (held && !held.isLost) held.prolonged(lease, basisMs);
+  #prolong(held: HeldLease, lease: Lease, basisMs: number): void {
+    held.look();
+    if (!held.isLost) held.prolonged(lease, basisMs);
   }
 
   #failed(lease: HeldLease, error: RowlockError): void {

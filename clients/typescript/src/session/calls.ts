@@ -5,6 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { SessionCommand, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionCommandSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { backoffMs } from "../backoff.ts";
+import type { Clock } from "../clock.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { SessionStream } from "./session-stream.ts";
 
@@ -33,6 +34,8 @@ export class Call {
   readonly order: number;
   number = 0n;
   session: OpenSession | undefined;
+  /** When it was asked for; Infinity once it was answered. */
+  askedMs = 0;
   /** Whether a server may know of it. */
   wasSent = false;
   isOver = false;
@@ -61,6 +64,7 @@ export interface CallsOptions {
   /** Why there was no session lately. */
   readonly lastError: () => RowlockError | undefined;
   readonly addresses: readonly string[];
+  readonly clock: Clock;
 }
 
 export class Calls {
@@ -143,7 +147,11 @@ export class Calls {
       clearTimeout(call.giveUpTimer);
       call.giveUpTimer = undefined;
       call.failures = 0;
-      if (call.ask.answered(result, basisMs)) this.#close(call);
+      // The server may have heard more of this client between its decision and the response that tells it: what is decided
+      // for a call counts from when it was asked for. Of a grant after a place only the response says when it was made.
+      const atMs = Math.min(basisMs, call.askedMs);
+      call.askedMs = Number.POSITIVE_INFINITY;
+      if (call.ask.answered(result, atMs)) this.#close(call);
     }
     this.#pump();
   }
@@ -225,6 +233,7 @@ export class Calls {
     call.number = this.#numbers;
     call.session = session;
     call.wasSent = true;
+    call.askedMs = this.#options.clock.now();
     this.#byNumber.set(call.number, call);
     if (isWait) session.waits += 1;
     else session.commands += 1;
