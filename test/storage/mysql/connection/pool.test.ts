@@ -5,8 +5,10 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
-import { mysqlFamily } from "../../../support/database.ts";
+import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import { openStage, until } from "../../../support/mysql-stage.ts";
+
+reportLeftOut(mysqlFamily());
 
 const SILENT = { statement() {}, transaction() {}, connection() {} };
 
