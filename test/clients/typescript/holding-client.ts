@@ -14,8 +14,10 @@ for (;;) {
   console.log(`held ${lock.token}`);
   await new Promise<void>((resolve) => {
     const work = setInterval(() => {
-      console.log(lock.signal.aborted ? `lost ${lock.token}` : `working ${lock.token}`);
-      if (!lock.signal.aborted) return;
+      // Looked at once: it is likely to be stopped while it writes the line.
+      const isLost = lock.signal.aborted;
+      console.log(isLost ? `lost ${lock.token}` : `working ${lock.token}`);
+      if (!isLost) return;
       clearInterval(work);
       resolve();
     }, 10);

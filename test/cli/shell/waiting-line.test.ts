@@ -1,0 +1,37 @@
+// The place in the queue, as a person at a terminal sees it and as a log does.
+
+import { expect, test } from "vitest";
+import type { CliContext } from "../../../server/cli/context.ts";
+import { WaitingLine } from "../../../server/cli/shell/waiting-line.ts";
+
+function written(errIsTerminal: boolean) {
+  const texts: string[] = [];
+  const context = { errIsTerminal, err: (text: string) => void texts.push(text) } as unknown as CliContext;
+  return { texts, line: new WaitingLine("job", context) };
+}
+
+const at = (ahead: number) => ({ ahead, permitsAhead: ahead, queueLength: 5, waitedMs: 12_000 });
+
+test("on a terminal it is one line, which is gone when the wait is over", () => {
+  const { texts, line } = written(true);
+  line.at(at(3));
+  line.at(at(0));
+  line.clear();
+  line.clear();
+  expect(texts).toEqual([
+    '\r\x1b[Kwaiting for "job": 3 in the queue before this one, for 12 s so far',
+    '\r\x1b[Kwaiting for "job": next in the queue, for 12 s so far',
+    "\r\x1b[K",
+  ]);
+});
+
+test("elsewhere it is a line for each place", () => {
+  const { texts, line } = written(false);
+  line.at(at(3));
+  line.at(at(0));
+  line.clear();
+  expect(texts).toEqual([
+    'rowlock: waiting for "job": 3 in the queue before this one, for 12 s so far\n',
+    'rowlock: waiting for "job": next in the queue, for 12 s so far\n',
+  ]);
+});
