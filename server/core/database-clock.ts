@@ -72,6 +72,12 @@ export class DatabaseClock {
     return this.#clock(ahead, atLeastUs, Math.ceil(monotonicUs + ahead.atMostUs));
   }
 
+  /** The latest that it may be by now, by the last that was known; null: nothing ever was. */
+  latestUs(monotonicUs: number): number | null {
+    const ahead = this.#aheadAt(monotonicUs);
+    return ahead && Math.ceil(monotonicUs + ahead.atMostUs);
+  }
+
   /** What is kept for so long may be forgotten up to this time; null: nothing may, or that is not known. */
   forgettableUs(keptForUs: number, monotonicUs: number): number | null {
     if (this.#jumpedAtUs !== null && monotonicUs < this.#jumpedAtUs + keptForUs) return null;

@@ -257,6 +257,10 @@ export class Engine implements LockEngine {
     return await this.#submit(lockId, { verb: "force_release", name, ticketNumber, reason, caller });
   }
 
+  nowUs(): number {
+    return this.#options.store.clock.latestUs(performance.now() * 1_000) ?? 0;
+  }
+
   place(key: ClaimKey): Promise<Place | null> {
     return withoutRepeating(() => this.#places.of(key));
   }

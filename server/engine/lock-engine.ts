@@ -88,6 +88,8 @@ export interface LockEngine {
     caller?: Caller,
   ): Promise<AnswerTo<"force_release"> | null>;
 
+  /** The latest that the database's clock may show now. */
+  nowUs(): number;
   /** The place of a waiter; null if it does not wait (any more). Many calls for one lock share one read. */
   place(key: ClaimKey): Promise<Place | null>;
   /** First holders of a lock, for a refusal. Many calls for one lock share one read. */

@@ -193,6 +193,11 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockE
   });
 }
 
+/** In whole seconds, rounded up: over a session, what is left counts from when it is told. */
+export function secondsLeft(ttl: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
+  return Math.ceil(Number(ttl?.seconds) + Number(ttl?.nanos) / 1e9);
+}
+
 /** The number of the lock in a ticket or lease id. */
 export function lockIdOf(claimId: string): bigint {
   return BigInt(Number.parseInt(claimId.split(".")[0] as string, 36));

@@ -27,6 +27,7 @@ export class Admission {
       confirm: (...asked) => inTurn(true, () => engine.confirm(...asked)),
       detach: (...asked) => engine.detach(...asked),
       onLost: (...asked) => engine.onLost(...asked),
+      nowUs: () => engine.nowUs(),
       place: (...asked) => engine.place(...asked),
       holders: (...asked) => engine.holders(...asked),
       limit: (...asked) => engine.limit(...asked),

@@ -2,6 +2,7 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { durationMessage } from "../messages/times.ts";
 
 type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
@@ -17,4 +18,16 @@ export function leasesIn(answer: object): readonly AnyLease[] {
   const { outcome, update } = answer as { readonly outcome?: Choice; readonly update?: Choice };
   const choice = outcome ?? update;
   return choice?.case === "lease" || choice?.case === "granted" ? [choice.value as AnyLease] : [];
+}
+
+/**
+ * Sets what a lease has left to what it has left now: its answer was made when it was decided, and may have been on its way
+ * here for as long as a commit takes, while its client was heard again and counts from then.
+ */
+export function shorten(lease: AnyLease, nowUs: number): void {
+  const { ttl, expiresAt } = lease;
+  if (!ttl || !expiresAt) return;
+  const toldUs = Number(ttl.seconds ?? 0n) * 1e6 + (ttl.nanos ?? 0) / 1e3;
+  const leftUs = Number(expiresAt.seconds ?? 0n) * 1e6 + (expiresAt.nanos ?? 0) / 1e3 - nowUs;
+  if (leftUs < toldUs) lease.ttl = durationMessage(Math.floor(leftUs));
 }

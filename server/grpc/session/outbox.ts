@@ -34,6 +34,8 @@ export class Outbox {
   #written: (() => void)[] = [];
   #sent = 0;
   #hasMore = false;
+  /** Requests heard when the message was begun: what its leases have left counts from then or later. */
+  #heard = 0;
   #isScheduled = false;
   #isWriting = false;
   #isClosed = false;
@@ -80,6 +82,7 @@ export class Outbox {
 
   #added(bytes: number): void {
     if (this.#isClosed) return;
+    if (!this.#hasMore) this.#heard = this.#options.heard();
     this.#hasMore = true;
     this.#bytes += bytes;
     if (this.#bytes > this.#options.unreadMax) this.#options.onUnread();
@@ -93,7 +96,7 @@ export class Outbox {
   }
 
   #flush(): void {
-    this.#writer.tag(HEARD, WireType.Varint).uint64(this.#options.heard());
+    this.#writer.tag(HEARD, WireType.Varint).uint64(this.#heard);
     const bytes = this.#writer.finish();
     const written = this.#written;
     const results = this.#results;

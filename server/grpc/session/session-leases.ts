@@ -10,9 +10,10 @@ import { Fault } from "../../engine/faults.ts";
 import type { LockEngine } from "../../engine/lock-engine.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { reasonMessage } from "../messages/refusal.ts";
+import { shorten } from "./leases-in.ts";
 
 export interface SessionLeasesOptions {
-  readonly engine: Pick<LockEngine, "onLost" | "confirm">;
+  readonly engine: Pick<LockEngine, "onLost" | "confirm" | "nowUs">;
   readonly confirmAfterMs: number;
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
   /** Something that nobody foresaw. */
@@ -99,6 +100,7 @@ export class SessionLeases {
       if (outcome.kind !== "held" || !this.#held.has(leaseId)) return;
       held.isProvisional = false;
       const lease: Lease = leaseMessage(outcome.claim, held.lockName, nowUs);
+      shorten(lease, this.#options.engine.nowUs());
       this.#options.say({ confirmed: [lease] });
     } catch (error) {
       if (!(error instanceof Fault)) return this.#options.onBug(error);

@@ -32,7 +32,7 @@ import type { OpenWaits } from "../methods/open-waits.ts";
 import { checkOpen, checkTimeout } from "../validate/session.ts";
 import { Admission } from "./admission.ts";
 import { COMMANDS, type CommandKind, inOrder, waits } from "./commands.ts";
-import { leasesIn } from "./leases-in.ts";
+import { leasesIn, shorten } from "./leases-in.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
@@ -215,7 +215,10 @@ export class Session {
 
   #tell(call: SessionCall, kind: CommandKind, answer: object | Buffer, written?: () => void): void {
     if (call.cancelled) return;
-    for (const lease of leasesIn(answer)) this.#leases.told(lease, this.#outbox.next);
+    for (const lease of leasesIn(answer)) {
+      shorten(lease, this.#methods.engine.nowUs());
+      this.#leases.told(lease, this.#outbox.next);
+    }
     this.#outbox.addResult(call.number, kind.field, encode(kind.output, answer as Answer), written);
   }
 

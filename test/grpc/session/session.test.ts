@@ -297,6 +297,71 @@ describe("a grant after a wait", () => {
   });
 });
 
+describe("the deadline of a lease", () => {
+  test.each(["granted at once", "granted after a wait", "renewed"])(
+    "holds however late it is told: %s",
+    async (how) => {
+      const LATE_MS = 700;
+      const later = () => new Promise((resolve) => setTimeout(resolve, LATE_MS));
+      let isLate = false;
+      const server = await start({
+        wrapEngine: (engine) =>
+          replacing(engine, {
+            acquire: async (input, follower, caller) => {
+              // Told late, as by a server that has much to do after its decision.
+              const told = follower && {
+                ...follower,
+                told: (...args: Parameters<typeof follower.told>) =>
+                  void later().then(() => follower.told(...args)),
+              };
+              const answer = await engine.acquire(input, isLate ? told : follower, caller);
+              if (isLate && answer.outcome.kind === "held") await later();
+              return answer;
+            },
+            renew: async (...asked) => {
+              const answer = await engine.renew(...asked);
+              await later();
+              return answer;
+            },
+          }),
+      });
+      const name = "late";
+      const session = new BareSession(server.client);
+      // When each request was sent, by its number.
+      const sentMs = [Date.now()];
+      const send = (request: Parameters<BareSession["send"]>[0]) => {
+        sentMs.push(Date.now());
+        session.send(request);
+      };
+      const held = how === "granted at once" ? undefined : await server.client.lease({ name });
+      isLate = true;
+      const asked =
+        how === "renewed" ? renew(held?.leaseId ?? "") : acquire({ name, requestId: "late", ...WAIT });
+      send({ commands: [{ call: 1n, command: asked }] });
+      const heartbeats = setInterval(() => send({}), 20);
+      if (how === "granted after a wait") {
+        await until(() => server.engine.waiterCount === 1);
+        await server.client.call("release", { leaseId: held?.leaseId ?? "" });
+      }
+      const response = await session.until((all) => all.find(({ results }) => results.length > 0));
+      clearInterval(heartbeats);
+      const result = response.results[0]?.result;
+      const lease =
+        result?.case === "renew"
+          ? result.value.lease
+          : result?.case === "acquire" && result.value.outcome.case === "lease"
+            ? result.value.outcome.value
+            : undefined;
+      const ms = (time: { seconds: bigint; nanos: number } | undefined) =>
+        Number(time?.seconds) * 1e3 + Number(time?.nanos) / 1e6;
+      const deadlineMs = (sentMs[Number(response.heard) - 1] as number) + ms(lease?.ttl);
+      expect(deadlineMs).toBeLessThanOrEqual(ms(lease?.expiresAt));
+      expect(Number(response.heard)).toBeGreaterThan(5);
+      session.cancel();
+    },
+  );
+});
+
 describe("a lease that is lost", () => {
   test("is told at once, whoever ended it; what the session itself releases is not", async () => {
     const server = await start();

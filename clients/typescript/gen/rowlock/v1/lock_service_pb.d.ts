@@ -1099,7 +1099,8 @@ export declare type SessionResponse = Message<"rowlock.v1.SessionResponse"> & {
   results: SessionResult[];
 
   /**
-   * How many requests the server had heard when it made this response, counted from 1.
+   * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
+   * counts from then or later.
    *
    * @generated from field: uint64 heard = 3;
    */
