@@ -2,6 +2,7 @@
 // setting by name. A kind's message completes the sentence "ROWLOCK_X is "…": ".
 
 import { z } from "zod";
+import { UNIT_MS } from "./duration-units.ts";
 import type { ListenAddress } from "./listen-address.ts";
 import { parseListenAddress } from "./listen-address.ts";
 
@@ -13,8 +14,6 @@ export interface Kind<Value> {
   /** What is allowed, for people. */
   readonly bound: string;
 }
-
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Milliseconds, written like 500ms, 10s, 5m, 2h or 7d. */
 export function duration(min: string, max: string): Kind<number> {

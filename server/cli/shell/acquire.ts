@@ -32,7 +32,7 @@ export function addAcquire(program: Command, context: CliContext, exit: (code: E
     .action(async (name: string) => {
       const { json, quiet } = command.opts<{ json?: true; quiet?: true }>();
       exit(
-        await withClient(command, context, async ({ rowlock }) => {
+        await withClient(command, context, async (rowlock) => {
           const line = new WaitingLine(name, context);
           const asked = lockOptions(command);
           const acquired = rowlock.acquire(name, {

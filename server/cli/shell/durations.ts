@@ -1,13 +1,12 @@
 // Times as people write them in a shell: 30s, 500ms, 5m, 2h, 1d; a bare number is seconds.
 
 import { InvalidArgumentError } from "commander";
-
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
+import { UNIT_MS } from "../../config/duration-units.ts";
 
 /** In milliseconds. Throws what commander tells. */
 export function parseDuration(text: string): number {
   const [, number = "", unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
-  const ms = Number(number || Number.NaN) * (UNITS_MS[unit] ?? Number.NaN);
+  const ms = Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS];
   if (Number.isNaN(ms)) throw new InvalidArgumentError("Write a time such as 30s, 500ms, 5m or 2h.");
   return ms;
 }

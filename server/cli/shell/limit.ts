@@ -57,7 +57,7 @@ export function addLimit(program: Command, context: CliContext, exit: (code: Exi
       const target =
         name !== undefined ? { name } : flags.pattern !== undefined && { pattern: flags.pattern };
       exit(
-        await withClient(command, context, async ({ rowlock }) => {
+        await withClient(command, context, async (rowlock) => {
           if (limit === undefined) await look(rowlock, name, flags, context);
           else if (target) await set(rowlock, target, limit, flags, context);
           else command.error("error: name the lock whose limit it is, or a --pattern");

@@ -45,7 +45,7 @@ export function addLs(program: Command, context: CliContext, exit: (code: ExitCo
         pageSize: 1_000,
       };
       exit(
-        await withClient(command, context, async ({ rowlock }) => {
+        await withClient(command, context, async (rowlock) => {
           const rows = [HEAD];
           for await (const lock of rowlock.listLocks(asked)) {
             if (json) context.out(jsonLine(lock));

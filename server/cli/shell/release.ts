@@ -44,7 +44,7 @@ export function addRelease(program: Command, context: CliContext, exit: (code: E
       if (!flags.force && (flags.reason ?? flags.ticket) !== undefined)
         command.error("error: --reason and --ticket belong to --force");
       exit(
-        await withClient(command, context, async ({ rowlock }) => {
+        await withClient(command, context, async (rowlock) => {
           if (flags.force) return await force(rowlock, which, flags, context);
           const released = await rowlock.release(which);
           if (flags.json) context.out(jsonLine({ leaseId: which, released }));

@@ -28,7 +28,7 @@ export function addRenew(program: Command, context: CliContext, exit: (code: Exi
     .action(async (leaseId: string) => {
       const { ttl, json } = command.opts<{ ttl?: number; json?: true }>();
       exit(
-        await withClient(command, context, async ({ rowlock }) => {
+        await withClient(command, context, async (rowlock) => {
           const renewed = await rowlock.renew(leaseId, ttl === undefined ? {} : { ttl });
           const left = renewed.ttlMs === undefined ? "without end" : `for ${told(renewed.ttlMs)}`;
           context.out(

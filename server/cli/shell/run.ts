@@ -1,12 +1,13 @@
 // `rowlock run`: a command under a lock.
 
 import type { Command } from "commander";
+import type { Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { runHeld } from "./held-command.ts";
 import { addLockOptions, lockOptions, refusedSentence } from "./lock-options.ts";
 import { WaitingLine } from "./waiting-line.ts";
-import { addServerOptions, type Client, SERVER_HELP, withClient } from "./with-client.ts";
+import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
 
 const TTL_MS = 30_000;
 /** How long before the lease can end the command is asked to stop, and when it is killed within that time. */
@@ -48,12 +49,12 @@ export function addRun(program: Command, context: CliContext, exit: (code: ExitC
     .option("-q, --quiet", "do not tell the place in the queue")
     .addHelpText("after", HELP)
     .action(async (name: string, words: string[]) => {
-      exit(await withClient(command, context, (client) => run(client, name, words, command, context)));
+      exit(await withClient(command, context, (rowlock) => run(rowlock, name, words, command, context)));
     });
 }
 
 async function run(
-  { rowlock }: Client,
+  rowlock: Rowlock,
   name: string,
   words: readonly string[],
   command: Command,

@@ -25,7 +25,7 @@ export function addShow(program: Command, context: CliContext, exit: (code: Exit
     .addHelpText("after", HELP)
     .action(async (name: string) => {
       exit(
-        await withClient(command, context, async ({ rowlock }) => {
+        await withClient(command, context, async (rowlock) => {
           const lock = await rowlock.getLock(name);
           if (command.opts<{ json?: true }>().json) {
             context.out(jsonLine(lock));

@@ -39,24 +39,18 @@ export function addServerOptions(command: Command): Command {
     );
 }
 
-export interface Client {
-  readonly rowlock: Rowlock;
-  /** The one sentence for what went wrong, and the exit code. Throws bugs on. */
-  readonly failed: (error: unknown) => ExitCode;
-}
-
 /** Runs a command with a client, and closes that. Only here the client is loaded. */
 export async function withClient(
   command: Command,
   context: CliContext,
-  run: (client: Client) => Promise<ExitCode>,
-  more: Partial<ConnectOptions> = {},
+  run: (rowlock: Rowlock) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const options: ServerOptions = command.opts();
   const addresses = (options.addr ?? context.env.ROWLOCK_ADDR ?? ADDRESS).split(",");
   const giveUpAfter = options.giveUpAfter ?? GIVE_UP_AFTER_MS;
   const { connect, RowlockError } = await import("../../../clients/typescript/src/index.ts");
   const say = (sentence: string) => context.err(`rowlock: ${sentence}\n`);
+  /** One sentence for what went wrong, and the exit code. Throws bugs on. */
   const failed = (error: unknown): ExitCode => {
     if (!(error instanceof RowlockError)) throw error;
     say(error.reason === "NO_SERVER" ? noServer(addresses, giveUpAfter, error) : sentenceOf(error));
@@ -65,14 +59,14 @@ export async function withClient(
   };
   let rowlock: Rowlock;
   try {
-    rowlock = connect({ addresses, giveUpAfter, ...tlsOf(options, context), ...more });
+    rowlock = connect({ addresses, giveUpAfter, ...tlsOf(options, context) });
   } catch (error) {
     // A file that cannot be read, an address that is none.
     say((error as Error).message);
     return EXIT.failed;
   }
   try {
-    return await run({ rowlock, failed });
+    return await run(rowlock);
   } catch (error) {
     return failed(error);
   } finally {

@@ -2,7 +2,7 @@
 // engine by the table below, and everything else, which is a bug, as INTERNAL without a word about its cause.
 
 import { randomBytes } from "node:crypto";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
@@ -23,6 +23,8 @@ const REASON_OF_FAULT: Record<FaultKind, Reason> = {
 
 /** A failed call: what the client is told, and what the log needs to know. */
 export interface Failure {
+  /** The same as google.rpc.Status. */
+  readonly packed: Status;
   readonly status: StatusObject;
   readonly reason: Reason;
   /** Set for a bug: the name under which the client and the log mean the same one. */
@@ -43,27 +45,33 @@ export function failureOf(thrown: unknown): Failure {
   return { ...failure("INTERNAL", message, { metadata: { incident } }), incident };
 }
 
-/** What was thrown as google.rpc.Status. Never throws. */
-export function statusMessage(thrown: unknown): Status {
-  return fromBinary(StatusSchema, packedStatus(failureOf(thrown).status));
-}
-
 /** A status as google.rpc.Status, encoded. */
 export function packedStatus({ metadata }: StatusObject): Buffer {
   return metadata.get(DETAILS_KEY)[0] as Buffer;
 }
 
 function failure(reason: Reason, message: string, details: CallErrorDetails): Failure {
-  return { status: statusOf(reason, message, details), reason, incident: undefined };
+  const packed = pack(reason, message, details);
+  return { packed, status: statusObject(packed), reason, incident: undefined };
 }
 
 /** The status for a reason, with its details in the trailer. */
 export function statusOf(reason: Reason, message: string, details: CallErrorDetails = {}): StatusObject {
-  const code = CODE_OF_REASON[reason];
-  const packed = create(StatusSchema, { code, message, details: detailsOf(reason, details) });
+  return statusObject(pack(reason, message, details));
+}
+
+function pack(reason: Reason, message: string, details: CallErrorDetails): Status {
+  return create(StatusSchema, {
+    code: CODE_OF_REASON[reason],
+    message,
+    details: detailsOf(reason, details),
+  });
+}
+
+function statusObject(packed: Status): StatusObject {
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, packed)));
-  return { code, details: message, metadata };
+  return { code: packed.code, details: packed.message, metadata };
 }
 
 function detailsOf(reason: Reason, { metadata, violations, retryAfterMs }: CallErrorDetails): Any[] {

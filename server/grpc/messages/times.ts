@@ -15,6 +15,11 @@ export function durationMessage(spanUs: number): Duration {
   };
 }
 
+/** A span of time, or an instant as the time since 1970, in microseconds. */
+export function spanUs({ seconds = 0n, nanos = 0 }: { seconds?: bigint; nanos?: number }): number {
+  return Number(seconds) * 1e6 + nanos / 1e3;
+}
+
 /** An instant, in microseconds since 1970. */
 export function timestampMessage(us: number): Timestamp {
   const seconds = Math.floor(us / SECOND_US);

@@ -10,7 +10,7 @@ import { Fault } from "../../engine/faults.ts";
 import type { AnyCall } from "../handler.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
-import { statusMessage } from "../messages/status.ts";
+import { failureOf } from "../messages/status.ts";
 import {
   type CheckedRenew,
   checkForceRelease,
@@ -46,7 +46,7 @@ export async function renewLeases(context: MethodContext, message: RenewLeases) 
       } catch (error) {
         // A bug is one of the whole command.
         if (!(error instanceof CallError || error instanceof Fault)) throw error;
-        return { outcome: { case: "error" as const, value: statusMessage(error) } };
+        return { outcome: { case: "error" as const, value: failureOf(error).packed } };
       }
     }),
   );

@@ -10,7 +10,7 @@ import type { MethodContext } from "../methods/method.ts";
 import { METHODS } from "../methods/methods.ts";
 import { renewLeases } from "../methods/renew-and-release.ts";
 
-export type Named = Exclude<SessionCommand["command"]["case"], "cancel" | undefined>;
+type Named = Exclude<SessionCommand["command"]["case"], "cancel" | undefined>;
 
 export interface CommandKind {
   readonly run: Run<[MethodContext]>;

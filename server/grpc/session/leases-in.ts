@@ -2,9 +2,9 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
-import { durationMessage } from "../messages/times.ts";
+import { durationMessage, spanUs } from "../messages/times.ts";
 
-type AnyLease = MessageInitShape<typeof LeaseSchema>;
+export type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
 /** One of several fields, as Acquire, WaitInQueue and each of the leases of a RenewedLeases have it. */
 interface Choice {
@@ -27,7 +27,6 @@ export function leasesIn(answer: object): readonly AnyLease[] {
 export function shorten(lease: AnyLease, nowUs: number): void {
   const { ttl, expiresAt } = lease;
   if (!ttl || !expiresAt) return;
-  const toldUs = Number(ttl.seconds ?? 0n) * 1e6 + (ttl.nanos ?? 0) / 1e3;
-  const leftUs = Number(expiresAt.seconds ?? 0n) * 1e6 + (expiresAt.nanos ?? 0) / 1e3 - nowUs;
-  if (leftUs < toldUs) lease.ttl = durationMessage(Math.floor(leftUs));
+  const leftUs = spanUs(expiresAt) - nowUs;
+  if (leftUs < spanUs(ttl)) lease.ttl = durationMessage(Math.floor(leftUs));
 }

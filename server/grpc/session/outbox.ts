@@ -16,9 +16,9 @@ export interface OutboxOptions {
   readonly heard: () => number;
   /** Gives a message to the connection; `written` is to be called when that has taken it. */
   readonly write: (message: Buffer, written: () => void) => void;
-  /** A message is on its way: the number of the response, of so many results and bytes. */
+  /** A message is on its way, of so many results and bytes. */
   readonly onSent: (results: number, bytes: number) => void;
-  /** More than `unreadMax` waits. Called once. */
+  /** More than `unreadMax` waits. May be called again. */
   readonly onUnread: () => void;
 }
 

@@ -1,8 +1,7 @@
 // The leases of one session: tells which of them have ended, and confirms those that were granted after a wait, once the
 // client has acknowledged the grant. Not at once: many are renewed or given back by then.
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Lease, LeaseSchema, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import type { Lease, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
 import { parseClaimId } from "../../core/claim-id.ts";
@@ -10,7 +9,7 @@ import { Fault } from "../../engine/faults.ts";
 import type { LockEngine } from "../../engine/lock-engine.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { reasonMessage } from "../messages/refusal.ts";
-import { shorten } from "./leases-in.ts";
+import { type AnyLease, shorten } from "./leases-in.ts";
 
 export interface SessionLeasesOptions {
   readonly engine: Pick<LockEngine, "onLost" | "confirm" | "nowUs">;
@@ -19,8 +18,6 @@ export interface SessionLeasesOptions {
   /** Something that nobody foresaw. */
   readonly onBug: (error: unknown) => void;
 }
-
-type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
 interface Held {
   readonly ref: ClaimRef;

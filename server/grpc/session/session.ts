@@ -236,9 +236,13 @@ export class Session {
     call.finish();
     this.#calls.delete(call.number);
     if (!call.isWait) this.#commandsUnderWay -= 1;
+    this.#observe(call, code);
+    this.#endIfDone();
+  }
+
+  #observe(call: SessionCall, code: status): void {
     const seconds = (performance.now() - call.startedMs) / 1e3;
     this.#context.frame.observer.call(call.method, status[code], seconds, "session");
-    this.#endIfDone();
   }
 
   #endIfDone(): void {
@@ -262,8 +266,7 @@ export class Session {
     clearInterval(this.#silenceTimer);
     this.#leases.close();
     for (const call of this.#calls.values()) {
-      const seconds = (performance.now() - call.startedMs) / 1e3;
-      this.#context.frame.observer.call(call.method, "CANCELLED", seconds, "session");
+      this.#observe(call, status.CANCELLED);
       call.cancel();
     }
     this.#calls.clear();

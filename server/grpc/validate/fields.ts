@@ -6,7 +6,7 @@ import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
 import { parseClaimId } from "../../core/claim-id.ts";
 import { badRequest, type Violation } from "../messages/call-error.ts";
-import { spanText } from "../messages/times.ts";
+import { spanText, spanUs } from "../messages/times.ts";
 
 /** What google.protobuf.Duration itself allows: about 10,000 years. */
 const DURATION_SECONDS_MAX = 315_576_000_000n;
@@ -85,7 +85,7 @@ export function checkDuration(
     return 0;
   }
   // Exact to the nanosecond wherever it can be within the bounds, which are far below 2^53 nanoseconds apart.
-  const us = Number(seconds) * 1e6 + nanos / 1e3;
+  const us = spanUs(duration);
   if (us < bounds.minUs || us > bounds.maxUs) {
     violations.add(
       field,

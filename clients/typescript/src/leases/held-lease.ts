@@ -42,7 +42,6 @@ export class HeldLease {
   /** In milliseconds, as of the last answer. */
   #ttl = Number.POSITIVE_INFINITY;
   #basisMs = 0;
-  #isGivenBack = false;
 
   constructor(lease: Lease, basisMs: number, marginMs: number, clock: Clock) {
     this.id = lease.leaseId;
@@ -88,10 +87,6 @@ export class HeldLease {
     return this.#over.signal.aborted;
   }
 
-  get isGivenBack(): boolean {
-    return this.#isGivenBack;
-  }
-
   /** Time left, as far as its holder may count on it. */
   get remainingMs(): number {
     return this.isLost ? 0 : Math.max(0, this.deadlineMs - this.#clock.now());
@@ -124,7 +119,6 @@ export class HeldLease {
   }
 
   giveBack(): void {
-    this.#isGivenBack = true;
     this.lose(
       new RowlockError("RELEASED", "CANCELLED", `The lock "${this.lockName}" was released by this client.`),
     );
