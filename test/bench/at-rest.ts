@@ -7,8 +7,11 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { partsOf } from "../../server/core/parts.ts";
 import { LockClient } from "../support/lock-client.ts";
-import { type Command, LeanSession } from "./lean-session.ts";
+import { acquire, type Command, wait } from "../support/session-client.ts";
+import { LeanSession } from "./lean-session.ts";
+import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
 import { SYSTEMS } from "./systems/systems.ts";
 
@@ -54,17 +57,14 @@ async function waits(each: number): Promise<void> {
   if (each === 0) return;
   const { leaseId } = await (clients[0] as LockClient).lease({ name: "hot", noExpiry: true });
   const before = await liveHeap();
-  const wait = (requestId: string) =>
-    ({
-      case: "waitInQueue",
-      value: { target: { case: "acquire", value: { name: "hot", requestId } } },
-    }) as Command;
   const calls = await Promise.all(
     sessions.map(async (session, index) => {
       const all: bigint[] = [];
       for (let at = 0; at < each; at += ACQUIRES_AT_ONCE) {
         const count = Math.min(ACQUIRES_AT_ONCE, each - at);
-        const asked = Array.from({ length: count }, (_, nth) => session.ask(wait(`w-${index}-${at + nth}`)));
+        const asked = Array.from({ length: count }, (_, nth) =>
+          session.ask(wait({ name: "hot", requestId: `w-${index}-${at + nth}` })),
+        );
         await Promise.all(asked.map(({ first }) => first));
         all.push(...asked.map(({ call }) => call));
       }
@@ -93,12 +93,10 @@ async function leases(each: number): Promise<void> {
   const beganMs = performance.now();
   await Promise.all(
     sessions.flatMap((session, index) => {
-      const own = held[index] as readonly string[];
-      const parts = Math.ceil(own.length / RENEWED_AT_ONCE);
-      return Array.from({ length: parts }, async (_, part) => {
-        const some = own.slice(part * RENEWED_AT_ONCE, (part + 1) * RENEWED_AT_ONCE);
+      const parts = partsOf(held[index] as readonly string[], RENEWED_AT_ONCE);
+      return parts.map(async (some, part) => {
         // Spread evenly, as timers of programs that started at different times are.
-        let dueMs = beganMs + ((part * SESSIONS + index) / (parts * SESSIONS)) * RENEW_EVERY_MS;
+        let dueMs = beganMs + ((part * SESSIONS + index) / (parts.length * SESSIONS)) * RENEW_EVERY_MS;
         for (; dueMs < endMs; dueMs += RENEW_EVERY_MS) {
           await sleep(Math.max(0, dueMs - performance.now()));
           const failed = await renewMany(session, some);
@@ -126,7 +124,7 @@ async function acquireMany(session: LeanSession, index: number, count: number): 
   for (let at = 0; at < count; at += ACQUIRES_AT_ONCE) {
     const some = Math.min(ACQUIRES_AT_ONCE, count - at);
     const asked = Array.from({ length: some }, (_, nth) =>
-      session.ask({ case: "acquire", value: { name: `${index}/${at + nth}`, ttl: TTL } } as Command),
+      session.ask(acquire({ name: `${index}/${at + nth}`, ttl: TTL })),
     );
     for (const { first } of asked) {
       const result = await first;
@@ -140,8 +138,8 @@ async function acquireMany(session: LeanSession, index: number, count: number): 
 }
 
 async function renewAll(session: LeanSession, ids: readonly string[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += RENEWED_AT_ONCE) {
-    const failed = await renewMany(session, ids.slice(at, at + RENEWED_AT_ONCE));
+  for (const part of partsOf(ids, RENEWED_AT_ONCE)) {
+    const failed = await renewMany(session, part);
     if (failed > 0) throw new Error(`${failed} leases were lost before the measurement`);
   }
 }
@@ -169,8 +167,7 @@ async function cpuSeconds(): Promise<{ server: number; database: number }> {
 }
 
 async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`http://${system.metrics}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\S+)`, "m").exec(text)?.[1]);
+  return (await scrape(system.metrics as string)).get(name) ?? Number.NaN;
 }
 
 /** Of the database server that this process has started. */

@@ -1,23 +1,21 @@
 // A session that keeps nothing that was told: for very many calls. What is asked for in one turn goes as one request.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import type {
   SessionCommandSchema,
   SessionResponse,
   SessionResult,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import {
-  LockService,
-  SessionRequestSchema,
-  SessionResponseSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
-import type { LockClient } from "../support/lock-client.ts";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { partsOf } from "../../server/core/parts.ts";
+import { encode, type LockClient } from "../support/lock-client.ts";
+import type { Command } from "../support/session-client.ts";
 
-export type Command = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
+type CommandInit = MessageInitShape<typeof SessionCommandSchema>;
 type Result = SessionResult["result"];
 
+const SESSION = LockService.method.session;
 const HEARTBEAT_MS = 1_000;
 const BYTES_MAX = 60_000;
 
@@ -25,16 +23,12 @@ export class LeanSession {
   readonly #stream: ClientDuplexStream<Buffer, SessionResponse>;
   readonly #waiting = new Map<bigint, (result: Result) => void>();
   readonly #heartbeats: NodeJS.Timeout;
-  #unsent: MessageInitShape<typeof SessionCommandSchema>[] = [];
+  #unsent: CommandInit[] = [];
   #calls = 0n;
   #received = 0n;
 
   constructor(client: LockClient) {
-    this.#stream = client.grpc.makeBidiStreamRequest(
-      `/${LockService.typeName}/Session`,
-      (bytes: Buffer) => bytes,
-      (bytes) => fromBinary(SessionResponseSchema, bytes),
-    );
+    this.#stream = client.session();
     this.#stream.on("data", ({ results }: SessionResponse) => {
       this.#received += 1n;
       for (const { call, result } of results) {
@@ -66,27 +60,20 @@ export class LeanSession {
     this.#stream.cancel();
   }
 
-  #later(command: MessageInitShape<typeof SessionCommandSchema>): void {
+  #later(command: CommandInit): void {
     if (this.#unsent.length === 0) setImmediate(() => this.#flush());
     this.#unsent.push(command);
   }
 
+  /** As many in each request as fit into it. */
   #flush(): void {
-    for (const commands of this.#parts(this.#unsent.splice(0))) this.#write({ commands });
+    const commands = this.#unsent.splice(0);
+    const bytes = encode(SESSION, { commands }).length;
+    const perRequest = Math.max(1, Math.floor(commands.length / Math.ceil(bytes / BYTES_MAX)));
+    for (const part of partsOf(commands, perRequest)) this.#write({ commands: part });
   }
 
-  /** As many in each as fit into a message. */
-  *#parts(commands: readonly MessageInitShape<typeof SessionCommandSchema>[]) {
-    const bytes = toBinary(
-      SessionRequestSchema,
-      create(SessionRequestSchema, { commands: [...commands] }),
-    ).length;
-    const perPart = Math.max(1, Math.floor(commands.length / Math.ceil(bytes / BYTES_MAX)));
-    for (let at = 0; at < commands.length; at += perPart) yield commands.slice(at, at + perPart);
-  }
-
-  #write(request: MessageInitShape<typeof SessionRequestSchema>): void {
-    const whole = create(SessionRequestSchema, { ...request, received: this.#received } as typeof request);
-    this.#stream.write(Buffer.from(toBinary(SessionRequestSchema, whole)));
+  #write(request: object): void {
+    this.#stream.write(encode(SESSION, { ...request, received: this.#received }));
   }
 }

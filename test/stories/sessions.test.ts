@@ -8,7 +8,15 @@ import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.t
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import type { LockClient } from "../support/lock-client.ts";
-import { BareSession, type Command } from "../support/session-client.ts";
+import {
+  acquire,
+  BareSession,
+  type Command,
+  comeBack,
+  release,
+  renew,
+  wait,
+} from "../support/session-client.ts";
 
 const CROWD = 500;
 const LEASES = 100;
@@ -23,12 +31,6 @@ async function start(options: StartOptions): Promise<TestServer> {
   cleanups.push(() => server.stop());
   return server;
 }
-
-const wait = (name: string, requestId: string) =>
-  ({ case: "waitInQueue", value: { target: { case: "acquire", value: { name, requestId } } } }) as Command;
-const comeBack = (ticketId: string) =>
-  ({ case: "waitInQueue", value: { target: { case: "ticketId", value: ticketId } } }) as Command;
-const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
 
 /** The tickets that calls have been told, in the order of the calls; of one that has ended otherwise, what it was told. */
 async function ticketsOf(session: BareSession, calls: readonly bigint[]): Promise<string[]> {
@@ -49,18 +51,12 @@ async function ticketsOf(session: BareSession, calls: readonly bigint[]): Promis
 }
 
 async function leasesOf(session: BareSession, names: readonly string[]): Promise<string[]> {
-  const calls = session.ask(...names.map((name) => ({ case: "acquire", value: { name } }) as Command));
+  const calls = session.ask(...names.map((name) => acquire({ name })));
   const results = await Promise.all(calls.map((call) => session.last(call)));
   return results.map((result) => {
     if (result.case !== "acquire" || result.value.outcome.case !== "lease") throw new Error("no lease");
     return result.value.outcome.value.leaseId;
   });
-}
-
-/** Keeps a session from silence until it has ended. */
-function heartbeats(session: BareSession, everyMs: number): void {
-  const timer = setInterval(() => session.send({ received: BigInt(session.responses.length) }), everyMs);
-  void session.ended.catch(() => {}).finally(() => clearInterval(timer));
 }
 
 /** A session that takes up leases and places of one that is lost, all in few messages. */
@@ -71,7 +67,7 @@ async function takeUp(client: LockClient, leaseIds: readonly string[], tickets: 
     { case: "renewLeases", value: { leases } } as Command,
     ...tickets.map(comeBack),
   ) as [bigint, ...bigint[]];
-  heartbeats(session, 500);
+  session.keepAlive(500);
   return { session, renewed: await session.last(renewing), tickets: await ticketsOf(session, waiting) };
 }
 
@@ -105,8 +101,10 @@ describe.each(testDatabases())("on $label", (database) => {
     });
     const { leaseId } = await server.client.lease({ name: "crowd" });
     const session = new BareSession(server.client);
-    heartbeats(session, 100);
-    const calls = session.ask(...Array.from({ length: CROWD }, (_, index) => wait("crowd", `c-${index}`)));
+    session.keepAlive(100);
+    const calls = session.ask(
+      ...Array.from({ length: CROWD }, (_, index) => wait({ name: "crowd", requestId: `c-${index}` })),
+    );
     await ticketsOf(session, calls);
     isCrowdThere = true;
     await beating.promise;
@@ -128,14 +126,16 @@ describe.each(testDatabases())("on $label", (database) => {
     cleanups.push(fresh.drop);
     const server = await start({ url: fresh.url });
     const session = new BareSession(server.client);
-    heartbeats(session, 500);
+    session.keepAlive(500);
     const [held] = (await leasesOf(session, ["hot"])) as [string];
     for (let part = 0; part < 3; part++) {
-      const calls = Array.from({ length: 500 }, (_, index) => wait("hot", `w-${part}-${index}`));
+      const calls = Array.from({ length: 500 }, (_, index) =>
+        wait({ name: "hot", requestId: `w-${part}-${index}` }),
+      );
       await ticketsOf(session, session.ask(...calls));
     }
     expect(server.engine.waiterCount).toBe(1_500);
-    const [renewing] = session.ask({ case: "renew", value: { leaseId: held } }) as [bigint];
+    const [renewing] = session.ask(renew(held)) as [bigint];
     expect(await session.last(renewing)).toMatchObject({ case: "renew" });
     session.cancel();
     await until(() => server.engine.waiterCount === 0);
@@ -152,10 +152,12 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       cleanups.push(drop);
       let [near, far] = [await start({ url }), await start({ url })];
       let session = new BareSession(near.client);
-      heartbeats(session, 500);
+      session.keepAlive(500);
       const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
       const leases = await leasesOf(session, ["hot", ...names]);
-      const calls = session.ask(...Array.from({ length: CROWD }, (_, index) => wait("hot", `w-${index}`)));
+      const calls = session.ask(
+        ...Array.from({ length: CROWD }, (_, index) => wait({ name: "hot", requestId: `w-${index}` })),
+      );
       const tickets = await ticketsOf(session, calls);
       for (let turn = 0; turn < 2; turn++) {
         const stopping = near.stop();
@@ -190,7 +192,9 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       const session = new BareSession(lost);
       const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
       const leases = await leasesOf(session, ["hot", ...names]);
-      const calls = session.ask(...Array.from({ length: CROWD }, (_, index) => wait("hot", `w-${index}`)));
+      const calls = session.ask(
+        ...Array.from({ length: CROWD }, (_, index) => wait({ name: "hot", requestId: `w-${index}` })),
+      );
       const tickets = await ticketsOf(session, calls);
       const other = await startServer({ url });
       stage.afterwards(() => other.stop());

@@ -1,6 +1,8 @@
 // Servers in this process: the engine, a store of one's choice and the gRPC server, put together as the app does it, but
 // with every part at hand. Several of them may share one database.
 
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
@@ -194,8 +196,8 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockE
 }
 
 /** In whole seconds, rounded up: over a session, what is left counts from when it is told. */
-export function secondsLeft(ttl: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
-  return Math.ceil(Number(ttl?.seconds) + Number(ttl?.nanos) / 1e9);
+export function secondsLeft(ttl: Duration | undefined): number {
+  return Math.ceil(ttl ? msOf(ttl) / 1_000 : Number.NaN);
 }
 
 /** The number of the lock in a ticket or lease id. */

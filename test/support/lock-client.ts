@@ -5,13 +5,18 @@ import type { DescMessage, DescMethod, MessageInitShape, MessageShape } from "@b
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import type { CallOptions, ServiceError } from "@grpc/grpc-js";
+import type { CallOptions, ClientDuplexStream, ServiceError } from "@grpc/grpc-js";
 import { type ChannelCredentials, Client, credentials, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
 import type { Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
-import type { AcquireResponse, WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type {
+  AcquireResponse,
+  SessionResponse,
+  WaitInQueueResponse,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { msOf } from "../../clients/typescript/src/times.ts";
 
 type Methods = Omit<typeof LockService.method, "session">;
 export type Name = keyof Methods;
@@ -49,7 +54,7 @@ export class CallFailure extends Error {
     const fields = find(BadRequestSchema)?.fieldViolations ?? [];
     this.violations = Object.fromEntries(fields.map(({ field, description }) => [field, description]));
     const delay = find(RetryInfoSchema)?.retryDelay;
-    this.retryDelayMs = delay && Number(delay.seconds) * 1_000 + delay.nanos / 1e6;
+    this.retryDelayMs = delay && msOf(delay);
   }
 
   /** Of a call of its own. */
@@ -140,6 +145,14 @@ export class LockClient {
     );
   }
 
+  /** The stream of a session, on which nothing was said yet; what is said are whatever bytes. */
+  session(): ClientDuplexStream<Buffer, SessionResponse> {
+    const method = LockService.method.session;
+    return this.grpc.makeBidiStreamRequest(pathOf(method), asItIs, (bytes) =>
+      fromBinary(method.output, bytes),
+    );
+  }
+
   close(): void {
     this.grpc.close();
   }
@@ -226,7 +239,8 @@ function optionsOf(deadlineMs: number | undefined): CallOptions {
   return deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs };
 }
 
-function encode(method: DescMethod, request: unknown): Buffer {
+/** A request of the method, as bytes. */
+export function encode(method: DescMethod, request: unknown): Buffer {
   return Buffer.from(toBinary(method.input, create(method.input, request as MessageInitShape<DescMessage>)));
 }
 

@@ -2,27 +2,34 @@
 // tests of what only a session has.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 import type { ClientDuplexStream, ServiceError } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import type { Status } from "#proto/google/rpc/status_pb.js";
 import type {
   SessionCommandSchema,
+  SessionRequestSchema,
   SessionResponse,
   SessionResult,
   WaitInQueueRequestSchema,
   WaitInQueueResponse,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import {
-  LockService,
-  SessionRequestSchema,
-  SessionResponseSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { msOf } from "../../clients/typescript/src/times.ts";
 import type { CallSettings, Name, Request, Response } from "./lock-client.ts";
-import { CallFailure, LockClient, QueueStream } from "./lock-client.ts";
+import { CallFailure, encode, LockClient, QueueStream } from "./lock-client.ts";
 
 export type Command = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
 type RequestInit = MessageInitShape<typeof SessionRequestSchema>;
+
+export const acquire = (value: object) => ({ case: "acquire", value }) as Command;
+export const wait = (value: object) =>
+  ({ case: "waitInQueue", value: { target: { case: "acquire", value } } }) as Command;
+export const comeBack = (ticketId: string) =>
+  ({ case: "waitInQueue", value: { target: { case: "ticketId", value: ticketId } } }) as Command;
+export const renew = (leaseId: string) => ({ case: "renew", value: { leaseId } }) as Command;
+export const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
+export const cancel = (call: bigint) => ({ case: "cancel", value: call }) as Command;
 
 /** One session, message by message. Acknowledges only what it is told to. */
 export class BareSession {
@@ -35,11 +42,7 @@ export class BareSession {
 
   /** `first`: the first request; unless told otherwise, one that opens the session and asks for nothing. */
   constructor(client: LockClient, first: RequestInit = { open: {} }) {
-    this.stream = client.grpc.makeBidiStreamRequest(
-      `/${LockService.typeName}/Session`,
-      (bytes: Buffer) => bytes,
-      (bytes) => fromBinary(SessionResponseSchema, bytes),
-    );
+    this.stream = client.session();
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
     ended.promise.catch(() => {});
@@ -56,7 +59,14 @@ export class BareSession {
   }
 
   send(request: RequestInit): void {
-    this.stream.write(Buffer.from(toBinary(SessionRequestSchema, create(SessionRequestSchema, request))));
+    this.stream.write(encode(LockService.method.session, request));
+  }
+
+  /** From now on it is heard so often, until it has ended, and acknowledges all that it has received. */
+  keepAlive(everyMs: number): void {
+    const timer = setInterval(() => this.send({ received: BigInt(this.responses.length) }), everyMs);
+    timer.unref();
+    void this.ended.catch(() => {}).finally(() => clearInterval(timer));
   }
 
   /** Sends commands in one request; answers their call numbers. Others than those that `send` was given. */
@@ -170,18 +180,12 @@ export class SessionClient extends LockClient {
         for (const { call, result } of response.results) this.#listeners.get(call)?.(result);
       this.#seen = session.responses.length;
     });
-    let heartbeats: NodeJS.Timeout | undefined;
-    const opened = session.until(([first]) => first?.opened);
-    opened.then(
-      ({ heartbeatInterval }) => {
-        const everyMs = Number(heartbeatInterval?.seconds) * 1e3 + Number(heartbeatInterval?.nanos) / 1e6;
-        heartbeats = setInterval(() => session.send({ received: BigInt(session.responses.length) }), everyMs);
-        heartbeats.unref();
-      },
+    const interval = session.until(([first]) => first?.opened?.heartbeatInterval);
+    interval.then(
+      (duration) => session.keepAlive(msOf(duration)),
       () => {},
     );
     session.ended.catch((error: CallFailure) => {
-      clearInterval(heartbeats);
       for (const listener of [...this.#listeners.values()]) listener(error);
       this.#session = undefined;
     });

@@ -9,7 +9,7 @@ import { Admission } from "../../../server/grpc/session/admission.ts";
 import { Outbox } from "../../../server/grpc/session/outbox.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";
-import { BareSession, type Command } from "../../support/session-client.ts";
+import { acquire, BareSession, type Command, renew } from "../../support/session-client.ts";
 
 const COMMANDS = 200;
 const PROMISES_PER_COMMAND_MAX = 10;
@@ -21,10 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 function acquires(prefix: string): Command[] {
-  return Array.from(
-    { length: COMMANDS },
-    (_, index) => ({ case: "acquire", value: { name: `${prefix}-${index}` } }) as Command,
-  );
+  return Array.from({ length: COMMANDS }, (_, index) => acquire({ name: `${prefix}-${index}` }));
 }
 
 /** The results of as many commands as there are in one message, told without a promise for each on this side. */
@@ -53,7 +50,7 @@ test("commands of one message are answered in few messages, with few promises ea
       if (type === "PROMISE") promises += 1;
     },
   });
-  const renewals = leases.map(({ leaseId }) => ({ case: "renew", value: { leaseId } }) as Command);
+  const renewals = leases.map(({ leaseId }) => renew(leaseId));
   hook.enable();
   await answered(session, session.ask(...renewals));
   hook.disable();

@@ -8,7 +8,15 @@ import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { StartOptions, TestServer } from "../../support/harness.ts";
 import { replacing, startServer, until } from "../../support/harness.ts";
 import type { CallFailure } from "../../support/lock-client.ts";
-import { BareSession, type Command } from "../../support/session-client.ts";
+import {
+  acquire,
+  BareSession,
+  cancel,
+  comeBack,
+  release,
+  renew,
+  wait,
+} from "../../support/session-client.ts";
 
 const servers: TestServer[] = [];
 afterEach(async () => {
@@ -22,14 +30,6 @@ async function start(options?: StartOptions): Promise<TestServer> {
 }
 
 const WAIT = { whenBusy: WhenBusy.WAIT };
-const acquire = (value: object) => ({ case: "acquire", value }) as Command;
-const wait = (value: object) =>
-  ({ case: "waitInQueue", value: { target: { case: "acquire", value } } }) as Command;
-const comeBack = (ticketId: string) =>
-  ({ case: "waitInQueue", value: { target: { case: "ticketId", value: ticketId } } }) as Command;
-const renew = (leaseId: string) => ({ case: "renew", value: { leaseId } }) as Command;
-const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
-const cancel = (call: bigint) => ({ case: "cancel", value: call }) as Command;
 
 async function leaseOf(session: BareSession, call: bigint) {
   const result = await session.last(call);
