@@ -12,7 +12,7 @@ describe.each([
   test("has the names of its package in every language that does not take them from the package", () => {
     expect(file.proto.options).toMatchObject({
       csharpNamespace: "Rowlock.V1",
-      goPackage: "rowlock/v1;rowlockv1",
+      goPackage: "github.com/rowlock/rowlock/clients/go/rowlockv1;rowlockv1",
       javaMultipleFiles: true,
       javaOuterClassname,
       javaPackage: "rowlock.v1",
