@@ -1,0 +1,68 @@
+// The conformance driver of this client: commands as lines of JSON on the standard input, results and events on the
+// standard output, as test/clients/conformance/README.md has them. Words for words: what a client does is not done here.
+
+import { createInterface } from "node:readline";
+import { type ConnectOptions, connect, type Rowlock } from "../src/index.ts";
+import { failureOf } from "./failure.ts";
+import { fencedStoreVerbs } from "./fenced-store-verbs.ts";
+import { HeldLocks } from "./held-locks.ts";
+import { operatorVerbs } from "./operator-verbs.ts";
+import { readTls } from "./tls-files.ts";
+import type { Command, Verb } from "./verb.ts";
+
+const clients = new Map<string, Rowlock>();
+const locks = new HeldLocks(clientOf, (event) => say(event));
+
+const verbs: Readonly<Record<string, Verb>> = {
+  ...operatorVerbs(clientOf),
+  ...locks.verbs,
+  ...fencedStoreVerbs,
+  connect: async (asked) => {
+    const { client, addresses, owner, labels, giveUpAfterMs, connectTimeoutMs, tls, headers } = asked;
+    const options: ConnectOptions = {
+      addresses,
+      ...(owner !== undefined && { owner }),
+      ...(labels && { labels }),
+      ...(giveUpAfterMs !== undefined && { giveUpAfter: giveUpAfterMs }),
+      ...(connectTimeoutMs !== undefined && { connectTimeout: connectTimeoutMs }),
+      ...(tls && { tls: await readTls(tls) }),
+      ...(headers && { metadata: headers }),
+    };
+    clients.set(client, connect(options));
+    return {};
+  },
+  close: async (asked) => {
+    await clientOf(asked).close();
+    return {};
+  },
+  block: async ({ ms }) => {
+    const untilMs = performance.now() + ms;
+    while (performance.now() < untilMs);
+    return {};
+  },
+};
+
+function clientOf({ client }: Command): Rowlock {
+  const found = clients.get(client);
+  if (!found) throw new Error(`There is no client ${client}.`);
+  return found;
+}
+
+function say(line: object): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+async function run(command: Command): Promise<void> {
+  const { id } = command;
+  try {
+    const verb = verbs[command.do];
+    if (!verb) throw new Error(`There is no command ${command.do}.`);
+    const result = await verb(command, (early) => say({ id, result: early }));
+    if (result) say({ id, result });
+  } catch (error) {
+    say({ id, error: failureOf(error) });
+  }
+}
+
+for await (const line of createInterface(process.stdin)) void run(JSON.parse(line));
+await Promise.all([...clients.values()].map((client) => client.close()));

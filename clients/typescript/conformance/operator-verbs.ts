@@ -1,0 +1,82 @@
+// The verbs that need a client and nothing that it holds: limits, listings, and leases by their ids.
+
+import type { ClaimView, LimitSettingView, LimitTarget, LimitView, Rowlock } from "../src/index.ts";
+import type { Command, Verb } from "./verb.ts";
+
+export function operatorVerbs(clientOf: (command: Command) => Rowlock): Readonly<Record<string, Verb>> {
+  return {
+    renewLease: async (asked) => {
+      const { ttlMs } = asked;
+      const {
+        name,
+        token,
+        ttlMs: leftMs,
+      } = await clientOf(asked).renew(asked.leaseId, {
+        ...(ttlMs !== undefined && { ttl: ttlMs }),
+      });
+      return { name, token: String(token), ttlMs: leftMs ?? null };
+    },
+    releaseLease: async (asked) => ({ released: await clientOf(asked).release(asked.leaseId) }),
+    setLimit: async (asked) => {
+      const { name, pattern, limit, ifVersion, reason } = asked;
+      const target: LimitTarget = name === undefined ? { pattern } : { name };
+      const inForce = await clientOf(asked).setLimit(target, limit, {
+        ...(ifVersion !== undefined && { ifVersion: BigInt(ifVersion) }),
+        ...(reason !== undefined && { reason }),
+      });
+      return { ...inForce, version: String(inForce.version) };
+    },
+    getLock: async (asked) => {
+      const { limit, holders, waiters, lastToken, ...lock } = await clientOf(asked).getLock(asked.name);
+      return {
+        ...lock,
+        ...limitOf(limit),
+        lastToken: String(lastToken),
+        holders: holders.map(claimOf),
+        waiters: waiters.map(claimOf),
+      };
+    },
+    listLocks: async (asked) => {
+      const { prefix, busyOnly, order } = asked;
+      const names: string[] = [];
+      const found = clientOf(asked).listLocks({
+        prefix,
+        ...(busyOnly !== undefined && { busyOnly }),
+        ...(order !== undefined && { order }),
+      });
+      for await (const { name } of found) names.push(name);
+      return { names };
+    },
+    listLimits: async (asked) => {
+      const limits: object[] = [];
+      for await (const setting of clientOf(asked).listLimits({ prefix: asked.prefix }))
+        limits.push(settingOf(setting));
+      return { limits };
+    },
+    forceRelease: async (asked) => {
+      const { name, ticketNumber, reason } = asked;
+      const target = { name, ...(ticketNumber !== undefined && { ticketNumber: BigInt(ticketNumber) }) };
+      const { ended, remaining } = await clientOf(asked).forceRelease(target, reason);
+      return { ended: ended.length, remaining };
+    },
+  };
+}
+
+function claimOf({ owner, token, permits, mode, ticketNumber, labels }: ClaimView): object {
+  return {
+    owner,
+    ...(token !== undefined && { token: String(token) }),
+    permits,
+    mode,
+    ticketNumber: String(ticketNumber),
+    labels,
+  };
+}
+
+function limitOf({ limit, source }: LimitView): object {
+  return { limit, limitSource: source };
+}
+
+function settingOf({ version, ...setting }: LimitSettingView): object {
+  return { ...setting, version: String(version) };
+}
