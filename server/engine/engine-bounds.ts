@@ -52,6 +52,10 @@ export const DETACHMENTS_INTERVAL_MS = 1_000;
 export const HEARTBEAT_AGAIN_MS = 500;
 /** Claims and request ids of one read, which looks for those who have come back to locks that are held up. */
 export const COMEBACKS_READ_MAX = 500;
+/** Ends that come within this time are awaited by timers: as long as the sweep takes to come by. */
+export const DUE_AHEAD_US = 1_000_000;
+/** Later than the end itself by what the replica's knowledge of the clock may lag. */
+export const DUE_AFTER_MS = 2;
 /** Locks of one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
 /** From the end of one round of telling places to the start of the next. */

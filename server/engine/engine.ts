@@ -135,7 +135,7 @@ export class Engine implements LockEngine {
     this.#lockIds = new LockIds({
       resolve: (names) => withAttempts(() => store.resolve(names), this.#onRetry),
     });
-    this.#watch = new Watch({ store, followers, places, advances });
+    this.#watch = new Watch({ store, followers, places, advances, onFailure });
     const detachments = new Detachments({
       tell: (lockId, command) => this.#submit(lockId, command),
       isFollowed: (key) => followers.followsClaim(key),
@@ -348,6 +348,7 @@ export class Engine implements LockEngine {
   async #stop(): Promise<void> {
     const { wakeup, store, replica } = this.#options;
     await wakeup.stop();
+    this.#watch.stop();
     await this.#background.stop();
     await this.#places.stop();
     this.#stopped = true;

@@ -108,6 +108,16 @@ export interface LockQuery {
 /** A lock that is waited for, by its size. */
 export type WaitedLock = Pick<Lock, "id" | "holders" | "waiting">;
 
+/** What the poll sees of some locks. */
+export interface Watched {
+  /** Of the guard rows; missing ones are left out. */
+  readonly revisions: Map<bigint, bigint>;
+  /** With a held or waiting claim whose deadline has passed, or waiters that nobody has looked at since a fail-over's pause. */
+  readonly due: bigint[];
+  /** In how many microseconds the first deadline of each of the others passes. */
+  readonly dueSoon: Map<bigint, number>;
+}
+
 /** A lock that is held or waited for, for gauges. */
 export interface BusyLock {
   readonly lock: Lock;
@@ -212,12 +222,8 @@ export interface Store {
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
   /** Takes the replica out of the register. */
   retire(replica: bigint): Promise<void>;
-  /**
-   * For the poll, in one statement: the revisions of these guard rows (missing ones are left out), and which of these
-   * locks have a held or waiting claim whose deadline has passed, or waiters that nobody has looked at since the pause
-   * after a fail-over.
-   */
-  watch(lockIds: readonly bigint[]): Promise<{ revisions: Map<bigint, bigint>; due: bigint[] }>;
+  /** For the poll, in one statement. Deadlines that come within `aheadUs` are told, too. */
+  watch(lockIds: readonly bigint[], aheadUs: number): Promise<Watched>;
   /** Claims by key, as committed, with the clock at which they were read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /** Claims by request id, at whatever lock, likewise. */

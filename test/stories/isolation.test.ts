@@ -49,8 +49,8 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
   });
 
   function watched(store: Store): Store {
-    const watch: Store["watch"] = async (lockIds) => {
-      const read = await store.watch(lockIds);
+    const watch: Store["watch"] = async (lockIds, aheadUs) => {
+      const read = await store.watch(lockIds, aheadUs);
       for (const id of read.due) seenDue.add(id);
       return read;
     };

@@ -58,8 +58,8 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     if (kind === "committed_unknown") throw failure("unknown_outcome");
   };
   // What a poll has read is old by the time it is used.
-  const watch: Store["watch"] = async (lockIds) => {
-    const read = await store.watch(lockIds);
+  const watch: Store["watch"] = async (lockIds, aheadUs) => {
+    const read = await store.watch(lockIds, aheadUs);
     await late();
     return read;
   };

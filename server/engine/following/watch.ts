@@ -5,7 +5,8 @@ import { keyText } from "../../core/claim.ts";
 import { partsOf } from "../../core/parts.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
-import { POLL_LOCKS_MAX } from "../engine-bounds.ts";
+import { DUE_AHEAD_US, POLL_LOCKS_MAX } from "../engine-bounds.ts";
+import { DueTimers } from "./due-timers.ts";
 import { type Followers, gone } from "./followers.ts";
 import type { Places } from "./places.ts";
 
@@ -14,13 +15,22 @@ export interface WatchOptions {
   readonly followers: Followers;
   readonly places: Places;
   readonly advances: Pick<Advances, "start">;
+  readonly onFailure: (loop: string, error: unknown) => void;
 }
 
 export class Watch {
   readonly #options: WatchOptions;
+  readonly #dueTimers: DueTimers;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#dueTimers = new DueTimers((lockIds) => {
+      this.look(lockIds).catch((error: unknown) => options.onFailure("poll", error));
+    });
+  }
+
+  stop(): void {
+    this.#dueTimers.stop();
   }
 
   /** Looks at the given locks, or at all that are followed here. */
@@ -32,9 +42,10 @@ export class Watch {
 
   async #lookAt(lockIds: readonly bigint[]): Promise<void> {
     const { store, followers, places, advances } = this.#options;
-    const { revisions, due } = await store.watch(lockIds);
+    const { revisions, due, dueSoon } = await store.watch(lockIds, DUE_AHEAD_US);
     // Not waited for: one lock must not stop the others.
     for (const lockId of due) void advances.start(lockId);
+    for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs);
     // A guard row that is gone took its claims along; reading them tells their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
     const additions = stale.map((id) => followers.lastAddition(id));

@@ -32,9 +32,9 @@ import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
 const CLOCK = `SELECT ${NOW_US}`;
 const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
-const WATCH = `SELECT id, revision FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
-  UNION ALL SELECT DISTINCT lock_id, NULL FROM ${LIVE_AND_DUE} AND lock_id IN (?)
-  UNION ALL SELECT l.id, NULL FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
+const WATCH = `SELECT id, revision, NULL FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+  UNION ALL SELECT lock_id, NULL, MIN(deadline) - ${NOW_US} FROM ${LIVE_AND_DUE} + ? AND lock_id IN (?) GROUP BY lock_id
+  UNION ALL SELECT l.id, NULL, 0 FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
     WHERE m.id = 1 AND m.grants_from > 0 AND m.grants_from <= ${NOW_US} AND l.id IN (?)`;
 const DUE_LOCKS = `SELECT DISTINCT lock_id FROM ${LIVE_AND_DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`;
@@ -81,15 +81,17 @@ export function reads(
   | "replicas"
 > {
   return {
-    async watch(lockIds) {
+    async watch(lockIds, aheadUs) {
       const revisions = new Map<bigint, bigint>();
       const due: bigint[] = [];
-      if (lockIds.length === 0) return { revisions, due };
-      for (const [id, revision] of await query(pool, "watch", WATCH, lockIds, lockIds, lockIds)) {
-        if (revision === null) due.push(bigintOf(id));
-        else revisions.set(bigintOf(id), bigintOf(revision));
+      const dueSoon = new Map<bigint, number>();
+      if (lockIds.length === 0) return { revisions, due, dueSoon };
+      for (const [id, revision, inUs] of await query(pool, "watch", WATCH, lockIds, aheadUs, lockIds, lockIds)) {
+        if (revision !== null) revisions.set(bigintOf(id), bigintOf(revision));
+        else if (Number(inUs) > 0) dueSoon.set(bigintOf(id), Number(inUs));
+        else due.push(bigintOf(id));
       }
-      return { revisions, due };
+      return { revisions, due, dueSoon };
     },
 
     async dueLocks(afterLockId, max) {

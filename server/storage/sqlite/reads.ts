@@ -7,7 +7,7 @@ import { checkRows } from "../rows/invariants.ts";
 import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
 import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
-import type { LockView } from "../store.ts";
+import type { LockView, Watched } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
 import { claimFromRow, lockFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
 import { listOf, type SqliteStatements } from "./statements.ts";
@@ -59,12 +59,18 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
       })),
     }),
 
-    watch(lockIds) {
-      const rows = statements.all("watch", nowUs() - handle.coarseUs, listOf(lockIds));
-      return {
-        revisions: new Map(rows.map((row) => [row.id as bigint, row.revision as bigint])),
-        due: rows.filter((row) => row.due === 1n).map((row) => row.id as bigint),
-      };
+    watch(lockIds, aheadUs) {
+      const atLeastUs = nowUs() - handle.coarseUs;
+      const watched: Watched = { revisions: new Map(), due: [], dueSoon: new Map() };
+      for (const row of statements.all("watch", atLeastUs, listOf(lockIds), atLeastUs + aheadUs)) {
+        const id = row.id as bigint;
+        watched.revisions.set(id, row.revision as bigint);
+        if (row.due_in === null) continue;
+        const inUs = Number(row.due_in);
+        if (inUs > 0) watched.dueSoon.set(id, inUs);
+        else watched.due.push(id);
+      }
+      return watched;
     },
 
     claims: (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),

@@ -24,7 +24,7 @@ const DUE_INDEX = "INDEXED BY rowlock_claim_due";
 const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
-const DUE_NOW = DUE.replace("?", "?1");
+const DUE_BY = DUE.replace("?", "?3");
 /** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
 const OF_LOCK = "rowlock_claim INDEXED BY rowlock_claim_queue WHERE lock_id = ?";
 
@@ -73,9 +73,11 @@ const SQL = {
     "SELECT id, address, version, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ?",
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
-  watch: `SELECT l.id, l.revision, l.id IN (SELECT lock_id FROM ${DUE_NOW}) OR (
-      m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from AND l.waiting > 0) AS due
-    FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1 WHERE l.id IN (SELECT value FROM json_each(?2))`,
+  watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
+      AND l.waiting > 0, 0, d.deadline - ?1) AS due_in
+    FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1
+    LEFT JOIN (SELECT lock_id, min(deadline) AS deadline FROM ${DUE_BY} GROUP BY lock_id) d ON d.lock_id = l.id
+    WHERE l.id IN (SELECT value FROM json_each(?2))`,
   due_locks: `SELECT DISTINCT lock_id FROM ${DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
     (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,

@@ -68,12 +68,13 @@ test("a lock whose advance never gets through keeps no follower of another from 
     watch: async (ids: readonly bigint[]) => ({
       revisions: new Map(ids.map((id) => [id, id === last ? 2n : 1n])),
       due: ids.slice(0, 2),
+      dueSoon: new Map(),
     }),
     claims: async () => ({ nowUs: 0, claims: [claim(last, "held")] }),
   };
   const queue = async () => ({ nowUs: 0, places: [] });
   const places = new Places({ store: { queue }, followers, onFailure() {} });
-  await new Watch({ store, followers, places, advances }).look();
+  await new Watch({ store, followers, places, advances, onFailure() {} }).look();
   expect(told).toEqual([last]);
   expect(failures).toHaveLength(1);
 });

@@ -32,7 +32,7 @@ describe("the followers of a replica", () => {
     // Others have made 6; this replica lets claim 2 wait with 7; others grant to it with 8, which the poll has read.
     let reads = 0;
     const store = {
-      watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [] }),
+      watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [], dueSoon: new Map() }),
       claims: async (keys: readonly ClaimKey[]) => {
         reads += 1;
         if (reads === 1) {
@@ -45,7 +45,13 @@ describe("the followers of a replica", () => {
     };
     const queue = async () => ({ nowUs: 0, places: [] });
     const places = new Places({ store: { queue }, followers, onFailure() {} });
-    const watch = new Watch({ store, followers, places, advances: { start: async () => {} } });
+    const watch = new Watch({
+      store,
+      followers,
+      places,
+      advances: { start: async () => {} },
+      onFailure() {},
+    });
     await watch.look();
     expect(told).toEqual([]);
     await watch.look();
@@ -102,12 +108,18 @@ describe("the followers of a replica", () => {
         const own = follow("own", told);
         followers.add(own.claim, own.follower, 5n);
         const store = {
-          watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [] }),
+          watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [], dueSoon: new Map() }),
           claims: async () => ({ nowUs: 0, claims: [{ ...claim(1n, state, "other"), provisional: true }] }),
         };
         const queue = async () => ({ nowUs: 0, places: [] });
         const places = new Places({ store: { queue }, followers, onFailure() {} });
-        await new Watch({ store, followers, places, advances: { start: async () => {} } }).look();
+        await new Watch({
+          store,
+          followers,
+          places,
+          advances: { start: async () => {} },
+          onFailure() {},
+        }).look();
         expect(told).toMatchObject([GONE]);
       },
     );

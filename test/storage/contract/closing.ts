@@ -13,7 +13,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   register: (store) => store.register({ id: 1n, address: "", version: "" }, 1),
   replicas: (store) => store.replicas(1),
   retire: (store) => store.retire(1n),
-  watch: (store) => store.watch([1n]),
+  watch: (store) => store.watch([1n], 0),
   claims: (store) => store.claims([{ lockId: 1n, ticketNumber: 1n }]),
   claimsByRequest: (store) => store.claimsByRequest(["a"]),
   dueLocks: (store) => store.dueLocks(0n, 1),

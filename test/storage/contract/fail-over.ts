@@ -73,7 +73,7 @@ export function contractOfFailOver(fresh: () => FreshStore): void {
       const [waitedFor, idle] = [await lockId(store, "a"), await lockId(store, "b")];
       await addClaims(store, waitedFor, {});
       await store.failOver({ ...NOTE, pauseUsMin: 60 * SECOND_US });
-      const due = async () => (await store.watch([waitedFor, idle])).due;
+      const due = async () => (await store.watch([waitedFor, idle], 0)).due;
       expect(await due()).toEqual([]);
       await tamper("UPDATE rowlock_meta SET grants_from = grants_from - ?", 60 * SECOND_US);
       await tamper("UPDATE rowlock_lock SET decided_at = decided_at - ?", 60 * SECOND_US);

@@ -170,16 +170,30 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await changeLock(store, b, (lock) => {
         lock.revision = BIG;
       });
-      expect(await store.watch([b, a, a + 1000n])).toEqual({
+      expect(await store.watch([b, a, a + 1000n], 0)).toEqual({
         revisions: new Map([
           [a, 1n],
           [b, BIG + 1n],
         ]),
         due: [a],
+        dueSoon: new Map(),
       });
       await changeLock(store, a, () => {});
-      expect((await store.watch([a])).revisions).toEqual(new Map([[a, 2n]]));
-      expect(await store.watch([])).toEqual({ revisions: new Map(), due: [] });
+      expect((await store.watch([a], 0)).revisions).toEqual(new Map([[a, 2n]]));
+      expect(await store.watch([], 0)).toEqual({ revisions: new Map(), due: [], dueSoon: new Map() });
+    });
+
+    test("tells how long it is to the first deadline of each lock, if that is near", async () => {
+      const { store } = fresh();
+      const [a, b, c] = [await lockId(store, "a"), await lockId(store, "b"), await lockId(store, "c")];
+      await addClaims(store, a, { dueInUs: 40 * SECOND_US }, { dueInUs: 20 * SECOND_US }, { dueInUs: null });
+      await addClaims(store, b, { dueInUs: 80 * SECOND_US }, { state: "ended", dueInUs: 20 * SECOND_US });
+      await addClaims(store, c, { dueInUs: 20 * SECOND_US }, { dueInUs: -1 });
+      const { due, dueSoon } = await store.watch([a, b, c], 60 * SECOND_US);
+      expect(due).toEqual([c]);
+      expect([...dueSoon.keys()]).toEqual([a]);
+      expect(dueSoon.get(a)).toBeGreaterThan(10 * SECOND_US);
+      expect(dueSoon.get(a)).toBeLessThanOrEqual(20 * SECOND_US);
     });
   });
 

@@ -106,7 +106,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const added = await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
     await store.register({ id: 1n, address: "here", version: "1" }, 1_000_000);
     await store.heartbeat(1n, added, 1_000_000);
-    await store.watch([id]);
+    await store.watch([id], 0);
     expect(await store.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
     await lockId(store, "idle");
     await until(async () => (await store.purgeLocks(0, 10)) > 0);
