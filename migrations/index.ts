@@ -2,6 +2,7 @@
 // way back in code: an operator who wants one restores a backup.
 
 import * as locksAndClaims from "./0001-locks-and-claims.ts";
+import * as pokeSecret from "./0003-poke-secret.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -10,4 +11,7 @@ export interface Migration {
   up(target: MigrationTarget): Promise<void>;
 }
 
-export const migrations: readonly Migration[] = [{ name: "0001-locks-and-claims", up: locksAndClaims.up }];
+export const migrations: readonly Migration[] = [
+  { name: "0001-locks-and-claims", up: locksAndClaims.up },
+  { name: "0003-poke-secret", up: pokeSecret.up },
+];

@@ -5,4 +5,6 @@ export interface MigrationTarget {
   readonly dialect: "sqlite" | "mysql";
   /** Runs one statement to its end. In SQLite all of a migration is one transaction; in MySQL there is none. */
   run(statement: string): Promise<void>;
+  /** Adds a column. Where it is there already, as the migration was cut off or two servers run it at once, does nothing. */
+  addColumn(table: string, column: string, definition: string): Promise<void>;
 }

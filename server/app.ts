@@ -1,7 +1,6 @@
 // The composition root: builds the parts of one server, starts them in order, and stops them in the reverse one. The
 // only place that sees all of them.
 
-import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
@@ -10,6 +9,8 @@ import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
 import { secretMaker } from "./engine/secrets.ts";
+import { OwnReplica } from "./grpc/pokes/own-replica.ts";
+import { PokeSender } from "./grpc/pokes/poke-sender.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { EventLog } from "./log/event-log.ts";
 import type { Log } from "./log/log.ts";
@@ -18,10 +19,12 @@ import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
-import type { Store } from "./storage/store.ts";
+import type { ReplicaRow, Store } from "./storage/store.ts";
 import { StoreError } from "./storage/store.ts";
 import { Loop } from "./wakeup/loop.ts";
+import { Pokes } from "./wakeup/pokes.ts";
 import { pollWakeup } from "./wakeup/poll.ts";
+import type { GrantedElsewhere } from "./wakeup/wakeup.ts";
 
 /** Why a server does not start; the message says what to do, to whoever started it. */
 export class StartupError extends Error {
@@ -49,6 +52,8 @@ export interface App {
 
 /** How often health asks whether the database can be written. */
 const HEALTH_INTERVAL_MS = 2_000;
+/** Of the register: servers that are poked. */
+const REPLICAS_MAX = 100;
 /** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
 const GOODBYE_MS = 1_000;
 
@@ -65,7 +70,15 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const parts = new Parts();
   parts.add(() => store.close());
   try {
-    const engine = buildEngine(config, store, metrics, outage, options);
+    const replica = new OwnReplica({ ...config, localHost: store.localHost, version });
+    const sender = new PokeSender({
+      targets: async () => (await store.replicas(REPLICAS_MAX)).replicas,
+      tls: config.tls,
+      observer: metrics.calls,
+    });
+    parts.add(async () => sender.close());
+    const send = (granted: GrantedElsewhere) => sender.send(granted);
+    const { engine, pokes } = buildEngine(config, store, metrics, outage, log, replica, send);
     await engine.start().catch(cannotStart);
     parts.add(() => engine.stop());
 
@@ -76,6 +89,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
       observer: metrics.calls,
       logger: log,
       outage,
+      pokes: { secret: replica.secret, onPoke: (claims) => pokes.poked(claims) },
     });
     const readiness = new Readiness({
       probe: () => engine.probe(),
@@ -85,6 +99,8 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     metrics.observeReadiness(readiness);
     const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
     const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
+    replica.port = grpcAddress.port;
+    await engine.probe();
     const health = new Loop({
       name: "health",
       intervalMs: HEALTH_INTERVAL_MS,
@@ -158,35 +174,35 @@ function buildEngine(
   store: Store,
   metrics: Metrics,
   outage: OutageLog,
-  options: AppOptions,
-): Engine {
-  const { log, version } = options;
+  log: Log,
+  replica: ReplicaRow,
+  send: (granted: GrantedElsewhere) => void,
+): { engine: Engine; pokes: Pokes } {
   const graceUs = config.graceMs * 1_000;
-  // 63 bits: what every database's BIGINT holds.
-  const replica = randomBytes(8).readBigUInt64BE() >> 1n;
   const observers = [metrics.engine.observe, new EventLog(log, { audit: config.auditLog, outage }).observe];
   const observer: EngineObserver = (event) => {
     for (const observe of observers) observe(event);
   };
-  return new Engine({
+  const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
+  const pokes = new Pokes({ poll: pollWakeup(config.pollIntervalMs, onFailure), send, onFailure });
+  const engine = new Engine({
     store,
     observer,
-    wakeup: pollWakeup(config.pollIntervalMs, (loop, error) =>
-      observer({ kind: "loop_failed", loop, error }),
-    ),
+    wakeup: pokes,
     policy: {
       graceUs,
       attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,
       retentionUs: config.retentionMs * 1_000,
       queueMax: config.queueMax,
     },
-    replica: { id: replica, address: formatListenAddress(config.listen), version },
+    replica,
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
     idleLockUs: config.idleLockRetentionMs * 1_000,
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
     newSecret: secretMaker(),
   });
+  return { engine, pokes };
 }
 
 async function startMetrics(

@@ -20,6 +20,11 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return port <= 65_535 ? { host: (parts[1] ?? parts[2]) as string, port } : null;
 }
 
+/** Whether it stands for all addresses of the machine. */
+export function isAnyHost(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
 /** Whether only programs of the same machine can reach it. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);

@@ -52,6 +52,14 @@ export const SETTINGS = {
     kind: listenAddress(),
     about: "Where gRPC is served.",
   },
+  advertise: {
+    name: "ROWLOCK_ADVERTISE",
+    default: "auto",
+    kind: orAuto(listenAddress()),
+    about:
+      "Where the other servers over the database reach this one, to tell of grants at once; auto: the port of " +
+      "ROWLOCK_LISTEN, at its host or, where that is 0.0.0.0 or [::], where this server reaches the database from.",
+  },
   metricsListen: {
     name: "ROWLOCK_METRICS_LISTEN",
     default: "127.0.0.1:9464",

@@ -114,6 +114,7 @@ export class Engine implements LockEngine {
     this.#afterCommit = new AfterCommit({
       observer,
       wakeup,
+      replica: options.replica.id,
       followers,
       leases: this.#leases,
       places,
@@ -153,7 +154,7 @@ export class Engine implements LockEngine {
   async start(): Promise<void> {
     await this.#background.start();
     this.#places.start();
-    this.#options.wakeup.start((lockIds) => this.#watch.look(lockIds));
+    this.#options.wakeup.start((claims) => (claims ? this.#watch.lookAt(claims) : this.#watch.look()));
   }
 
   /** Finishes what was submitted, refuses the rest. Can be called twice. */

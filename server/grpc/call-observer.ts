@@ -13,5 +13,7 @@ export interface CallObserver {
   /** `code` by name: how it ended. */
   sessionClosed(code: string, seconds: number): void;
   /** A message of a session: so many commands that were received, or results that were sent. */
+  /** Claims of which this server told another one, tried to tell it, or was told. */
+  poke(event: "sent" | "lost" | "received", claims: number): void;
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }

@@ -41,6 +41,11 @@ export const PAGE_BYTES_MAX = 1_048_576;
 export const LABELS_CHECKED_MAX = 16;
 export const QUOTED_CHARS_MAX = 24;
 
+/** Claims of one poke to another server, and how long one may take. One that fails is followed by none for so long. */
+export const POKED_CLAIMS_MAX = 1_000;
+export const POKE_TIMEOUT_MS = 1_000;
+export const POKE_REST_MS = 2_000;
+
 /** When a client may try elsewhere after this server began to stop: at once, but not in a tight loop. */
 export const SHUTTING_DOWN_RETRY_AFTER_MS = 100;
 

@@ -14,6 +14,7 @@ import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-boun
 import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
 import { OpenWaits } from "./methods/open-waits.ts";
 import { PlaceTurns } from "./methods/place-turns.ts";
+import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
 import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
@@ -38,6 +39,8 @@ export interface GrpcServerOptions {
   /** Largest request. */
   readonly receiveBytesMax: number;
   readonly reflection: boolean;
+  /** Where other servers poke this one; unset: nowhere. */
+  readonly pokes?: PokeServiceOptions;
   /** Pings to clients that are silent; unset: as grpc-bounds.ts says. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
 }
@@ -82,6 +85,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     messageBytesMax: options.receiveBytesMax,
   });
   server.addService(lockServiceDefinition, lockServiceHandlers(context, frame, sessions));
+  if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;

@@ -34,6 +34,7 @@ export class CallMetrics implements CallObserver {
   readonly #sessions: Gauge;
   readonly #messages: Readonly<Record<"received" | "sent", MessageMetrics>>;
   readonly #sessionSeconds: Labelled<HotHistogram>;
+  readonly #pokes: Labelled<HotCounter>;
 
   constructor(registry: Registry) {
     const calls = hotCounter({
@@ -86,6 +87,13 @@ export class CallMetrics implements CallObserver {
       registry,
     });
     this.#sessionSeconds = new Labelled((code) => ages({ code }));
+    const pokes = hotCounter({
+      name: "rowlock_pokes_total",
+      help: "Claims granted for waiters of another server: told to it, not told as it was not reached, or heard of here.",
+      labelNames: ["event"],
+      registry,
+    });
+    this.#pokes = new Labelled((event) => pokes({ event }), ["sent", "lost", "received"]);
   }
 
   /** @param code the name of the status code, such as `OK`. */
@@ -110,6 +118,10 @@ export class CallMetrics implements CallObserver {
   sessionClosed(code: string, seconds: number): void {
     this.#sessions.dec();
     this.#sessionSeconds.of(code).observe(seconds);
+  }
+
+  poke(event: "sent" | "lost" | "received", claims: number): void {
+    this.#pokes.of(event).inc(claims);
   }
 
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void {

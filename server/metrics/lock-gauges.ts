@@ -12,13 +12,15 @@ import type { LockClasses } from "./lock-classes.ts";
 
 /** Locks that one read looks at, those with most waiters first: some milliseconds on an embedded database. */
 const BUSY_LOCKS_MAX = 2_000;
+/** Servers that are counted. */
+const REPLICAS_MAX = 1_000;
 /** Several scrapers share a read. */
 const FRESH_MS = 3_000;
 /** Below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
 /** The part of a store that the gauges read. */
-export type LockSource = Pick<Store, "busyLocks" | "limitRules">;
+export type LockSource = Pick<Store, "busyLocks" | "limitRules" | "replicas">;
 
 interface ClassState {
   locks: number;
@@ -26,6 +28,13 @@ interface ClassState {
   heldPermits: number;
   limitPermits: number;
   oldestSinceUs: number | null;
+}
+
+interface Seen {
+  readonly busy: readonly BusyLock[];
+  readonly rules: readonly LimitRule[];
+  /** Heard of a moment ago. */
+  readonly replicas: number;
 }
 
 export class LockGauges {
@@ -36,10 +45,11 @@ export class LockGauges {
     readonly value: (state: ClassState, nowUs: number) => number;
   }[];
   readonly #complete: Gauge;
+  readonly #replicas: Gauge;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** A read that was not answered in time: no further one is begun beside it. */
-  #asked: Promise<readonly [readonly BusyLock[], readonly LimitRule[]]> | undefined;
+  #asked: Promise<Seen> | undefined;
 
   constructor(registry: Registry, classes: LockClasses, source: LockSource) {
     this.#classes = classes;
@@ -85,7 +95,13 @@ export class LockGauges {
       // prom-client collects all metrics at once and waits for each, so one of them reads for all.
       collect: () => this.refresh(),
     });
-    for (const { gauge } of this.#perClass) Object.assign(gauge, { collect: () => this.refresh() });
+    this.#replicas = new Gauge({
+      name: "rowlock_replicas",
+      help: "Servers over the database that were heard of in the last 20 s. The same at every replica.",
+      registers,
+    });
+    for (const gauge of [this.#replicas, ...this.#perClass.map(({ gauge }) => gauge)])
+      Object.assign(gauge, { collect: () => this.refresh() });
   }
 
   /** Reads again unless that was done a moment ago. Never fails. */
@@ -105,11 +121,11 @@ export class LockGauges {
       this.#asked ??= this.#ask().finally(() => {
         this.#asked = undefined;
       });
-      const [busy, rules] = await Promise.race([this.#asked, timeout.promise]);
-      this.#set(busy, rules);
+      this.#set(await Promise.race([this.#asked, timeout.promise]));
     } catch {
       // A database that is away shows in /readyz and the log; old numbers here would look like new ones.
       for (const { gauge } of this.#perClass) gauge.reset();
+      this.#replicas.reset();
       this.#complete.set(0);
     } finally {
       clearTimeout(timer);
@@ -117,12 +133,14 @@ export class LockGauges {
   }
 
   /** One after the other: a scrape takes one connection, and leaves the rest to those who decide. */
-  async #ask(): Promise<readonly [readonly BusyLock[], readonly LimitRule[]]> {
+  async #ask(): Promise<Seen> {
     const busy = await this.#source.busyLocks(BUSY_LOCKS_MAX);
-    return [busy, await this.#source.limitRules()];
+    const rules = await this.#source.limitRules();
+    const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
+    return { busy, rules, replicas: replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length };
   }
 
-  #set(busy: readonly BusyLock[], rules: readonly LimitRule[]): void {
+  #set({ busy, rules, replicas }: Seen): void {
     const states = this.#classes.labels.map(
       (): ClassState => ({ locks: 0, waiting: 0, heldPermits: 0, limitPermits: 0, oldestSinceUs: null }),
     );
@@ -141,6 +159,7 @@ export class LockGauges {
         gauge.set({ class: label }, value(states[index] as ClassState, nowUs));
       }
     }
+    this.#replicas.set(replicas);
     this.#complete.set(busy.length < BUSY_LOCKS_MAX ? 1 : 0);
   }
 }

@@ -131,9 +131,11 @@ export interface QueuePlace {
 
 export interface ReplicaRow {
   readonly id: bigint;
-  /** Where it serves gRPC, as an operator would recognise it. */
+  /** Where other replicas reach it, host:port; port 0 where none can. */
   readonly address: string;
   readonly version: string;
+  /** Those who poke it have to know it; empty: it is not to be poked. */
+  readonly secret: string;
 }
 
 /** A replica as the register has it. */
@@ -177,6 +179,8 @@ export interface PoolState {
 export interface Store {
   /** Product and version, for the first screen and build info: `MariaDB 10.11.19`. */
   readonly product: string;
+  /** The host from which this process reaches the database; null: not over a network. */
+  readonly localHost: string | null;
   /** How many transactions are worth running at once. */
   readonly lanes: number;
   /** How many transactions beside those may wait for row locks at once. */

@@ -43,6 +43,7 @@ describe("without any setting", () => {
     expect(configOf({})).toEqual({
       databaseUrl: "sqlite:./rowlock.db",
       listen: { host: "127.0.0.1", port: 50051 },
+      advertise: null,
       metricsListen: { host: "127.0.0.1", port: 9464 },
       tls: null,
       allowPlaintext: false,

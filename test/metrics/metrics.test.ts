@@ -29,10 +29,14 @@ const LOCK: Lock = {
   revision: 9n,
 };
 
+const registered = (deadlineUs: number) => ({ ...REPLICA, sinceUs: 0, deadlineUs });
+const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
+
 function source(over: Partial<StoreSource> = {}): StoreSource {
   return {
     busyLocks: async () => [{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }],
     limitRules: async () => [],
+    replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
     pool: () => ({ open: 10, idle: 4, waiting: 2 }),
     ...over,
   };
@@ -214,6 +218,7 @@ describe("the gauges of locks", () => {
         'rowlock_held_permits{class="etl/*"} 2',
         'rowlock_limit_permits{class="etl/*"} 3',
         "rowlock_lock_gauges_complete 1",
+        "rowlock_replicas 2",
       ]),
     );
     const age = lines.find((line) => line.startsWith('rowlock_oldest_waiter_age_seconds{class="etl/*"}'));

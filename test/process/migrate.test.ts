@@ -2,6 +2,7 @@
 
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
+import { migrations } from "../../migrations/index.ts";
 import { freshDatabase, freshSqlite, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { processStage } from "./stage.ts";
@@ -43,14 +44,18 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const env = { ROWLOCK_DATABASE_URL: await database(() => freshDatabase(server)) };
     const exits = await Promise.all(Array.from({ length: 3 }, () => rowlock(["migrate", "up"], env).exited));
     expect(exits.map(({ code }) => code)).toEqual([0, 0, 0]);
-    expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([0, 0, 1]);
+    expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([
+      0,
+      0,
+      migrations.length,
+    ]);
   });
 });
 
 test("of two that begin at once on an SQLite file, one migrates, and the other comes after it or is refused", async () => {
   const env = { ROWLOCK_DATABASE_URL: await database(freshSqlite) };
   const exits = await Promise.all([1, 2].map(() => rowlock(["migrate", "up"], env).exited));
-  expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([0, 1]);
+  expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([0, migrations.length]);
   for (const { code, err } of exits) if (code !== 0) expect(err).toContain("is in use by another process");
   expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0 });
 });

@@ -57,6 +57,7 @@ export const silentObserver: CallObserver = {
   sessionOpened() {},
   sessionClosed() {},
   sessionMessage() {},
+  poke() {},
 };
 
 export interface LogLine {
@@ -145,6 +146,7 @@ class Seen implements CallObserver {
   readonly sessionEnds: string[] = [];
   openStreams = 0;
   openSessions = 0;
+  readonly pokes = { sent: 0, lost: 0, received: 0 };
 
   readonly logger = {
     debug() {},
@@ -167,6 +169,10 @@ class Seen implements CallObserver {
   }
 
   sessionMessage(): void {}
+
+  poke(what: "sent" | "lost" | "received", claims: number): void {
+    this.pokes[what] += claims;
+  }
 
   streamOpened(): void {
     this.openStreams += 1;

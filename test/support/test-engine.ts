@@ -53,7 +53,7 @@ export async function startEngine(
     wakeup: pollWakeup(POLL_MS, failed),
     observer,
     policy,
-    replica: { id, address: "test", version: "test" },
+    replica: { id, address: "test", version: "test", secret: "" },
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,

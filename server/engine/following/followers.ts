@@ -84,6 +84,11 @@ export class Followers {
     return this.#locks.get(key.lockId)?.claims.has(key.ticketNumber) ?? false;
   }
 
+  /** The claim, if it is followed here. */
+  claim(key: ClaimKey): Claim | undefined {
+    return this.#locks.get(key.lockId)?.claims.get(key.ticketNumber)?.claim;
+  }
+
   /** Those who follow claims of a lock. */
   *of(lockId: bigint): Generator<FollowedClaim> {
     yield* this.#locks.get(lockId)?.claims.values() ?? [];

@@ -1,7 +1,7 @@
 // Looks into the database on behalf of the followers of this replica: what other replicas granted or ended, which queues
 // moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
 
-import { keyText } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
 import { partsOf } from "../../core/parts.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
@@ -33,14 +33,20 @@ export class Watch {
     this.#dueTimers.stop();
   }
 
+  /** Looks at those of the given claims that are followed here. */
+  async lookAt(keys: readonly ClaimKey[]): Promise<void> {
+    const { followers } = this.#options;
+    await this.#readClaims(keys.flatMap((key) => followers.claim(key) ?? []));
+  }
+
   /** Looks at the given locks, or at all that are followed here. */
   async look(lockIds?: readonly bigint[]): Promise<void> {
     const { followers } = this.#options;
     const followed = lockIds ? lockIds.filter((id) => followers.follows(id)) : followers.lockIds();
-    for (const part of partsOf(followed, POLL_LOCKS_MAX)) await this.#lookAt(part);
+    for (const part of partsOf(followed, POLL_LOCKS_MAX)) await this.#lookAtLocks(part);
   }
 
-  async #lookAt(lockIds: readonly bigint[]): Promise<void> {
+  async #lookAtLocks(lockIds: readonly bigint[]): Promise<void> {
     const { store, followers, places, advances } = this.#options;
     const { revisions, due, dueSoon } = await store.watch(lockIds, DUE_AHEAD_US);
     // Not waited for: one lock must not stop the others.
@@ -49,16 +55,15 @@ export class Watch {
     // A guard row that is gone took its claims along; reading them tells their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
     const additions = stale.map((id) => followers.lastAddition(id));
-    await this.#readClaims(stale);
+    await this.#readClaims(stale.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim)));
     stale.forEach((lockId, index) => {
       followers.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
       places.changed(lockId);
     });
   }
 
-  async #readClaims(lockIds: readonly bigint[]): Promise<void> {
+  async #readClaims(followed: readonly Claim[]): Promise<void> {
     const { store, followers } = this.#options;
-    const followed = lockIds.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim));
     for (const part of partsOf(followed, POLL_LOCKS_MAX)) {
       const { nowUs, claims } = await store.claims(part);
       const byKey = new Map(claims.map((claim) => [keyText(claim), claim]));

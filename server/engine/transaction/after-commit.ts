@@ -1,7 +1,7 @@
 // What follows a commit, in the same turn as the answers: followers are registered, observers are told, and whoever waited
 // for what has just happened is woken. Decides nothing; none of it may throw.
 
-import type { Wakeup } from "../../wakeup/wakeup.ts";
+import type { GrantedElsewhere, Wakeup } from "../../wakeup/wakeup.ts";
 import type { Advances } from "../background/advances.ts";
 import type { Followers } from "../following/followers.ts";
 import type { HeldLeases } from "../following/held-leases.ts";
@@ -12,7 +12,9 @@ import type { JobsByLock } from "./deciding.ts";
 
 export interface AfterCommitOptions {
   readonly observer: EngineObserver;
-  readonly wakeup: Wakeup;
+  readonly wakeup: Pick<Wakeup, "announce">;
+  /** This one. */
+  readonly replica: bigint;
   readonly followers: Followers;
   readonly leases: HeldLeases;
   readonly places: Places;
@@ -49,12 +51,13 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, followers, leases, places, advances } = this.#options;
+    const { observer, wakeup, replica, followers, leases, places, advances } = this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       followers.sawOwn(lockId, revisionBefore, lock.revision);
     }
-    wakeup.announce([...batch.locks.keys()]);
+    const elsewhere = grantedElsewhere(batch, replica);
+    if (elsewhere.length > 0) wakeup.announce(elsewhere);
     for (const lockId of batch.leftOver) void advances.owe(lockId);
     // In the same turn as the answers: a client that gets both together sends what follows together, and the next
     // transaction carries it together.
@@ -64,4 +67,15 @@ export class AfterCommit {
     }
     for (const lockId of batch.locks.keys()) places.changed(lockId);
   }
+}
+
+/** Claims whose waiters hang on other replicas. */
+function grantedElsewhere({ events }: Batch, own: bigint): GrantedElsewhere[] {
+  const granted: GrantedElsewhere[] = [];
+  for (const { event } of events) {
+    if (event.kind !== "granted" || !event.queued) continue;
+    const { replica, lockId, ticketNumber } = event.claim;
+    if (replica !== null && replica !== own) granted.push({ replica, lockId, ticketNumber });
+  }
+  return granted;
 }

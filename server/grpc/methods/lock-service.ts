@@ -32,7 +32,8 @@ export function lockServiceHandlers(
   );
 }
 
-function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
+/** Bytes in, bytes out. */
+export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: method.methodKind === "bidi_streaming",

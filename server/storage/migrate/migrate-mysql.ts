@@ -4,6 +4,7 @@
 import knexOf, { type Knex } from "knex";
 import type { Migration } from "../../../migrations/index.ts";
 import { migrations } from "../../../migrations/index.ts";
+import type { MigrationTarget } from "../../../migrations/target.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
 import { openSession, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
@@ -24,6 +25,9 @@ const TABLE = "rowlock_migration";
 const TURN_TABLE = "rowlock_migration_turn";
 /** Knex's own lock is a value that stays when its process dies. Whoever has the row lock takes it for free. */
 const KNEX_LOCK_TABLE = "rowlock_migration_lock";
+
+/** The database's number of the error that a table has a column of this name. */
+const COLUMN_EXISTS = 1060;
 
 // As knex would make them, but safe where two do so at once: it looks first and creates then, and its lock would be two
 // rows if two servers had made it.
@@ -175,13 +179,26 @@ const SOURCE: Knex.MigrationSource<Migration> = {
   getMigrations: async () => [...migrations],
   getMigrationName: ({ name }) => name,
   getMigration: async (migration) => ({
-    up: (knex: Knex) =>
-      migration.up({ dialect: "mysql", run: async (statement) => void (await knex.raw(statement)) }),
+    up: (knex: Knex) => migration.up(targetOf(knex)),
     down: async () => {
       throw new Error("Migrations are not taken back.");
     },
   }),
 };
+
+function targetOf(knex: Knex): MigrationTarget {
+  return {
+    dialect: "mysql",
+    run: async (statement) => void (await knex.raw(statement)),
+    async addColumn(table, column, definition) {
+      try {
+        await knex.raw(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+      } catch (error) {
+        if ((error as { errno?: unknown }).errno !== COLUMN_EXISTS) throw error;
+      }
+    },
+  };
+}
 
 /** The error in the store's words, with the server that it was; as it is where a store has no words for it. */
 function withServer(error: unknown, address: MysqlAddress, what: string): unknown {

@@ -3,6 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { migrations } from "../../../migrations/index.ts";
+import type { MigrationTarget } from "../../../migrations/target.ts";
 
 const TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
   id INTEGER PRIMARY KEY,
@@ -18,7 +19,10 @@ export async function migrateSqlite(database: DatabaseSync): Promise<string[]> {
     database.exec("BEGIN IMMEDIATE");
     try {
       database.exec(TABLE);
-      await migration.up({ dialect: "sqlite", run: async (statement) => database.exec(statement) });
+      const run = async (statement: string) => database.exec(statement);
+      const addColumn: MigrationTarget["addColumn"] = (table, column, definition) =>
+        run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+      await migration.up({ dialect: "sqlite", run, addColumn });
       database
         .prepare("INSERT INTO rowlock_migration (name, migrated_at) VALUES (?, ?)")
         .run(migration.name, Date.now() * 1000);

@@ -24,8 +24,8 @@ const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
 const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
-const REGISTER = `INSERT INTO rowlock_replica (id, address, version, started_at, deadline)
-  VALUES (?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
+const REGISTER = `INSERT INTO rowlock_replica (id, address, version, secret, started_at, deadline)
+  VALUES (?, ?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
   ON DUPLICATE KEY UPDATE address = ?, version = ?, deadline = ${NOW_US} + ?`;
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
 const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
@@ -63,9 +63,10 @@ export function maintenance(
       const { id } = replica;
       const address = bytesOf(replica.address);
       const version = bytesOf(replica.version);
+      const secret = bytesOf(replica.secret);
       const trip = new Trip("register");
       const standingAt = askStanding(trip);
-      trip.add(REGISTER, id, address, version, keepForUs, address, version, keepForUs);
+      trip.add(REGISTER, id, address, version, secret, keepForUs, address, version, keepForUs);
       trip.add(FORGET);
       try {
         await repeatedly(async (session) => {

@@ -70,6 +70,7 @@ function mysqlStore(
   };
   return {
     product: pool.server?.product ?? "MySQL",
+    localHost: pool.server?.localHost ?? null,
     clock,
     transact: (plan, decide) => pool.use((session) => transactOn(session, plan, decide, context)),
     failOver: (note) => failOver(pool, note),

@@ -58,7 +58,7 @@ const WAITED_LOCKS = {
   longest_wait: waitedLocksBy(WAITING, "longest_wait"),
   most_waiters: waitedLocksBy(WAITING, "most_waiters"),
 };
-const REPLICAS = `SELECT id, address, version, started_at, deadline FROM rowlock_replica
+const REPLICAS = `SELECT id, address, version, secret, started_at, deadline FROM rowlock_replica
   ORDER BY started_at, id LIMIT ?`;
 
 export function reads(
@@ -86,7 +86,15 @@ export function reads(
       const due: bigint[] = [];
       const dueSoon = new Map<bigint, number>();
       if (lockIds.length === 0) return { revisions, due, dueSoon };
-      for (const [id, revision, inUs] of await query(pool, "watch", WATCH, lockIds, aheadUs, lockIds, lockIds)) {
+      for (const [id, revision, inUs] of await query(
+        pool,
+        "watch",
+        WATCH,
+        lockIds,
+        aheadUs,
+        lockIds,
+        lockIds,
+      )) {
         if (revision !== null) revisions.set(bigintOf(id), bigintOf(revision));
         else if (Number(inUs) > 0) dueSoon.set(bigintOf(id), Number(inUs));
         else due.push(bigintOf(id));
@@ -173,10 +181,11 @@ export function reads(
       const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
       return {
         nowUs,
-        replicas: rows.map(([id, address, version, since, deadline]) => ({
+        replicas: rows.map(([id, address, version, secret, since, deadline]) => ({
           id: bigintOf(id),
           address: textOf(address),
           version: textOf(version),
+          secret: textOf(secret),
           sinceUs: Number(since),
           deadlineUs: Number(deadline),
         })),

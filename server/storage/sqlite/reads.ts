@@ -54,6 +54,7 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
         id: row.id as bigint,
         address: textOf(row.address),
         version: textOf(row.version),
+        secret: textOf(row.secret),
         sinceUs: Number(row.started_at),
         deadlineUs: Number(row.deadline),
       })),

@@ -32,6 +32,7 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
   const handle = new SqliteHandle(database, options);
   return {
     product: `SQLite ${handle.version}`,
+    localHost: null,
     lanes: 1,
     patientSlots: 1,
     readers: 1,

@@ -65,12 +65,13 @@ const SQL = {
 
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
     WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
-  register: `INSERT INTO rowlock_replica (id, address, version, started_at, deadline) VALUES (?, ?, ?, ?, ?)
+  register: `INSERT INTO rowlock_replica (id, address, version, secret, started_at, deadline)
+    VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE
     SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
   replicas:
-    "SELECT id, address, version, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ?",
+    "SELECT id, address, version, secret, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ?",
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from

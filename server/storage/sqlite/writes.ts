@@ -38,10 +38,11 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
         return [];
       }),
 
-    register: ({ id, address, version }, keepForUs) =>
+    register: ({ id, address, version, secret }, keepForUs) =>
       inTransaction(() => {
         const atUs = nowUs();
-        statements.run("register", id, bytesOf(address), bytesOf(version), atUs, atUs + keepForUs);
+        const facts = [address, version, secret].map(bytesOf);
+        statements.run("register", id, ...facts, atUs, atUs + keepForUs);
         statements.run("forget_replicas", atUs);
       }),
 

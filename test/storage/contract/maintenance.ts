@@ -112,7 +112,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
   describe("the register of replicas", () => {
     test("takes a replica in, again and again, and lets it go, also twice", async () => {
       const { store } = fresh();
-      const replica = { id: BIG, address: "host 🖥:50051", version: "1.2.3" };
+      const replica = { id: BIG, address: "host 🖥:50051", version: "1.2.3", secret: "of the replica" };
       await store.register(replica, SECOND_US);
       await store.register({ ...replica, address: "elsewhere" }, SECOND_US);
       await store.register({ ...replica, id: 1n }, SECOND_US);

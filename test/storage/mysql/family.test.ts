@@ -3,6 +3,7 @@
 
 import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { migrations } from "../../../migrations/index.ts";
 import { parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { migrateMysql } from "../../../server/storage/migrate/migrate-mysql.ts";
@@ -35,7 +36,7 @@ for (const server of mysqlFamily()) {
   runStoreContract(label, () => freshOn(server));
 
   describe(`migrations on ${label}`, () => {
-    const NAMES = ["0001-locks-and-claims"];
+    const NAMES = migrations.map(({ name }) => name);
     let fresh: FreshDatabase;
     beforeEach(async () => {
       fresh = await freshDatabase(server);
@@ -93,7 +94,8 @@ for (const server of mysqlFamily()) {
       });
       const waiting = migrateMysql(address(), { log: () => logged() });
       await isWaiting;
-      await run(`INSERT INTO rowlock_migration (name, batch) VALUES ('${NAMES[0]}', 1)`);
+      for (const name of NAMES)
+        await run(`INSERT INTO rowlock_migration (name, batch) VALUES ('${name}', 1)`);
       await other.end();
       expect(await waiting).toEqual([]);
     });

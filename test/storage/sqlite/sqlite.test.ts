@@ -5,6 +5,7 @@ import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { migrations } from "../../../migrations/index.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
 import { openStore } from "../../../server/storage/open.ts";
@@ -14,6 +15,8 @@ import type { StoreObserver } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, load, lockId, planned, readClaim, SECOND_US } from "../../support/store-fixture.ts";
 import { runStoreContract } from "../contract/contract.ts";
+
+const NAMES = migrations.map(({ name }) => name);
 
 async function freshInMemory(
   options: { clock?: () => number; observer?: StoreObserver } = {},
@@ -81,14 +84,14 @@ describe("a SQLite file", () => {
     const url = `sqlite:${path}`;
     expect(await migrationStatus(url)).toEqual({
       applied: [],
-      pending: ["0001-locks-and-claims"],
+      pending: NAMES,
       unknown: [],
     });
     await expect(stat(path)).rejects.toThrow("ENOENT");
-    expect(await migrateUp(url)).toEqual(["0001-locks-and-claims"]);
+    expect(await migrateUp(url)).toEqual(NAMES);
     expect(await migrateUp(url)).toEqual([]);
     expect(await migrationStatus(url)).toEqual({
-      applied: ["0001-locks-and-claims"],
+      applied: NAMES,
       pending: [],
       unknown: [],
     });

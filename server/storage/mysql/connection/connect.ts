@@ -38,6 +38,8 @@ export interface Server {
    * for TiDB, where each connection may be to another of its servers.
    */
   readonly identity: string | null;
+  /** Of this end of the connection. */
+  readonly localHost: string | null;
 }
 
 /** A connection that is ready for work. Throws a StoreError: why there is none, or what `mustStandWell` throws. */
@@ -57,7 +59,7 @@ export async function openSession(
     const session = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      const { server, version } = await setUp(session);
+      const { server, version } = await setUp(session, socket);
       session.serverIdentity = server.identity;
       session.setsPatience = version.includes("MariaDB");
       session.skipsLocked = skipsLocked(version);
@@ -101,7 +103,7 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
   });
 }
 
-async function setUp(session: Session): Promise<{ server: Server; version: string }> {
+async function setUp(session: Session, socket: Socket): Promise<{ server: Server; version: string }> {
   const trip = new Trip("set_up");
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
@@ -113,7 +115,8 @@ async function setUp(session: Session): Promise<{ server: Server; version: strin
   const version = facts.get("version") ?? "";
   const server = facts.get("server_uuid") || `server_id ${facts.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
-  return { server: { product: productOf(version), identity }, version };
+  const localHost = socket.localAddress ?? null;
+  return { server: { product: productOf(version), identity, localHost }, version };
 }
 
 function productOf(version: string): string {

@@ -1,0 +1,9 @@
+// What a server must know to poke another one. Kept in the register, which only servers and operators read.
+
+import type { MigrationTarget } from "./target.ts";
+
+export async function up(target: MigrationTarget): Promise<void> {
+  const secret =
+    target.dialect === "sqlite" ? "BLOB NOT NULL DEFAULT x''" : "VARBINARY(22) NOT NULL DEFAULT ''";
+  await target.addColumn("rowlock_replica", "secret", secret);
+}

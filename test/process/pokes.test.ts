@@ -1,0 +1,124 @@
+// Two servers over one database, which look for what the other has done once a minute only: a waiter at one is told of its
+// grant by the other, at once. Where no poke gets through, the poll is late and nothing else.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Client, credentials, status } from "@grpc/grpc-js";
+import { afterAll, describe, expect, test } from "vitest";
+import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
+import { freshDatabase, mysqlFamily } from "../support/database.ts";
+import { LockClient } from "../support/lock-client.ts";
+import { until } from "../support/until.ts";
+import { selfSignedCertificate } from "./certificate.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { metric, processStage } from "./stage.ts";
+
+const stage = processStage("after all");
+const folder = mkdtempSync(join(tmpdir(), "rowlock-pokes-"));
+/** The longest there is, and longer than a test may take. */
+const SELDOM = ["--poll-interval", "1m"];
+const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Has the second server wait, and the first one grant; resolves when the waiter was told. */
+async function handOver(from: LockClient, to: LockClient, name: string): Promise<void> {
+  const { leaseId } = await from.lease({ name });
+  const stream = to.wait(acquire({ name }));
+  await stream.position();
+  await from.call("release", { leaseId });
+  await stream.granted();
+}
+
+describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${found.version}` })))(
+  "on $label",
+  ({ found }) => {
+    const fresh = () => stage.database(() => freshDatabase(found));
+
+    test("a waiter is told of its grant by the other server, again and again, either way", async () => {
+      const url = await fresh();
+      const [near, far] = [await stage.serving(url, ...SELDOM), await stage.serving(url, ...SELDOM)];
+      for (let round = 0; round < 5; round++) {
+        await handOver(near.client, far.client, `there ${round}`);
+        await handOver(far.client, near.client, `back ${round}`);
+      }
+      await until(async () => (await metric(near, 'rowlock_pokes_total{event="sent"}')) === 5);
+      expect(await metric(near, 'rowlock_pokes_total{event="received"}')).toBe(5);
+      expect(await metric(near, "rowlock_replicas")).toBe(2);
+    });
+
+    test("one poke tells of all that one transaction has granted", async () => {
+      const url = await fresh();
+      const [near, far] = [await stage.serving(url, ...SELDOM), await stage.serving(url, ...SELDOM)];
+      const name = "raised";
+      await near.client.call("setLimit", { target: { case: "name", value: name }, limit: 0 });
+      const streams = Array.from({ length: 20 }, () => far.client.wait(acquire({ name })));
+      for (const stream of streams) await stream.position();
+      await near.client.call("setLimit", { target: { case: "name", value: name }, limit: 20 });
+      for (const stream of streams) await stream.granted();
+    });
+
+    test("servers with certificates poke each other, also where they ask clients for one", async () => {
+      const { cert, key } = selfSignedCertificate();
+      const file = (name: string, text: string) => {
+        writeFileSync(join(folder, name), text);
+        return join(folder, name);
+      };
+      const pair = ["--tls-cert", file("server.crt", cert), "--tls-key", file("server.key", key)];
+      const both = [...SELDOM, ...pair, "--tls-client-ca", file("clients.crt", cert)];
+      const url = await fresh();
+      const clients: LockClient[] = [];
+      for (let server = 0; server < 2; server++) {
+        const { grpcAddress } = await screenOf(stage.rowlock(serveArgs(url, ...both)));
+        const bytes = Buffer.from(cert);
+        const channel = credentials.createSsl(bytes, Buffer.from(key), bytes);
+        const client = new LockClient(grpcAddress.replace("127.0.0.1", "localhost"), channel);
+        stage.afterwards(() => client.close());
+        clients.push(client);
+      }
+      const [near, far] = clients as [LockClient, LockClient];
+      await handOver(near, far, "there");
+      await handOver(far, near, "back");
+    });
+
+    test("a poke that does not get through costs the time to the next poll", async () => {
+      const url = await fresh();
+      const near = await stage.serving(url, ...SELDOM);
+      const far = await stage.serving(url, "--poll-interval", "1s", "--advertise", "127.0.0.1:1");
+      await handOver(near.client, far.client, "there");
+      await until(async () => (await metric(near, 'rowlock_pokes_total{event="lost"}')) === 1);
+      await handOver(near.client, far.client, "there once more");
+    });
+
+    test("who does not know the secret is refused", async () => {
+      const url = await fresh();
+      const { client, grpcAddress } = await stage.serving(url, ...SELDOM);
+      const { leaseId } = await client.lease({ name: "poked" });
+      expect(leaseId).not.toBe("");
+      const poke = (secret: string) => pokeAt(grpcAddress, secret);
+      expect(await poke("")).toBe("PERMISSION_DENIED");
+      expect(await poke("A".repeat(22))).toBe("PERMISSION_DENIED");
+    });
+  },
+);
+
+/** What becomes of a poke: the name of its status code. */
+async function pokeAt(address: string, secret: string): Promise<string> {
+  const method = ReplicaService.method.poke;
+  const client = new Client(address, credentials.createInsecure());
+  const message = toBinary(
+    method.input,
+    create(method.input, { secret, claims: [{ lockId: 1n, ticketNumber: 1n }] }),
+  );
+  const code = await new Promise<status>((resolve) => {
+    const bytes = (buffer: Buffer) => buffer;
+    const path = `/${method.parent.typeName}/${method.name}`;
+    client.makeUnaryRequest(path, bytes, bytes, Buffer.from(message), (error) =>
+      resolve(error?.code ?? status.OK),
+    );
+  });
+  client.close();
+  return status[code];
+}
