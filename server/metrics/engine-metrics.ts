@@ -20,6 +20,7 @@ const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
 /** Background work that may fail. */
 const LOOPS: readonly string[] = [
   "poll",
+  "poke",
   "heartbeat",
   "departures",
   "sweep",

@@ -20,7 +20,8 @@ describe.skipIf(!isGoHere())("the bench, whose callers need Go", () => {
     const directory = mkdtempSync(join(parent, "bench-"));
     try {
       const json = join(directory, "bench.json");
-      const what = ["--systems", "rowlock-sqlite", "--works", "hot-16,semaphore-256,session-64"];
+      const svg = join(directory, "bench.svg");
+      const what = ["--systems", "rowlock-sqlite", "--works", "hot-16,semaphore-10,hand-over,session-64"];
       const how = [
         "--seconds",
         "0.3",
@@ -32,6 +33,8 @@ describe.skipIf(!isGoHere())("the bench, whose callers need Go", () => {
         directory,
         "--json",
         json,
+        "--svg",
+        svg,
       ];
       const { stdout } = await promisify(execFile)(
         process.execPath,
@@ -44,12 +47,14 @@ describe.skipIf(!isGoHere())("the bench, whose callers need Go", () => {
         "bare transactions, one after the other",
         "16 callers, one hot name",
         "256 callers, a semaphore of 10",
+        "from a release to the grant elsewhere",
         "one session, 64 callers, distinct names",
       ];
       expect(samples.map(({ round, work }) => [round, work])).toEqual([
         ...works.map((work) => [1, work]),
         ...works.map((work) => [2, work]),
       ]);
+      for (const work of works) expect(readFileSync(svg, "utf8")).toContain(`>${work}, per second</text>`);
       for (const sample of samples) expect(sample.perSecond, JSON.stringify(sample)).toBeGreaterThan(0);
       for (const work of works)
         expect(stdout).toMatch(new RegExp(`^\\| ${work} \\| rowlock-sqlite \\| [\\d,]+ \\(`, "m"));

@@ -31,10 +31,12 @@ export interface Target {
 
 /** What they do there. */
 export interface Task {
-  readonly work: "distinct" | "hot" | "semaphore" | "waits";
+  readonly work: "distinct" | "hot" | "semaphore" | "waits" | "hand-over" | "died";
   readonly callers: number;
   /** Sessions, for a target that is a session. */
   readonly connections: number;
+  /** Of a semaphore. */
+  readonly limit?: number;
 }
 
 export interface Figures {

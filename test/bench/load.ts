@@ -1,5 +1,5 @@
 // The bench: drives Rowlock on each database beside other lock services and a service that does nothing, in rounds.
-// Prints one table as Markdown, and writes each figure to a JSON file. README.md beside this file says how to read them.
+// Prints one table as Markdown, writes each figure to a JSON file, and draws a chart. README.md beside this file says how to read them.
 
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { postGuardian } from "../support/mysql-family/guardian.ts";
+import { chart } from "./chart.ts";
 import { buildDriver } from "./go-driver.ts";
 import { type RoundOutcome, runRound } from "./round.ts";
 import { withRatios } from "./sample.ts";
@@ -22,7 +23,8 @@ const USAGE = `npm run bench -- [options]
   --systems A,B      of ${SYSTEMS.map(({ name }) => name).join(", ")}
   --works A,B        of ${WORKS.map(({ name }) => name).join(", ")}
   --directory DIR    where the systems keep their data: on the disk to measure (that of temporary files)
-  --json FILE        where each figure goes (bench.json)`;
+  --json FILE        where each figure goes (bench.json)
+  --svg FILE         where the chart goes (bench.svg)`;
 
 const { values: options } = parseArgs({
   options: {
@@ -34,6 +36,7 @@ const { values: options } = parseArgs({
     works: { type: "string" },
     directory: { type: "string", default: tmpdir() },
     json: { type: "string", default: "bench.json" },
+    svg: { type: "string", default: "bench.svg" },
     help: { type: "boolean", default: false },
   },
 });
@@ -63,6 +66,7 @@ async function bench(): Promise<void> {
     const processors = cpus().map(({ model }) => model);
     const figures = { startedAt, processors, rounds, seconds, warmUpS, versions, notRun, samples };
     await writeFile(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+    await writeFile(options.svg, chart(samples, Object.keys(versions)));
 
     console.log(
       `${startedAt}, ${processors.length} processors (${processors[0]}), ${rounds} x ${seconds} s\n`,

@@ -72,9 +72,11 @@ async function measure(
   }
   for (const work of plan.works) {
     for (const [name, system] of rotated([...started], round)) {
-      if (system.isRowlock) await add(work.label, name, () => measureOnce(plan, system, work));
-      else if (work.task.work === "semaphore") samples.push({ round, work: work.label, system: name });
-      else if (!work.session) await add(work.label, name, () => measureOnce(plan, system, work));
+      const { needs } = work;
+      const canDo = needs === "queue" ? system.hasQueue : needs !== "rowlock" || system.isRowlock;
+      if (!canDo) samples.push({ round, work: work.label, system: name });
+      else if (system.isRowlock || !work.session)
+        await add(work.label, name, () => measureOnce(plan, system, work));
     }
   }
   return samples;

@@ -47,8 +47,12 @@ export function medianWithRange(figures: readonly number[], digits: number): str
   if (least === undefined || most === undefined) return NONE;
   const text = (figure: number) =>
     figure.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const half = sorted.length / 2;
-  const middle = [sorted[Math.ceil(half) - 1] ?? least, sorted[Math.floor(half)] ?? most];
-  const median = text((middle[0] as number) / 2 + (middle[1] as number) / 2);
-  return sorted.length === 1 ? median : `${median} (${text(least)} to ${text(most)})`;
+  const middle = text(median(sorted));
+  return sorted.length === 1 ? middle : `${middle} (${text(least)} to ${text(most)})`;
+}
+
+/** Of at least one figure, in ascending order. */
+export function median(sorted: readonly number[]): number {
+  const half = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(half)] as number) + (sorted[Math.ceil(half)] as number)) / 2;
 }

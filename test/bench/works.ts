@@ -7,6 +7,8 @@ export interface Work {
   readonly name: string;
   readonly label: string;
   readonly task: Task;
+  /** Only of systems that are called by Rowlock's API, or only of those among them that let callers wait in a queue. */
+  readonly needs?: "rowlock" | "queue";
   /** All calls over sessions, and which work of unary calls etcd's figure is then taken from. */
   readonly session?: { readonly beside?: string };
 }
@@ -28,10 +30,25 @@ export const WORKS: readonly Work[] = [
       task: { work: "hot", callers, connections: Math.min(callers, CONNECTIONS) },
     }),
   ),
+  ...[10, 1_000].map(
+    (limit): Work => ({
+      name: `semaphore-${limit}`,
+      label: `256 callers, a semaphore of ${limit.toLocaleString("en")}`,
+      task: { work: "semaphore", callers: 256, connections: CONNECTIONS, limit },
+      needs: "rowlock",
+    }),
+  ),
   {
-    name: "semaphore-256",
-    label: "256 callers, a semaphore of 10",
-    task: { work: "semaphore", callers: 256, connections: CONNECTIONS },
+    name: "hand-over",
+    label: "from a release to the grant elsewhere",
+    task: { work: "hand-over", callers: 2, connections: 2 },
+    needs: "queue",
+  },
+  {
+    name: "died",
+    label: "from the end of a dead holder's lease to the grant, 50 names",
+    task: { work: "died", callers: 50, connections: 2 },
+    needs: "queue",
   },
   {
     name: "session-64",

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"strings"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// grpcConnections opens as many as the callers share.
+// grpcConnections opens as many as the callers share, to the servers in turn where there are several.
 func grpcConnections(o options) ([]*grpc.ClientConn, error) {
+	addresses := strings.Split(o.address, ",")
 	connections := make([]*grpc.ClientConn, o.connections)
 	for index := range connections {
-		connection, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		connection, err := grpc.NewClient(addresses[index%len(addresses)], grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			return nil, err
 		}

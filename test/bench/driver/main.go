@@ -17,15 +17,17 @@ const drainMax = 60 * time.Second
 type options struct {
 	system, address, work string
 	callers, connections  int
+	limit                 uint
 	warmUp, measured      time.Duration
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.system, "system", "rowlock", "rowlock, session, etcd, redis, zookeeper, get-lock or polled-table")
-	flag.StringVar(&o.address, "address", "", "host:port; for get-lock and polled-table user:password@tcp(host:port)/database")
-	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore or waits")
-	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits, how many waits")
+	flag.StringVar(&o.address, "address", "", "host:port, or several with commas between; for get-lock and polled-table user:password@tcp(host:port)/database")
+	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, hand-over or died")
+	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits, how many waits; for died, how many holders")
+	flag.UintVar(&o.limit, "limit", 10, "how many may hold the lock of the work semaphore")
 	flag.IntVar(&o.connections, "connections", 4, "gRPC connections or sessions that the callers share")
 	flag.DurationVar(&o.warmUp, "warm-up", time.Second, "before what is measured")
 	flag.DurationVar(&o.measured, "measured", 5*time.Second, "what is measured")
@@ -48,15 +50,20 @@ func run(o options) ([]Figures, error) {
 	defer cancel(nil)
 	time.AfterFunc(2*(o.warmUp+o.measured)+drainMax, func() { cancel(fmt.Errorf("not done in time")) })
 
-	if o.work == "waits" {
+	switch o.work {
+	case "waits":
 		return renewBesideWaits(ctx, o)
+	case "hand-over":
+		return handOver(ctx, o)
+	case "died":
+		return waitForTheDead(ctx, o)
 	}
 	system, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.work == "semaphore" {
-		if err := system.SetLimit(ctx, o.name(0), semaphoreLimit); err != nil {
+		if err := system.SetLimit(ctx, o.name(0), uint32(o.limit)); err != nil {
 			return nil, err
 		}
 	}
@@ -65,8 +72,8 @@ func run(o options) ([]Figures, error) {
 
 // name is what the caller takes: no two works share a name, so that what one leaves behind is nothing to the other.
 func (o options) name(caller int) string {
-	if o.work != "distinct" {
+	if o.work != "distinct" && o.work != "died" {
 		caller = 0
 	}
-	return fmt.Sprintf("bench/%s-%d-%s/%d", o.system, o.callers, o.work, caller)
+	return fmt.Sprintf("bench/%s-%d-%s-%d/%d", o.system, o.callers, o.work, o.limit, caller)
 }

@@ -6,9 +6,6 @@ import (
 	"fmt"
 )
 
-// semaphoreLimit is how many may hold the one lock of the work "semaphore".
-const semaphoreLimit = 10
-
 var errNoSemaphores = errors.New("has no semaphores")
 
 // A System gives out locks.

@@ -1,6 +1,8 @@
 // Rowlock as it comes, on each of its databases.
 
 import { join } from "node:path";
+import { type MysqlAddress, parseDatabaseUrl } from "../../../server/storage/database-url.ts";
+import { startLateProxy } from "../../support/late-proxy.ts";
 import type { Flavour } from "../../support/mysql-family/found-server.ts";
 import { bareMysqlTransactions, bareSqliteTransactions } from "../bare-transactions.ts";
 import { startChildServer } from "./child-server.ts";
@@ -38,6 +40,50 @@ function onServer(flavour: Flavour): System {
   };
 }
 
+/** Several servers over one database, among which the callers' connections are divided. */
+export function severalOnMariadb(servers: number): System {
+  return {
+    name: `rowlock-mariadb-x${servers}`,
+    async start({ directory, databases }) {
+      const { server, url } = await databases.database("mariadb", `rowlock_x${servers}`);
+      // One after the other, as the first one makes the schema.
+      const all = [await serve(url, directory)];
+      while (all.length < servers) all.push(await serve(url, directory));
+      return {
+        version: `${server.version}, ${servers} servers`,
+        target: { system: "rowlock", address: all.map(({ target }) => target.address).join(",") },
+        isRowlock: true,
+        hasQueue: true,
+        async stop() {
+          await Promise.all(all.map((one) => one.stop()));
+        },
+      };
+    },
+  };
+}
+
+/** A database whose answers come so much later than they are: as far away as that. */
+export function farMariadb(roundTripMs: number): System {
+  return {
+    name: `rowlock-mariadb-${roundTripMs}ms`,
+    async start({ directory, databases }) {
+      const { server, url } = await databases.database("mariadb", "rowlock_far");
+      const { host, port } = parseDatabaseUrl(url) as MysqlAddress;
+      const proxy = await startLateProxy(host, port);
+      proxy.delayAnswers(roundTripMs);
+      const near = await serve(url.replace(`:${port}/`, `:${proxy.port}/`), directory);
+      return {
+        ...near,
+        version: `${server.version}, answers ${roundTripMs} ms later`,
+        async stop() {
+          await near.stop();
+          await proxy.close();
+        },
+      };
+    },
+  };
+}
+
 async function serve(databaseUrl: string, directory: string): Promise<Omit<StartedSystem, "version">> {
   const ports = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
   const args = [program, "serve", "--database-url", databaseUrl, ...ports, "--log-level", "warn"];
@@ -46,6 +92,7 @@ async function serve(databaseUrl: string, directory: string): Promise<Omit<Start
     target: { system: "rowlock", address: said[1] as string },
     metrics: said[2] as string,
     isRowlock: true,
+    hasQueue: true,
     stop,
   };
 }

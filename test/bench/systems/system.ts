@@ -23,6 +23,8 @@ export interface StartedSystem {
   readonly target: Target;
   /** Whether it is called by Rowlock's API, the only one that has semaphores and sessions. */
   readonly isRowlock?: boolean;
+  /** Whether that lets callers wait in a queue. */
+  readonly hasQueue?: boolean;
   /** Where it tells its metrics, for Rowlock alone. */
   readonly metrics?: string;
   /** How many bare transactions its database does in a second, one after the other. */

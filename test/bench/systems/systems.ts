@@ -4,7 +4,13 @@ import { etcd } from "./etcd.ts";
 import { getLock, polledTable } from "./mysql-peers.ts";
 import { nothing } from "./nothing.ts";
 import { redis } from "./redis.ts";
-import { rowlockOnMariadb, rowlockOnMysql, rowlockOnSqlite } from "./rowlock.ts";
+import {
+  farMariadb,
+  rowlockOnMariadb,
+  rowlockOnMysql,
+  rowlockOnSqlite,
+  severalOnMariadb,
+} from "./rowlock.ts";
 import type { System } from "./system.ts";
 import { zookeeper } from "./zookeeper.ts";
 
@@ -12,6 +18,9 @@ export const SYSTEMS: readonly System[] = [
   rowlockOnSqlite,
   rowlockOnMariadb,
   rowlockOnMysql,
+  severalOnMariadb(2),
+  severalOnMariadb(4),
+  farMariadb(2),
   etcd,
   nothing,
   getLock,

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	rowlockv1 "rowlock/bench/gen/rowlock/v1"
+)
+
+// handOver measures from the release of a lock on one connection to the word that it is granted on another one, where a
+// stream waits for it. To several servers, these are two of them.
+func handOver(ctx context.Context, o options) ([]Figures, error) {
+	o.connections = 2
+	ends, err := waitingEnds(o)
+	if err != nil {
+		return nil, err
+	}
+	from := time.Now().Add(o.warmUp)
+	end := from.Add(o.measured)
+	held, err := ends[0].Acquire(ctx, o.name(0))
+	if err != nil {
+		return nil, err
+	}
+	var took []time.Duration
+	for turn := 1; ; turn++ {
+		holder, next := ends[(turn+1)%2], ends[turn%2]
+		wait, err := next.wait(ctx, o.name(0), nil)
+		if err != nil {
+			return nil, err
+		}
+		released := time.Now()
+		if released.After(end) {
+			return []Figures{figuresOf("", took, o)}, nil
+		}
+		if err := holder.Release(ctx, held); err != nil {
+			return nil, err
+		}
+		lease, err := wait.granted()
+		if err != nil {
+			return nil, err
+		}
+		if granted := time.Now(); granted.After(from) && granted.Before(end) {
+			took = append(took, granted.Sub(released))
+		}
+		held = lease.LeaseId
+	}
+}
+
+// waitingEnds are callers who can wait by a stream, one for each connection.
+func waitingEnds(o options) ([]*rowlockCaller, error) {
+	connections, err := grpcConnections(o)
+	if err != nil {
+		return nil, err
+	}
+	ends := make([]*rowlockCaller, len(connections))
+	for index, connection := range connections {
+		ends[index] = &rowlockCaller{service: rowlockv1.NewLockServiceClient(connection)}
+	}
+	return ends, nil
+}

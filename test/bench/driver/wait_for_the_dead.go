@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// shortestTTL is the shortest that there is.
+const shortestTTL = time.Second
+
+// waitForTheDead measures from the end of a lease that nobody renews to the word that the one who waits has it, on another
+// connection: to several servers, at another one. As many holders die as there are callers, not all at one moment. The
+// server's clock is that of this machine.
+func waitForTheDead(ctx context.Context, o options) ([]Figures, error) {
+	o.connections = 2
+	ends, err := waitingEnds(o)
+	if err != nil {
+		return nil, err
+	}
+	var took []time.Duration
+	for until := time.Now().Add(o.measured); len(took) == 0 || time.Now().Before(until); {
+		round, err := letDie(ctx, ends, o)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, round...)
+	}
+	return []Figures{figuresOf("", took, o)}, nil
+}
+
+func letDie(ctx context.Context, ends []*rowlockCaller, o options) ([]time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	took := make([]time.Duration, o.callers)
+	var waiting sync.WaitGroup
+	for index := range o.callers {
+		holder, next := ends[index%2], ends[(index+1)%2]
+		time.Sleep(shortestTTL / time.Duration(o.callers))
+		request := acquireRequest(o.name(index), holder.requests.next())
+		request.Ttl = durationpb.New(shortestTTL)
+		response, err := holder.service.Acquire(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := leaseIDOf(response); err != nil {
+			return nil, err
+		}
+		wait, err := next.wait(ctx, o.name(index), nil)
+		if err != nil {
+			return nil, err
+		}
+		ended := response.GetLease().ExpiresAt.AsTime()
+		waiting.Go(func() {
+			lease, err := wait.granted()
+			if err != nil {
+				cancel(err)
+				return
+			}
+			took[index] = time.Since(ended)
+			if err := next.Release(ctx, lease.LeaseId); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	waiting.Wait()
+	return took, context.Cause(ctx)
+}
