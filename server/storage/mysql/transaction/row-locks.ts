@@ -25,9 +25,10 @@ const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
 const CLAIM = "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
 const GUARDS = `(SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) FOR UPDATE SKIP LOCKED)`;
 const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
-// Of a claim that another transaction is adding with the same request id.
-const REQUEST = `(SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (rowlock_claim_request)
-  WHERE request_id = ? FOR UPDATE NOWAIT)`;
+// Of claims that another transaction is adding with the same request ids. None of them is there, as far as is known, and
+// what is not there has no row next to it either.
+const REQUESTS = `(SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (rowlock_claim_request)
+  WHERE request_id IN (?) FOR UPDATE NOWAIT)`;
 
 const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 
@@ -38,35 +39,31 @@ const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (
 export function addRowLocks(trip: Trip, session: Session, changes: Changes, guards: readonly Lock[]): void {
   if (session.setsPatience) return;
   const rows = guards.length + changes.changed.length;
-  if (rows > ROWS_ONE_BY_ONE_MAX) addLists(trip, changes, guards);
-  else if (rows > 0)
-    trip.add(
-      `DO ${[...guards.map(() => GUARD), ...changes.changed.map(() => CLAIM)].join(", ")}`,
-      ...guards.map(({ id }) => id),
-      ...changes.changed.flatMap(({ lockId, ticketNumber }) => [lockId, ticketNumber]),
-    );
-  const requests = changes.added.filter(isCallersOwn);
-  if (requests.length === 0) return;
-  trip.add(
-    `DO ${requests.map(() => REQUEST).join(", ")}`,
-    ...requests.map(({ requestId }) => bytesOf(requestId)),
-  );
+  const locks = rows > ROWS_ONE_BY_ONE_MAX ? lists(changes, guards) : rowByRow(changes, guards);
+  const requests = changes.added.filter(isCallersOwn).map(({ requestId }) => bytesOf(requestId));
+  if (requests.length > 0) locks.push([REQUESTS, requests]);
+  if (locks.length === 0) return;
+  trip.add(`DO ${locks.map(([sql]) => sql).join(", ")}`, ...locks.flatMap(([, ...values]) => values));
+}
+
+/** An expression that locks rows, and its values. */
+type Locking = [sql: string, ...values: SqlValue[]];
+
+function rowByRow({ changed }: Changes, guards: readonly Lock[]): Locking[] {
+  return [
+    ...guards.map(({ id }): Locking => [GUARD, id]),
+    ...changed.map(({ lockId, ticketNumber }): Locking => [CLAIM, lockId, ticketNumber]),
+  ];
 }
 
 /** Where one is missing, the result is below zero, which no unsigned number can be (error 1690). */
-function addLists(trip: Trip, { changed }: Changes, guards: readonly Lock[]): void {
-  const counts: string[] = [];
-  const values: SqlValue[] = [];
-  if (guards.length > 0) {
-    counts.push(GUARDS);
-    values.push(guards.map(({ id }) => id));
-  }
-  if (changed.length > 0) {
-    const key = hasKey(changed);
-    counts.push(`(${CLAIMS} ${key.sql} FOR UPDATE SKIP LOCKED)`);
-    values.push(...key.values);
-  }
-  trip.add(`DO ${counts.join(" + ")} - CAST(? AS UNSIGNED)`, ...values, guards.length + changed.length);
+function lists({ changed }: Changes, guards: readonly Lock[]): Locking[] {
+  const key = hasKey(changed);
+  const counts: Locking[] = [];
+  if (guards.length > 0) counts.push([GUARDS, guards.map(({ id }) => id)]);
+  if (changed.length > 0) counts.push([`(${CLAIMS} ${key.sql} FOR UPDATE SKIP LOCKED)`, ...key.values]);
+  const sum = `${counts.map(([sql]) => sql).join(" + ")} - CAST(? AS UNSIGNED)`;
+  return [[sum, ...counts.flatMap(([, ...values]) => values), guards.length + changed.length]];
 }
 
 /** Locks those of the claims in a state that nobody else has locked. Begins the transaction. */
