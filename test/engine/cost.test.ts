@@ -1,0 +1,173 @@
+// What a pair of Acquire and Release costs, and a hand-over, as counts: statements, transactions, trips, and bytes of
+// messages. They are the same on every machine, so that whatever makes them grow is seen at once. Times are for the bench.
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Claim } from "../../server/core/claim.ts";
+import { leaseMessage } from "../../server/grpc/messages/messages.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { Trip } from "../../server/storage/mysql/connection/trip.ts";
+import { openStore } from "../../server/storage/open.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { CLAIM } from "../support/claims.ts";
+import { testDatabases } from "../support/database.ts";
+import { ask, claimOf, follower } from "../support/replicas.ts";
+import { startEngine, type TestEngine } from "../support/test-engine.ts";
+
+/** Those that transactions are made of on SQLite. Others belong to work in the background. */
+const OF_TRANSACTIONS = [
+  "begin",
+  "meta",
+  "anything_due",
+  "lock",
+  "claim",
+  "claim_by_request",
+  "claims_in_state",
+  "add_claim",
+  "write_claim",
+  "write_lock",
+  "commit",
+];
+
+/** Trips that carry transactions of MySQL, in one or in two. */
+const TRIPS = ["decide_commit", "load", "save", "save_commit"];
+
+/** Of one trip, BEGIN and COMMIT included. MySQL has one more, which locks the rows (row-locks.ts). */
+const STATEMENTS_OF_A_TRIP = { mysql: 6, mariadb: 5 };
+
+interface Cost {
+  readonly transactions: number;
+  /** By name on SQLite, and by the trip that they are part of on MySQL. */
+  readonly statements: Readonly<Record<string, number>>;
+  /** On MySQL. */
+  readonly trips: number;
+}
+
+describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
+  let statements: string[] = [];
+  let transactions = 0;
+  let store: Store;
+  let running: TestEngine;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const database = await fresh();
+    drop = database.drop;
+    await migrateUp(database.url);
+    if (kind !== "sqlite") countStatements();
+    const observer = {
+      statement: (name: string) => void statements.push(name),
+      transaction() {
+        transactions += 1;
+      },
+      connection() {},
+    };
+    store = await openStore(database.url, { observer });
+    running = await startEngine(store);
+  });
+
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await running.engine.stop();
+    await store.close();
+    await drop();
+  });
+
+  /** On MySQL the observer is told of trips. What each is made of is told as `in NAME OF THE TRIP`. */
+  function countStatements(): void {
+    const { add } = Trip.prototype;
+    vi.spyOn(Trip.prototype, "add").mockImplementation(function (this: Trip, ...given) {
+      statements.push(`in ${this.name}`);
+      return add.apply(this, given);
+    });
+  }
+
+  async function costOf(work: () => Promise<unknown>): Promise<Cost> {
+    statements = [];
+    transactions = 0;
+    await work();
+    const count = (name: string) => statements.filter((each) => each === name).length;
+    const names = kind === "sqlite" ? OF_TRANSACTIONS : TRIPS.map((trip) => `in ${trip}`);
+    const found = names.map((name): [string, number] => [name, count(name)]).filter(([, times]) => times > 0);
+    const trips = TRIPS.reduce((sum, trip) => sum + count(trip), 0);
+    return { transactions, statements: Object.fromEntries(found), trips };
+  }
+
+  /** So many transactions of one trip each; on SQLite of the statements that are named. */
+  function expectCost(cost: Cost, transactionsMax: number, onSqlite: Record<string, number>): void {
+    expect(cost.transactions).toBe(transactionsMax);
+    if (kind === "sqlite") {
+      const each = { begin: transactionsMax, meta: transactionsMax, anything_due: transactionsMax };
+      expect(cost.statements).toEqual({ ...each, ...onSqlite, commit: transactionsMax });
+    } else {
+      const statementsOfATrip = STATEMENTS_OF_A_TRIP[kind];
+      expect(cost.trips).toBe(transactionsMax);
+      expect(cost.statements).toEqual({ "in decide_commit": statementsOfATrip * transactionsMax });
+    }
+  }
+
+  let asked = 0;
+  const acquire = async (name: string) =>
+    claimOf(await running.engine.acquire(ask(name, { requestId: `request ${asked++}` }), null), "held");
+  const release = (claim: Claim) => running.engine.release(claim);
+
+  test("a pair of a name that is known", async () => {
+    await release(await acquire("pair"));
+    const cost = await costOf(async () => release(await acquire("pair")));
+    expectCost(cost, 2, {
+      lock: 2,
+      claim: 1,
+      claim_by_request: 1,
+      add_claim: 1,
+      write_claim: 1,
+      write_lock: 2,
+    });
+  });
+
+  test("twenty pairs of as many names that come up together cost MySQL no more than one", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `pair ${index}`);
+    for (const name of names) await release(await acquire(name));
+    const cost = await costOf(async () => {
+      const claims = await Promise.all(names.map(acquire));
+      await Promise.all(claims.map(release));
+    });
+    const each = {
+      lock: 40,
+      claim: 20,
+      claim_by_request: 20,
+      add_claim: 20,
+      write_claim: 20,
+      write_lock: 40,
+    };
+    expectCost(cost, 2, each);
+  });
+
+  test("a hand-over to the first of three", async () => {
+    const held = await acquire("hot");
+    const waiting = [follower(), follower(), follower()];
+    for (const [index, one] of waiting.entries())
+      await running.engine.acquire(ask("hot", { requestId: `waits ${index}` }), one);
+    const cost = await costOf(async () => {
+      await release(held);
+      expect((await waiting[0]?.toldClaim)?.claim.state).toBe("held");
+    });
+    expectCost(cost, 1, { lock: 1, claim: 1, claims_in_state: 1, write_claim: 2, write_lock: 1 });
+  });
+});
+
+test("an answer with a lease takes 135 bytes, of which 59 are the request id and the name", () => {
+  const claim: Claim = {
+    ...CLAIM,
+    lockId: 123_456n,
+    ticketNumber: 1_234n,
+    fencingToken: 1_234n,
+    requestId: "0f8fad5b-d9cb-469f-a165-70867728950e",
+    ttlUs: 30_000_000,
+    grantedAtUs: 1_800_000_000_123_456,
+    deadlineUs: 1_800_000_030_123_456,
+  };
+  const value = leaseMessage(claim, "etl/customers/eu-west-1", 1_800_000_000_123_456);
+  const answer = create(AcquireResponseSchema, { outcome: { case: "lease", value } });
+  expect(toBinary(AcquireResponseSchema, answer).length).toBeLessThanOrEqual(135);
+});
