@@ -13,13 +13,15 @@ const OID_COMMON_NAME = "0603550403";
 const OID_SUBJECT_ALT_NAME = "0603551d11";
 const OID_ECDSA_WITH_SHA256 = "06082a8648ce3d040302";
 
-/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day. */
-export function selfSignedCertificate(commonName = "localhost"): Certificate {
+/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day from an hour ago, or until `untilMs`. */
+export function selfSignedCertificate(
+  commonName = "localhost",
+  untilMs = Date.now() + 86_400_000,
+): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
   const name = sequence(der(0x31, sequence(hex(OID_COMMON_NAME), der(0x0c, Buffer.from(commonName)))));
-  const now = Date.now();
-  const validity = sequence(generalizedTime(now - 3_600_000), generalizedTime(now + 86_400_000));
+  const validity = sequence(generalizedTime(Date.now() - 3_600_000), generalizedTime(untilMs));
   const altNames = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
   const extensions = sequence(sequence(hex(OID_SUBJECT_ALT_NAME), der(0x04, altNames)));
   const unsigned = sequence(

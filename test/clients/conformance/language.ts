@@ -1,0 +1,88 @@
+// One language in one run: its client is built, and what most of its scenarios share is started when it is asked for first:
+// a driver, and a server over a database of this language's own.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Databases } from "./databases.ts";
+import { DriverProcess } from "./driver-process.ts";
+import { RowlockServer } from "./rowlock-server.ts";
+
+const CLIENTS = join(import.meta.dirname, "../../../clients");
+/** By which a client's script says that its toolchain is missing. */
+const NOT_HERE = 3;
+
+/** By folder of clients/, as people call them, in the order of the table. */
+export const LANGUAGES: Readonly<Record<string, string>> = {
+  typescript: "TypeScript",
+  python: "Python",
+  go: "Go",
+  java: "Java",
+};
+
+export interface SharedServer {
+  readonly server: RowlockServer;
+  readonly databaseUrl: string;
+}
+
+export class Language {
+  /** Its folder. */
+  readonly name: string;
+  readonly databases: Databases;
+  readonly #cleanups: (() => Promise<unknown>)[] = [];
+  #driver: DriverProcess | undefined;
+  #shared: Promise<SharedServer> | undefined;
+
+  constructor(name: string, databases: Databases) {
+    this.name = name;
+    this.databases = databases;
+  }
+
+  /** Why it cannot be run here; undefined: it can. Throws where its build fails. */
+  async build(): Promise<string | undefined> {
+    if (!existsSync(this.#script("driver"))) return `clients/${this.name} has no conformance driver`;
+    const build = spawn(this.#script("build"), [], { stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    for (const stream of [build.stdout, build.stderr]) stream.on("data", (chunk) => (said += chunk));
+    const [status] = await once(build, "close");
+    if (status === 0) return undefined;
+    if (status === NOT_HERE) return said.trim().split("\n").at(-1) || "its toolchain is not here";
+    throw new Error(`clients/${this.name}/scripts/build has failed (${status}):\n${said}`);
+  }
+
+  startDriver(): DriverProcess {
+    return new DriverProcess(this.#script("driver"));
+  }
+
+  /** That of all scenarios that need none of their own; another one where the last has ended. */
+  sharedDriver(): DriverProcess {
+    if (!this.#driver || this.#driver.hasEnded) {
+      const driver = this.startDriver();
+      this.#driver = driver;
+      this.#cleanups.push(() => driver.destroy());
+    }
+    return this.#driver;
+  }
+
+  sharedServer(): Promise<SharedServer> {
+    this.#shared ??= this.#startShared();
+    return this.#shared;
+  }
+
+  async stop(): Promise<void> {
+    for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup();
+  }
+
+  async #startShared(): Promise<SharedServer> {
+    const { url, drop } = await this.databases.fresh();
+    this.#cleanups.push(drop);
+    const server = await RowlockServer.start(url);
+    this.#cleanups.push(() => server.destroy());
+    return { server, databaseUrl: url };
+  }
+
+  #script(name: string): string {
+    return join(CLIENTS, this.name, "scripts", name);
+  }
+}

@@ -1,0 +1,18 @@
+// What became of one scenario in one language.
+
+export type Outcome =
+  | { readonly kind: "passed" }
+  | { readonly kind: "failed"; readonly why: string }
+  /** It could have been run, but not here. */
+  | { readonly kind: "not run"; readonly why: string }
+  /** It says nothing of this language. */
+  | { readonly kind: "does not apply"; readonly why: string };
+
+/** By scenario, then by language. */
+export type Outcomes = ReadonlyMap<string, ReadonlyMap<string, Outcome>>;
+
+export function closingLine(outcomes: Outcomes): string {
+  const all = [...outcomes.values()].flatMap((languages) => [...languages.values()]);
+  const count = (kind: Outcome["kind"]) => all.filter((outcome) => outcome.kind === kind).length;
+  return `${count("passed")} passed, ${count("failed")} failed, ${count("not run")} skipped`;
+}

@@ -1,0 +1,43 @@
+// A server of a scenario: `rowlock serve` as a process on a port of its own, which it has again after it was restarted.
+
+import { RowlockProcess, screenOf } from "../../process/server-process.ts";
+import { freePort } from "../../support/mysql-family/private-server.ts";
+
+export class RowlockServer {
+  readonly address: string;
+  readonly #args: readonly string[];
+  #process: RowlockProcess | undefined;
+
+  private constructor(address: string, args: readonly string[]) {
+    this.address = address;
+    this.#args = args;
+  }
+
+  static async start(databaseUrl: string, flags: readonly string[] = []): Promise<RowlockServer> {
+    const address = `127.0.0.1:${await freePort()}`;
+    const own = ["--listen", address, "--metrics-listen", "127.0.0.1:0", "--database-url", databaseUrl];
+    const server = new RowlockServer(address, ["serve", ...own, ...flags]);
+    await server.start();
+    return server;
+  }
+
+  /** Waits until it takes calls. */
+  async start(): Promise<void> {
+    await this.gone();
+    this.#process = new RowlockProcess(this.#args);
+    await screenOf(this.#process);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  /** Waits for its end, however that comes. */
+  async gone(): Promise<void> {
+    await this.#process?.exited;
+  }
+
+  async destroy(): Promise<void> {
+    await this.#process?.destroy();
+  }
+}

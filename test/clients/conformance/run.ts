@@ -1,0 +1,99 @@
+// Runs the scenarios with the clients: `npm run test:clients`. Writes docs/conformance.md when all of it was run, and ends with
+// a line that says how it went, as all test runs here do.
+//
+//   --only go,python     these languages
+//   --scenario 'words'   scenarios with these words in their names
+//   --require-all        what cannot be run on this machine has failed
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openDatabases } from "./databases.ts";
+import { LANGUAGES, Language } from "./language.ts";
+import { closingLine, type Outcome } from "./outcome.ts";
+import { readScenarios, type Scenario } from "./scenario.ts";
+import { Stage } from "./stage.ts";
+import { takeSteps } from "./steps.ts";
+import { conformanceDocument, conformanceTable } from "./table.ts";
+import { together } from "./together.ts";
+
+const DOCUMENT = join(import.meta.dirname, "../../../docs/conformance.md");
+const LANGUAGES_AT_ONCE = 2;
+const SCENARIOS_AT_ONCE = 4;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    scenario: { type: "string" },
+    "require-all": { type: "boolean", default: false },
+  },
+});
+const isWhole = values.only === undefined && values.scenario === undefined;
+const names = values.only?.split(",").map((name) => name.trim()) ?? Object.keys(LANGUAGES);
+const unknown = names.filter((name) => !(name in LANGUAGES));
+if (unknown.length > 0)
+  throw new Error(`--only: no such language: ${unknown} (have: ${Object.keys(LANGUAGES)})`);
+const scenarios = readScenarios().filter(({ name }) => name.includes(values.scenario ?? ""));
+if (scenarios.length === 0) throw new Error(`--scenario: none has "${values.scenario}" in its name`);
+
+const outcomes = new Map(scenarios.map(({ name }) => [name, new Map<string, Outcome>()]));
+const databases = await openDatabases(process.env);
+console.log(`on ${databases.label}`);
+try {
+  await together(LANGUAGES_AT_ONCE, names, (name) => runLanguage(new Language(name, databases)));
+} finally {
+  await databases.stop();
+}
+
+const columns = Object.fromEntries(Object.entries(LANGUAGES).filter(([name]) => names.includes(name)));
+const table = conformanceTable({ scenarios, languages: columns, outcomes });
+if (isWhole) writeFileSync(DOCUMENT, conformanceDocument(databases.label.replace(/ .*/, ""), table));
+console.log(`\n${closingLine(outcomes)}`);
+if (/ [1-9]\d* failed/.test(closingLine(outcomes))) process.exitCode = 1;
+
+async function runLanguage(language: Language): Promise<void> {
+  let notHere: Outcome | undefined;
+  try {
+    const why = await language.build();
+    if (why !== undefined) notHere = { kind: values["require-all"] ? "failed" : "not run", why };
+  } catch (error) {
+    notHere = { kind: "failed", why: (error as Error).message };
+  }
+  if (notHere) console.log(`${language.name}: ${notHere.kind}, as ${"why" in notHere && notHere.why}`);
+  try {
+    await together(SCENARIOS_AT_ONCE, scenarios, async (scenario) => {
+      const startedMs = performance.now();
+      const outcome = notHere ?? (await runScenario(language, scenario));
+      outcomes.get(scenario.name)?.set(language.name, outcome);
+      if (!notHere) report(language, scenario, outcome, performance.now() - startedMs);
+    });
+  } finally {
+    await language.stop();
+  }
+}
+
+async function runScenario(language: Language, scenario: Scenario): Promise<Outcome> {
+  const except = scenario.except[language.name];
+  if (except !== undefined) return { kind: "does not apply", why: except };
+  if (scenario.needs === "mysql" && language.databases.kind !== "mysql")
+    return { kind: values["require-all"] ? "failed" : "not run", why: "it needs MySQL or MariaDB" };
+  const stage = new Stage(language, scenario);
+  let failure: unknown;
+  try {
+    await stage.setUp();
+    await takeSteps(stage, scenario.steps);
+  } catch (error) {
+    failure = error;
+  }
+  try {
+    await stage.tearDown(failure === undefined);
+  } catch (error) {
+    failure ??= error;
+  }
+  return failure === undefined ? { kind: "passed" } : { kind: "failed", why: (failure as Error).message };
+}
+
+function report(language: Language, { name }: Scenario, outcome: Outcome, tookMs: number): void {
+  const why = "why" in outcome ? `\n    ${outcome.why}` : "";
+  console.log(`${outcome.kind.padEnd(8)} ${language.name}: ${name} (${(tookMs / 1_000).toFixed(1)} s)${why}`);
+}

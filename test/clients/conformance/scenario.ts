@@ -1,0 +1,105 @@
+// Scenarios as they stand in scenarios.yaml, read and checked as a whole: a word that nobody knows is a mistake, and not a
+// step that does nothing.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+
+const Server = z.strictObject({
+  /** Of `rowlock serve`, beside the addresses and the database. */
+  flags: z.array(z.string()).default([]),
+  /** With a certificate of its own, whose file is kept as `ca`. */
+  tls: z.enum(["valid", "expired"]).optional(),
+  /** Only clients with the certificate that is kept as `clientCert` and `clientKey`. */
+  clientCertificate: z.boolean().default(false),
+});
+export type ServerSpec = z.infer<typeof Server>;
+
+const ProxyBefore = z.strictObject({
+  /** The server behind it. */
+  to: z.string(),
+  /** How it answers calls that stream; unset: it lets all through until it is told to do something. */
+  streams: z.enum(["UNIMPLEMENTED", "403", "405"]).optional(),
+});
+export type ProxySpec = z.infer<typeof ProxyBefore>;
+
+const Client = z.looseObject({
+  /** The process that it is in; unset: the one that most scenarios of this language share. */
+  driver: z.string().optional(),
+  /** Servers and proxies of the scenario, or addresses; unset: its first server, or the shared one. */
+  to: z.union([z.string(), z.array(z.string())]).optional(),
+});
+export type ClientSpec = z.infer<typeof Client>;
+
+/** One verb with what it is about, and what is expected: see steps.ts. */
+const Step = z
+  .looseObject({
+    gives: z.unknown().optional(),
+    becomes: z.unknown().optional(),
+    fails: z.unknown().optional(),
+    later: z.boolean().default(false),
+    keep: z.record(z.string(), z.string()).default({}),
+    times: z.number().default(1),
+    took: z.unknown().optional(),
+    by: z.unknown().optional(),
+    as: z.string().optional(),
+  })
+  .transform(({ gives, becomes, fails, later, keep, times, took, by, as, ...verbs }, context) => {
+    const [verb, ...more] = Object.keys(verbs);
+    if (verb === undefined || more.length > 0)
+      context.addIssue(`one verb is wanted, and not ${JSON.stringify(Object.keys(verbs))}`);
+    return {
+      verb: verb ?? "",
+      about: verbs[verb ?? ""],
+      gives,
+      becomes,
+      fails,
+      later,
+      keep,
+      times,
+      took,
+      by,
+      as,
+    };
+  });
+export type Step = z.infer<typeof Step>;
+
+const Scenario = z.strictObject({
+  name: z.string(),
+  /** What a reader of the table learns from its success. */
+  shows: z.string(),
+  /** Not run where the databases are of SQLite alone. */
+  needs: z.literal("mysql").optional(),
+  /** Languages that it says nothing of, and why. */
+  except: z.record(z.string(), z.string()).default({}),
+  servers: z.record(z.string(), Server).default({}),
+  proxies: z.record(z.string(), ProxyBefore).default({}),
+  clients: z.record(z.string(), Client).default({}),
+  steps: z.array(Step).min(1),
+});
+export type Scenario = z.infer<typeof Scenario>;
+
+const FILE = join(import.meta.dirname, "scenarios.yaml");
+
+/** Throws where there is something that cannot be meant. */
+export function readScenarios(text = readFileSync(FILE, "utf8")): Scenario[] {
+  const scenarios = z.array(Scenario).parse(parse(text));
+  const names = scenarios.map(({ name }) => name);
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  if (twice.length > 0) throw new Error(`Two scenarios have the name: ${twice.join(", ")}`);
+  return scenarios;
+}
+
+/** A scenario's name, as part of the names of its locks. */
+export function slugOf({ name }: Scenario): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+}
+
+/** The steps of a table, which are checked like all others. */
+export function readSteps(steps: unknown): Step[] {
+  return z.array(Step).parse(steps);
+}

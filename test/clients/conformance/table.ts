@@ -1,0 +1,62 @@
+// The table of docs/conformance.md: scenarios by languages. Nothing in it changes from run to run unless an outcome does.
+
+import type { Outcome, Outcomes } from "./outcome.ts";
+import type { Scenario } from "./scenario.ts";
+
+const WORDS: Readonly<Record<Outcome["kind"], string>> = {
+  passed: "passed",
+  failed: "**failed**",
+  "not run": "not run",
+  "does not apply": "–",
+};
+
+export interface TableOptions {
+  readonly scenarios: readonly Scenario[];
+  /** By folder, as people call them. */
+  readonly languages: Readonly<Record<string, string>>;
+  readonly outcomes: Outcomes;
+}
+
+export function conformanceTable({ scenarios, languages, outcomes }: TableOptions): string {
+  const folders = Object.keys(languages);
+  const row = (...cells: string[]) => `| ${cells.join(" | ")} |`;
+  const rows = scenarios.map(({ name, shows }) => {
+    const of = outcomes.get(name);
+    return row(name, shows.trim(), ...folders.map((folder) => WORDS[of?.get(folder)?.kind ?? "not run"]));
+  });
+  return [
+    row("scenario", "what it shows", ...Object.values(languages)),
+    row(...Array.from({ length: folders.length + 2 }, () => "---")),
+    ...rows,
+    "",
+    ...reasons({ languages, outcomes }),
+  ].join("\n");
+}
+
+/** Why there is something else than "passed", each reason once. */
+function reasons({ languages, outcomes }: Pick<TableOptions, "languages" | "outcomes">): string[] {
+  const scenariosBy = new Map<string, string[]>();
+  for (const [scenario, of] of outcomes)
+    for (const [folder, outcome] of of) {
+      if (outcome.kind === "passed") continue;
+      // Of a failure the words of the run are different each time.
+      const why = outcome.kind === "failed" ? "" : `: ${outcome.why}`;
+      const reason = `${languages[folder] ?? folder}, ${WORDS[outcome.kind]}${why}`;
+      scenariosBy.set(reason, [...(scenariosBy.get(reason) ?? []), scenario]);
+    }
+  return [...scenariosBy].map(([reason, names]) => {
+    const isAll = names.length === outcomes.size;
+    return `- ${reason} (${isAll ? "all scenarios" : names.join("; ")})`;
+  });
+}
+
+/** The whole document. */
+export function conformanceDocument(database: string, table: string): string {
+  return `# Conformance of the clients
+
+What each client was seen to do, in one suite for all of them: [test/clients/conformance](../test/clients/conformance/README.md).
+\`npm run test:clients\` writes this page; nobody edits it. This run was on ${database}.
+
+${table}
+`;
+}
