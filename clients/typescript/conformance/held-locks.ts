@@ -120,9 +120,12 @@ function grantOf({ token, leaseId, mode, permits }: Lock): object {
 }
 
 function refusedOf(refusal: Refusal): object {
+  const { reason, message, retryAfterMs } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
   return {
-    ...refusal,
+    reason,
+    message,
+    retryAfterMs,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),
   };
 }

@@ -2,7 +2,7 @@
 //
 //   {$min: 1, $max: 5}   a number between these
 //   {$matches: "words"}  a text with a match of this regular expression
-//   {$some: {...}}       a list with an entry that matches
+//   {$has: [...]}        a list in which each of these is matched by an entry
 //   {$oneOf: [...]}      one of these
 //   {$absent: true}      not there, or null
 
@@ -32,8 +32,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   $min: (actual, least: number) => typeof actual === "number" && actual >= least,
   $max: (actual, most: number) => typeof actual === "number" && actual <= most,
   $matches: (actual, pattern: string) => typeof actual === "string" && new RegExp(pattern, "i").test(actual),
-  $some: (actual, entry: unknown) =>
-    Array.isArray(actual) && actual.some((one) => mismatch(one, entry) === undefined),
+  $has: (actual, wanted: unknown[]) =>
+    Array.isArray(actual) &&
+    wanted.every((one) => actual.some((entry) => mismatch(entry, one) === undefined)),
   $oneOf: (actual, choices: unknown[]) => choices.some((choice) => mismatch(actual, choice) === undefined),
   $absent: (actual, isAbsent: boolean) => (actual === undefined || actual === null) === isAbsent,
 };

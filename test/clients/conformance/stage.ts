@@ -52,8 +52,9 @@ export class Stage {
 
   async setUp(): Promise<void> {
     const { servers, proxies, clients } = this.#scenario;
+    const { server, databaseUrl } = await this.#language.sharedServer();
+    this.#addresses.set("shared", server.address);
     if (Object.keys(servers).length === 0) {
-      const { server, databaseUrl } = await this.#language.sharedServer();
       this.values.set("url", databaseUrl);
       this.servers.set("shared", server);
     } else {

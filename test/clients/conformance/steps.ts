@@ -154,9 +154,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
   /** The same steps for each row, one row after the other: `each: {rows: [...], steps: [...]}`, with ${row.FIELD}. */
   each: async (stage, { about }) => {
     const { rows, steps } = about as { rows: Json[]; steps: unknown };
-    for (const [index, row] of rows.entries()) {
-      stage.values.set("row", index + 1);
-      for (const [field, value] of Object.entries(row)) stage.values.set(`row.${field}`, value);
+    for (const row of rows) {
+      for (const [field, value] of Object.entries(row)) stage.values.set(`row.${field}`, stage.fill(value));
       try {
         await takeSteps(stage, readSteps(steps));
       } catch (error) {
