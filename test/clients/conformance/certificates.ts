@@ -1,0 +1,37 @@
+// The certificates of a server with TLS, as files.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { selfSignedCertificate } from "../../process/certificate.ts";
+
+const HALF_AN_HOUR_MS = 1_800_000;
+
+export interface Certificates {
+  /** Of `rowlock serve`. */
+  readonly flags: readonly string[];
+  /** The paths that clients are told, by the names that scenarios have for them. */
+  readonly files: Readonly<Record<string, string>>;
+  remove(): Promise<void>;
+}
+
+export async function makeCertificates(tls: "valid" | "expired", ofClients: boolean): Promise<Certificates> {
+  const folder = await mkdtemp(join(tmpdir(), "rowlock-tls-"));
+  const write = async (name: string, pem: string) => {
+    const path = join(folder, `${name}.pem`);
+    await writeFile(path, pem);
+    return path;
+  };
+  const server = selfSignedCertificate(
+    "localhost",
+    tls === "expired" ? Date.now() - HALF_AN_HOUR_MS : undefined,
+  );
+  const ca = await write("ca", server.cert);
+  const flags = ["--tls-cert", ca, "--tls-key", await write("server-key", server.key)];
+  const remove = () => rm(folder, { recursive: true, force: true });
+  if (!ofClients) return { flags, files: { ca }, remove };
+  const client = selfSignedCertificate("client");
+  const clientCert = await write("client", client.cert);
+  const clientKey = await write("client-key", client.key);
+  return { flags: [...flags, "--tls-client-ca", clientCert], files: { ca, clientCert, clientKey }, remove };
+}

@@ -1,0 +1,165 @@
+// The verbs of steps that are for the runner itself, and no command to a driver: what was answered and told, what servers show
+// to others, and what happens to servers, proxies and drivers.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { createConnection } from "mysql2/promise";
+import { bareCall } from "./bare-call.ts";
+import type { Json } from "./driver-process.ts";
+import { check, checkAsked, heardNow, inTime } from "./expectations.ts";
+import { mismatch } from "./matches.ts";
+import type { Step } from "./scenario.ts";
+import type { Stage } from "./stage.ts";
+
+export type Verb = (stage: Stage, step: Step) => Promise<void>;
+
+export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
+  /** Of a command before: `answer: NAME`. */
+  answer: async (stage, step) => {
+    const asked = stage.asked.get(String(step.about));
+    if (!asked) throw new Error(`Nothing was asked as ${step.about}.`);
+    const heard = await inTime(asked.answer);
+    stage.heard.set(String(step.as ?? step.about), heard);
+    check(stage, step, heard, asked.sentMs);
+  },
+  /** One that comes, or has come: `event: {event, lock, ...}`. Each is found once. */
+  event: async (stage, step) => {
+    const { lock, ...wanted } = step.about as Json;
+    const driver = stage.cast.driverOf({ lock });
+    const fits = (event: Json) =>
+      event.lock === stage.cast.handle(lock) &&
+      mismatch(event, wanted) === undefined &&
+      !stage.cast.isTaken(event);
+    const heard = await driver.event(fits).catch((error: Error) => {
+      const said = driver.events((event) => event.lock === stage.cast.handle(lock)).map(({ line }) => line);
+      throw new Error(`${error.message} Of this lock there were ${JSON.stringify(said)}.`);
+    });
+    stage.cast.take(heard.line);
+    if (step.as !== undefined) stage.heard.set(step.as, heard);
+    check(stage, step, heard, heard.atMs);
+  },
+  /** None so far: `never: {event, lock, ...}`. */
+  never: async (stage, { about }) => {
+    const { lock, ...wanted } = about as Json;
+    const found = stage.cast
+      .driverOf({ lock })
+      .events((event) => event.lock === stage.cast.handle(lock) && mismatch(event, wanted) === undefined);
+    if (found.length > 0) throw new Error(`There was ${JSON.stringify(found[0]?.line)}`);
+  },
+  /** Answers and events of one driver, by their names, in the order in which they must have come. */
+  order: async (stage, { about }) => {
+    const heards = (about as string[]).map((name) => {
+      const heard = stage.heard.get(name);
+      if (!heard) throw new Error(`Nothing was heard as ${name}.`);
+      return heard;
+    });
+    heards.forEach((heard, index) => {
+      if (heard.order < (heards[index - 1]?.order ?? 0))
+        throw new Error(`${(about as string[])[index]} came before ${(about as string[])[index - 1]}.`);
+    });
+  },
+  /** What a server shows of a lock, to somebody else: `look: {name, at: SERVER}`. */
+  look: async (stage, step) => {
+    const { name, at: server } = step.about as { name: string; at?: string };
+    await checkAsked(stage, step, async () => plain(await stage.looker(server).getLock(name)));
+  },
+  /** A call of the API as it is: `call: {method: {request}}`, `{at: SERVER, ...}`. */
+  call: async (stage, step) => {
+    const { at: server = stage.firstServer, ...calls } = step.about as Record<string, never>;
+    const [[method, request] = []] = Object.entries(calls);
+    await checkAsked(stage, step, () =>
+      bareCall(stage.addressOf(String(server)), method as string, request as never),
+    );
+  },
+  /** Statements on the database that the servers are on. */
+  sql: async (stage, step) => {
+    const connection = await createConnection(stage.values.get("url") as string);
+    try {
+      let rows: unknown;
+      for (const statement of [step.about as string].flat()) [rows] = await connection.query(statement);
+      check(stage, step, heardNow({ result: rows }), performance.now());
+    } finally {
+      await connection.end();
+    }
+  },
+  /** `server: {NAME: freeze}`, thaw, kill, stop (which does not wait for its end), end (which does), restart. */
+  server: async (stage, { about }) => {
+    for (const [name, act] of Object.entries(about as Record<string, string>)) {
+      const server = named(stage.servers, name);
+      await chosen(act, {
+        freeze: () => server.signal("SIGSTOP"),
+        thaw: () => server.signal("SIGCONT"),
+        kill: () => server.signal("SIGKILL"),
+        stop: () => server.signal("SIGTERM"),
+        end: async () => {
+          server.signal("SIGTERM");
+          await server.gone();
+        },
+        restart: async () => {
+          server.signal("SIGKILL");
+          await server.start();
+        },
+      });
+    }
+  },
+  /** `proxy: {NAME: cut}` (what goes through it now), freeze, leave, comeBack; or expects of one that refuses streams. */
+  proxy: async (stage, { about }) => {
+    for (const [name, act] of Object.entries(about as Record<string, string>)) {
+      const proxy = named(stage.proxies, name);
+      await chosen(act, {
+        cut: async () => {
+          proxy.leave();
+          await proxy.comeBack();
+        },
+        freeze: () => proxy.freeze(),
+        leave: () => proxy.leave(),
+        comeBack: () => proxy.comeBack(),
+      });
+    }
+  },
+  /** What a proxy that refuses streams has counted: `refused: NAME`. */
+  refused: async (stage, step) => {
+    const { counts } = named(stage.refusing, String(step.about));
+    await checkAsked(stage, step, async () => counts);
+  },
+  /** `driver: {NAME: freeze}`, thaw, end (which must go well). */
+  driver: async (stage, { about }) => {
+    for (const [name, act] of Object.entries(about as Record<string, string>)) {
+      const driver = named(stage.cast.drivers, name);
+      await chosen(act, {
+        freeze: () => driver.freeze(),
+        thaw: () => driver.thaw(),
+        end: () => driver.end(),
+      });
+    }
+  },
+  /** One client more. */
+  connect: async (stage, step) => {
+    const { client, ...spec } = step.about as { client: string };
+    await stage.connect(client, spec);
+  },
+  /** Where time itself is the point. */
+  pause: async (_, { about }) => {
+    await sleep(about as number);
+  },
+};
+
+/** As JSON has it: large numbers as texts, instants in milliseconds since 1970. */
+function plain(value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof Date) return value.getTime();
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]));
+}
+
+function named<Value>(all: ReadonlyMap<string, Value>, name: string): Value {
+  const found = all.get(name);
+  if (!found) throw new Error(`There is no ${name} (have: ${[...all.keys()].join(", ")}).`);
+  return found;
+}
+
+async function chosen(act: string, acts: Readonly<Record<string, () => unknown>>): Promise<void> {
+  const found = acts[act];
+  if (!found) throw new Error(`There is no ${act} (have: ${Object.keys(acts).join(", ")}).`);
+  await found();
+}
