@@ -50,6 +50,7 @@ const steps: readonly [name: string, step: () => boolean][] = [
   ["format and lint", () => run("biome", "check", "--error-on-warnings", ".")],
   ["types", () => run("tsc", "--noEmit")],
   ["protobuf lint", () => run("buf", "lint")],
+  ["no promise of the API is broken", () => run("buf", "breaking", "--against", "proto/promised.binpb")],
   ["generated code is current", generatedCodeIsCurrent],
   ["fast tests", () => run("npm", "run", "--silent", "test:fast")],
 ];
