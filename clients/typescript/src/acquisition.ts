@@ -1,4 +1,4 @@
-// One lock being asked for: from the first request to the grant or the refusal, however many sessions that takes. Whoever
+// One lock being asked for: from the first request to the grant or the refusal, however many connections that takes. Whoever
 // gives up leaves nothing behind: the place is given back as soon as its ticket is known.
 
 import { randomUUID } from "node:crypto";
@@ -11,12 +11,13 @@ import {
   WaitInQueueRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Clock } from "./clock.ts";
+import type { Call, Calls } from "./connection/calls.ts";
+import type { Command, Connection, Result } from "./connection/connection.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./modes.ts";
 import { type LockOptions, TTL_MS } from "./options.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
-import type { Call, Calls, Command, Result } from "./session/calls.ts";
 import { durationOf, msOf } from "./times.ts";
 
 /** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
@@ -101,7 +102,7 @@ export class Acquisition {
   #begin(): void {
     this.#call = this.#options.calls.begin({
       kind: this.#isWait ? "wait" : "other",
-      command: () => this.#command(),
+      command: (connection) => this.#command(connection),
       repeat: "always",
       giveUpAfterMs: () => this.#giveUpAfterMs(),
       answered: (result, basisMs) => this.#answered(result, basisMs),
@@ -118,13 +119,14 @@ export class Acquisition {
     return Math.max(1, this.#untilMs - this.#options.clock.now());
   }
 
-  #command(): Command {
+  #command({ comesBackBy }: Connection): Command {
     const { asked } = this.#options;
     if (!this.#isWait) return { case: "acquire", value: this.#request(WhenBusy.REFUSE) };
     const value = create(WaitInQueueRequestSchema, {
-      target: this.#ticketId
-        ? { case: "ticketId", value: this.#ticketId }
-        : { case: "acquire", value: this.#request(WhenBusy.WAIT) },
+      target:
+        this.#ticketId && comesBackBy === "ticket"
+          ? { case: "ticketId", value: this.#ticketId }
+          : { case: "acquire", value: this.#request(WhenBusy.WAIT) },
       minUpdateInterval: durationOf(asked.onPosition ? (asked.positionInterval ?? INTERVAL_MS) : SELDOM_MS),
     });
     return { case: "waitInQueue", value };

@@ -21,7 +21,14 @@ export type Headers = Readonly<Record<string, string>>;
 
 /** What happens to the connection, for a log. */
 export type ConnectionEvent =
-  | { readonly kind: "connected"; readonly address: string; readonly replica: string }
+  | {
+      readonly kind: "connected";
+      readonly address: string;
+      /** As one session, or, where those are refused, as calls of their own. */
+      readonly via: "session" | "calls";
+      /** The server, as its log names it; empty where it does not say. */
+      readonly replica: string;
+    }
   | { readonly kind: "disconnected"; readonly address: string; readonly error: Error };
 
 export interface ConnectOptions {
@@ -39,6 +46,8 @@ export interface ConnectOptions {
   readonly connectTimeout?: number;
   /** How long a call is tried before it fails, in milliseconds, where no server answers it; 30,000. */
   readonly giveUpAfter?: number;
+  /** How long a connection may stay open that nobody needs, in milliseconds; 300,000. */
+  readonly idleAfter?: number;
   readonly onConnection?: (event: ConnectionEvent) => void;
 }
 
@@ -95,6 +104,7 @@ export interface Settings extends Omit<ConnectOptions, "addresses"> {
   readonly labels: Readonly<Record<string, string>>;
   readonly connectTimeout: number;
   readonly giveUpAfter: number;
+  readonly idleAfter: number;
 }
 
 /** Throws a RangeError for what cannot work. */
@@ -109,11 +119,12 @@ export function settingsOf(options: ConnectOptions): Settings {
     throw new RangeError(
       `addresses: with TLS, name ${unnamed} as its certificate does, or set tls.serverName`,
     );
-  const { connectTimeout = 3_000, giveUpAfter = 30_000 } = options;
+  const { connectTimeout = 3_000, giveUpAfter = 30_000, idleAfter = 300_000 } = options;
   checkMs("connectTimeout", connectTimeout);
   checkMs("giveUpAfter", giveUpAfter);
+  checkMs("idleAfter", idleAfter);
   const { owner = `${hostname()}:${process.pid}`, labels = {} } = options;
-  return { ...options, addresses, owner, labels, connectTimeout, giveUpAfter };
+  return { ...options, addresses, owner, labels, connectTimeout, giveUpAfter, idleAfter };
 }
 
 /** In milliseconds. Throws a RangeError for what cannot work. */

@@ -95,8 +95,8 @@ export class RowlockError extends Error {
     );
   }
 
-  /** Of a session as a whole. */
-  static ofSession(error: ServiceError): RowlockError {
+  /** Of a call of its own, or of a session as a whole. */
+  static ofCall(error: ServiceError): RowlockError {
     const [bytes] = error.metadata?.get(DETAILS) ?? [];
     if (bytes instanceof Buffer) return RowlockError.ofStatus(fromBinary(StatusSchema, bytes));
     return new RowlockError("UNKNOWN", status[error.code] ?? "UNKNOWN", error.details, { cause: error });
@@ -112,6 +112,26 @@ export class RowlockError extends Error {
         retryAfterMs: refusal.retryAfterMs,
       },
     );
+  }
+
+  /** Whatever was thrown; what is none of ours is a bug. */
+  static of(error: unknown): RowlockError {
+    if (error instanceof RowlockError) return error;
+    return new RowlockError("UNKNOWN", "INTERNAL", String(error), { cause: error });
+  }
+
+  static stopping(address: string): RowlockError {
+    return new RowlockError("SHUTTING_DOWN", "UNAVAILABLE", `${address} is stopping.`);
+  }
+
+  /** What was asked for cannot be put into a message: a number that is none, for one. */
+  static unsendable(cause: unknown): RowlockError {
+    const words = cause instanceof Error ? cause.message : String(cause);
+    return new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", `This cannot be sent: ${words}`, { cause });
+  }
+
+  static cancelled(): RowlockError {
+    return new RowlockError("CANCELLED", "CANCELLED", "The call was given up by its caller.");
   }
 
   static closed(): RowlockError {

@@ -1,16 +1,15 @@
-// The client: one session for all locks of a program.
+// The client: one connection for all locks of a program.
 
-import type { SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Acquisition } from "./acquisition.ts";
 import { Clock } from "./clock.ts";
+import { Calls } from "./connection/calls.ts";
+import { Connections } from "./connection/connections.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { LeaseKeeper } from "./leases/lease-keeper.ts";
 import { Lock } from "./lock.ts";
 import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
-import { Calls } from "./session/calls.ts";
-import { Sessions } from "./session/sessions.ts";
 import { msOf } from "./times.ts";
 import {
   type ForceReleaseTarget,
@@ -22,7 +21,7 @@ import {
 } from "./verbs.ts";
 import type { ClaimView, LimitSettingView, LockView } from "./views.ts";
 
-/** What closing may take: to give back what is held, and then to close the session in good order. */
+/** What closing may take: to give back what is held, and then to close the connection in good order. */
 const GIVE_BACK_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 1_000;
 
@@ -48,7 +47,7 @@ export function connect(options: ConnectOptions): Rowlock {
 export class Rowlock implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #clock = new Clock();
-  readonly #sessions: Sessions;
+  readonly #connections: Connections;
   readonly #calls: Calls;
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
@@ -61,42 +60,38 @@ export class Rowlock implements AsyncDisposable {
     const clock = this.#clock;
     this.#settings = settings;
     this.#calls = new Calls({
-      need: () => this.#sessions.need(),
-      lastError: () => this.#sessions.lastError,
+      need: () => this.#connections.need(),
+      lastError: () => this.#connections.lastError,
       addresses: settings.addresses,
       clock,
     });
     this.#keeper = new LeaseKeeper({
       calls: this.#calls,
       clock,
-      isOpen: () => this.#sessions.isOpen,
-      need: () => this.#sessions.need(),
-      leave: (error) => this.#sessions.leave(error),
+      open: () => this.#connections.open,
+      need: () => this.#connections.need(),
+      leave: (error) => this.#connections.leave(error),
     });
     this.#verbs = new Verbs(this.#calls, settings.giveUpAfter);
-    this.#sessions = new Sessions({
+    this.#connections = new Connections({
       settings,
       clock,
       isNeeded: () => this.#calls.size > 0 || this.#keeper.size > 0,
-      onBegun: (stream) => {
-        this.#keeper.begun();
-        this.#calls.begun(stream);
+      onBegun: (connection) => {
+        this.#keeper.begun(connection);
+        this.#calls.begun(connection);
       },
-      onResponse: (stream, { opened, results, confirmed, lost }, basisMs) => {
+      onNews: (_, { opened, results = [], confirmed = [], lost = [] }, basisMs) => {
         this.#keeper.confirmed(confirmed, basisMs);
         this.#calls.results(results, basisMs);
         this.#keeper.lost(lost);
         if (opened) this.#calls.opened();
-        if (isProvisional(results)) stream.touch();
       },
-      onLeaving: (stream) => {
+      onLeaving: (connection, error) => {
         this.#keeper.orphaned();
-        this.#calls.leaving(stream);
+        this.#calls.leaving(connection, error);
       },
-      onEnded: (stream, error) => {
-        this.#keeper.orphaned();
-        this.#calls.ended(stream, error);
-      },
+      onEnded: (connection, error) => this.#calls.ended(connection, error),
       onHopeless: (error) => this.#calls.failAll(error),
     });
   }
@@ -215,7 +210,7 @@ export class Rowlock implements AsyncDisposable {
     return this.#open().forceRelease(target, reason);
   }
 
-  /** Gives up all waits, releases all locks, and closes the session. Can be called twice. Never rejects. */
+  /** Gives up all waits, releases all locks, and closes the connection. Can be called twice. Never rejects. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -229,7 +224,7 @@ export class Rowlock implements AsyncDisposable {
     for (const acquisition of [...this.#acquisitions]) acquisition.abandon(RowlockError.closed());
     // Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
     for (const lock of [...this.#locks.values()]) lock.release().catch(() => {});
-    if (this.#sessions.isOpen) {
+    if (this.#connections.open) {
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, GIVE_BACK_WITHIN_MS);
       await Promise.race([this.#calls.idle(), late.promise]);
@@ -237,7 +232,7 @@ export class Rowlock implements AsyncDisposable {
     }
     this.#keeper.stop();
     this.#calls.failAll(RowlockError.closed());
-    await this.#sessions.close(CLOSE_WITHIN_MS);
+    await this.#connections.close(CLOSE_WITHIN_MS);
   }
 
   #open(): Verbs {
@@ -278,14 +273,4 @@ export class Rowlock implements AsyncDisposable {
   #giveBack(id: string): void {
     this.#verbs.release(id).catch(() => {});
   }
-}
-
-/** Whether there is a lease among them that waits to be acknowledged. */
-function isProvisional(results: readonly SessionResult[]): boolean {
-  return results.some(
-    ({ result }) =>
-      result.case === "waitInQueue" &&
-      result.value.update.case === "granted" &&
-      result.value.update.value.provisional,
-  );
 }

@@ -1,4 +1,4 @@
-// The verbs that are answered once, as promises over the calls of the session.
+// The verbs that are answered once, as promises over the calls of the connection.
 
 import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
@@ -12,7 +12,8 @@ import {
   RenewRequestSchema,
   SetLimitRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Ask, Calls, Command, Result } from "./session/calls.ts";
+import type { Ask, Calls } from "./connection/calls.ts";
+import type { Command, Result } from "./connection/connection.ts";
 import { durationOf } from "./times.ts";
 import {
   type ClaimView,

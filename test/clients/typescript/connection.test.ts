@@ -5,6 +5,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import { type ConnectionEvent, connect } from "../../../clients/typescript/src/index.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
+import { until } from "../../support/harness.ts";
 import { afterwards, client, start } from "./stage.ts";
 
 test("TLS, and mutual TLS", async () => {
@@ -100,6 +101,21 @@ test("labels that the server does not take are told as a mistake", async () => {
     reason: "BAD_REQUEST",
     violations: [{ field: 'open.labels[""]' }],
   });
+});
+
+test("a connection that nobody needs is closed, and another one comes with the next call", async () => {
+  const server = await start();
+  const seen: string[] = [];
+  const rowlock = client(server.address, { idleAfter: 200, onConnection: ({ kind }) => seen.push(kind) });
+  const lock = await rowlock.lock("kept");
+  // Looked at several times while the lock is held.
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  expect(seen).toEqual(["connected"]);
+  await lock.release();
+  await until(() => server.sessionEnds.length === 1);
+  expect(server.sessionEnds).toEqual(["OK"]);
+  expect((await rowlock.lock("kept")).token).toBe(2n);
+  expect(seen).toEqual(["connected", "disconnected", "connected"]);
 });
 
 test("options that cannot work are refused at once", () => {

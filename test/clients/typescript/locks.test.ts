@@ -70,6 +70,8 @@ describe("a lock", () => {
 
   test("with a mistake is an error that names all of them", async () => {
     const rowlock = client((await start()).address);
+    // Of a client that was not connected yet, too.
+    await expect(rowlock.lock("x", { permits: 1.5 })).rejects.toMatchObject({ reason: "BAD_REQUEST" });
     const wrong = rowlock.lock("", { permits: 2_000_000 });
     await expect(wrong).rejects.toMatchObject({
       reason: "BAD_REQUEST",
@@ -79,6 +81,8 @@ describe("a lock", () => {
       ]),
     });
     await expect(rowlock.lock("margin", { ttl: 2_000, margin: 1_000 })).rejects.toThrow(RangeError);
+    await expect(rowlock.lock("x", { permits: -1 })).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+    await expect(rowlock.lock("x", { ttl: Number.NaN, margin: 0 })).rejects.toThrow(RangeError);
     await expect(rowlock.lock("x".repeat(70_000))).rejects.toMatchObject({ reason: "MESSAGE_TOO_LARGE" });
     await rowlock.lock("lives on");
   });

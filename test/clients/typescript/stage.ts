@@ -2,7 +2,11 @@
 
 import { afterEach } from "vitest";
 import { type ConnectOptions, connect, type Rowlock } from "../../../clients/typescript/src/index.ts";
-import { type StartOptions, startServer, type TestServer } from "../../support/harness.ts";
+import type { LockEngine } from "../../../server/engine/lock-engine.ts";
+import { createGrpcServer } from "../../../server/grpc/server.ts";
+import { freshSqlite } from "../../support/database.ts";
+import { type StartOptions, silentObserver, startServer, type TestServer } from "../../support/harness.ts";
+import { startReplicas } from "../../support/replicas.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -38,3 +42,44 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
   if (signal.aborted) return Promise.resolve(signal.reason);
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 }
+
+/** Two servers over one database. */
+export async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => engine) {
+  const { all, stop } = await startReplicas({ fresh: freshSqlite }, 2, rules);
+  afterwards(stop);
+  const servers = [];
+  for (const { engine, id } of all) {
+    const grpc = createGrpcServer({
+      engine: id === all[0]?.id ? wrapFirst(engine) : engine,
+      observer: silentObserver,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      tls: null,
+      graceMs: ("graceUs" in rules ? Number(rules.graceUs) : 10_000_000) / 1_000,
+      streamsMax: 1_000,
+      replica: String(id),
+      sessionWaitsMax: 5_000,
+      sessionCommandsMax: 5_000,
+      receiveBytesMax: 65_536,
+      reflection: false,
+    });
+    const { port } = await grpc.start({ host: "127.0.0.1", port: 0 });
+    afterwards(() => grpc.drain(1_000));
+    servers.push({ grpc, address: `127.0.0.1:${port}`, port, replica: String(id) });
+  }
+  return servers as [(typeof servers)[0], (typeof servers)[0]];
+}
+
+/** Waits of one client, and the order in which they were granted. */
+export function waitInLine(rowlock: Rowlock, name: string, count: number) {
+  const order: number[] = [];
+  const locks = Array.from({ length: count }, async (_, index) => {
+    const lock = await rowlock.lock(name);
+    order.push(index);
+    await lock.release();
+    return lock;
+  });
+  return { order, locks, inOrder: Array.from({ length: count }, (_, index) => index) };
+}
+
+/** How many wait. */
+export const waiting = async (rowlock: Rowlock, name: string) => (await rowlock.getLock(name)).waiting;

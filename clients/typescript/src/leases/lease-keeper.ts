@@ -4,13 +4,12 @@
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { LostLease, RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Clock } from "../clock.ts";
+import type { Calls } from "../connection/calls.ts";
+import type { Connection } from "../connection/connection.ts";
 import { refusalName } from "../refusal.ts";
 import { RowlockError } from "../rowlock-error.ts";
-import type { Calls } from "../session/calls.ts";
 import type { HeldLease } from "./held-lease.ts";
 
-/** Leases of one renewal: well within what a request may hold by default. */
-const AT_ONCE_MAX = 500;
 /** While anything is held, the clock is looked at so often: a machine that slept must notice it. */
 const LOOK_EVERY_MS = 1_000;
 /** When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl. */
@@ -21,9 +20,9 @@ const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 export interface LeaseKeeperOptions {
   readonly calls: Calls;
   readonly clock: Clock;
-  /** Whether there is a session. */
-  readonly isOpen: () => boolean;
-  /** There should be a session. */
+  /** The connection whose server has answered, if there is one. */
+  readonly open: () => Connection | undefined;
+  /** There should be a connection. */
   readonly need: () => void;
   /** The server answers, but cannot renew. */
   readonly leave: (error: RowlockError) => void;
@@ -58,13 +57,13 @@ export class LeaseKeeper {
     return this.#held.get(leaseId);
   }
 
-  /** All leases are renewed in the first requests of a session, so that its server knows of them. */
-  begun(): void {
+  /** All leases are renewed in the first requests of a connection, so that its server knows of them. */
+  begun(connection: Connection): void {
     this.#lookAtAll();
-    this.#renew([...this.#held.values()]);
+    this.#renew([...this.#held.values()], connection);
   }
 
-  /** The session that they were told in is gone. */
+  /** The connection that they were told by is gone. */
   orphaned(): void {
     for (const lease of this.#held.values()) lease.isOrphan = true;
   }
@@ -103,15 +102,17 @@ export class LeaseKeeper {
     const nowMs = this.#options.clock.now();
     const held = [...this.#held.values()].filter((lease) => !lease.isRenewing);
     if (held.some(({ renewAtMs }) => renewAtMs <= nowMs)) {
-      if (this.#options.isOpen()) this.#renew(held.filter(({ mayRenewAtMs }) => mayRenewAtMs <= nowMs));
+      const open = this.#options.open();
+      const due = held.filter(({ mayRenewAtMs }) => mayRenewAtMs <= nowMs);
+      if (open) this.#renew(due, open);
       else this.#options.need();
     }
     this.#wake();
   }
 
-  #renew(leases: readonly HeldLease[]): void {
-    for (let at = 0; at < leases.length; at += AT_ONCE_MAX)
-      this.#renewTogether(leases.slice(at, at + AT_ONCE_MAX));
+  #renew(leases: readonly HeldLease[], { renewalsMax }: Connection): void {
+    for (let at = 0; at < leases.length; at += renewalsMax)
+      this.#renewTogether(leases.slice(at, at + renewalsMax));
   }
 
   #renewTogether(leases: readonly HeldLease[]): void {
@@ -125,8 +126,8 @@ export class LeaseKeeper {
           leases: leases.map(({ id }) => ({ $typeName: "rowlock.v1.RenewRequest", leaseId: id })),
         },
       }),
-      // The next session renews all leases that are left by then.
-      repeat: "in this session",
+      // The next one renews all leases that are left by then.
+      repeat: "on this connection",
       giveUpAfterMs: () => Number.POSITIVE_INFINITY,
       answered: (result, basisMs) => {
         const renewed = result.case === "renewLeases" ? result.value.leases : [];
@@ -163,7 +164,7 @@ export class LeaseKeeper {
       return;
     }
     lease.renewAtMs = this.#options.clock.now() + Math.max(AGAIN_MS, error.retryAfterMs ?? 0);
-    if (lease.state === "uncertain" && this.#options.isOpen()) this.#options.leave(error);
+    if (lease.state === "uncertain" && this.#options.open()) this.#options.leave(error);
   }
 
   #lose(leaseId: string, error: RowlockError): void {
@@ -180,8 +181,8 @@ export class LeaseKeeper {
     let atMs = nowMs + LOOK_EVERY_MS;
     for (const { deadlineMs, renewAtMs, isRenewing } of this.#held.values()) {
       atMs = Math.min(atMs, deadlineMs);
-      // Without a session, its beginning renews them.
-      if (!isRenewing && this.#options.isOpen()) atMs = Math.min(atMs, renewAtMs);
+      // Without a connection, its beginning renews them.
+      if (!isRenewing && this.#options.open()) atMs = Math.min(atMs, renewAtMs);
     }
     this.#wakeAt(atMs);
   }

@@ -1,16 +1,10 @@
-// All that is asked for and not yet answered. A call outlives sessions: what was not answered in one is asked for again in the
-// next, where that is safe; it is retried when it could not be done at the moment, and given up when no answer comes in time.
+// All that is asked for and not yet answered. A call outlives connections: what was not answered by one is asked for again by
+// the next, where that is safe; it is retried when it could not be done at the moment, and given up when no answer comes in time.
 
-import { create, toBinary } from "@bufbuild/protobuf";
-import type { SessionCommand, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
-import { SessionCommandSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { backoffMs } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { RowlockError } from "../rowlock-error.ts";
-import type { SessionStream } from "./session-stream.ts";
-
-export type Command = Exclude<SessionCommand["command"], { case: undefined } | { case: "cancel" }>;
-export type Result = Exclude<SessionResult["result"], { case: undefined | "error" | "rejected" }>;
+import type { Command, Connection, News, Result } from "./connection.ts";
 
 /** Each kind is asked for in order of arrival, and has bounds of its own: what keeps leases, what waits, and the rest. */
 const KINDS = ["urgent", "other", "wait"] as const;
@@ -18,9 +12,9 @@ const KINDS = ["urgent", "other", "wait"] as const;
 export interface Ask {
   readonly kind: (typeof KINDS)[number];
   /** What to ask for, each time that it is asked for. */
-  readonly command: () => Command;
-  /** always; not once it may have taken effect; or not in another session. */
-  readonly repeat: "always" | "unsent" | "in this session";
+  readonly command: (connection: Connection) => Command;
+  /** always; not once it may have taken effect; or not on another connection. */
+  readonly repeat: "always" | "unsent" | "on this connection";
   /** Without an answer for so long it fails. Infinity: it is not given up. */
   readonly giveUpAfterMs: () => number;
   /** A result, which was so at `basisMs` or later. Whether it was the last one. */
@@ -33,7 +27,7 @@ export class Call {
   /** Calls are asked for again in the order in which they began. */
   readonly order: number;
   number = 0n;
-  session: OpenSession | undefined;
+  use: Use | undefined;
   /** When it was asked for; Infinity once it was answered. */
   askedMs = 0;
   /** Whether a server may know of it. */
@@ -51,17 +45,17 @@ export class Call {
   }
 }
 
-/** How much of a session's bounds is used. */
-interface OpenSession {
-  readonly stream: SessionStream;
+/** How much of a connection's bounds is used. */
+interface Use {
+  readonly connection: Connection;
   commands: number;
   waits: number;
 }
 
 export interface CallsOptions {
-  /** Something is asked for: there should be a session. */
+  /** Something is asked for: there should be a connection. */
   readonly need: () => void;
-  /** Why there was no session lately. */
+  /** Why there was no connection lately. */
   readonly lastError: () => RowlockError | undefined;
   readonly addresses: readonly string[];
   readonly clock: Clock;
@@ -72,7 +66,7 @@ export class Calls {
   readonly #open = new Set<Call>();
   readonly #byNumber = new Map<bigint, Call>();
   readonly #queues: Readonly<Record<Ask["kind"], Call[]>> = { urgent: [], other: [], wait: [] };
-  #current: OpenSession | undefined;
+  #current: Use | undefined;
   #begun = 0;
   #numbers = 0n;
   #onIdle: (() => void)[] = [];
@@ -99,8 +93,7 @@ export class Calls {
   /** From now on, its answers are nobody's business. The server is told; what it has done by then stays done. */
   cancel(call: Call): void {
     if (call.isOver) return;
-    if (call.session && this.#byNumber.has(call.number))
-      call.session.stream.send(encoded({ case: "cancel", value: call.number }, 0n));
+    call.use?.connection.cancel(call.number);
     this.#close(call);
   }
 
@@ -108,7 +101,10 @@ export class Calls {
   #unanswered(call: Call): void {
     const withinMs = call.ask.giveUpAfterMs();
     if (call.giveUpTimer || withinMs === Number.POSITIVE_INFINITY) return;
-    call.giveUpTimer = setTimeout(() => this.#fail(call, this.#noAnswer(call, withinMs)), withinMs);
+    call.giveUpTimer = setTimeout(() => {
+      call.use?.connection.cancel(call.number);
+      this.#fail(call, this.#noAnswer(call, withinMs));
+    }, withinMs);
   }
 
   /** Resolves when nothing is open any more. */
@@ -120,15 +116,17 @@ export class Calls {
     for (const call of [...this.#open]) this.#fail(call, error);
   }
 
-  /** A session begins: from now on, calls go there. */
-  begun(stream: SessionStream): void {
-    this.#current = { stream, commands: 0, waits: 0 };
+  /** From now on, calls go there. */
+  begun(connection: Connection): void {
+    this.#current = { connection, commands: 0, waits: 0 };
     this.#pump();
   }
 
-  /** Nothing goes there any more. */
-  leaving(stream: SessionStream): void {
-    if (this.#current?.stream === stream) this.#current = undefined;
+  /** Nothing goes there any more, and what should have gone nowhere else has failed. */
+  leaving(connection: Connection, error: RowlockError): void {
+    if (this.#current?.connection === connection) this.#current = undefined;
+    for (const call of [...this.#open])
+      if (call.ask.repeat === "on this connection" && !call.use) this.#fail(call, error);
   }
 
   /** Its server has answered, so that more may be asked of it. */
@@ -136,12 +134,12 @@ export class Calls {
     this.#pump();
   }
 
-  results(results: readonly SessionResult[], basisMs: number): void {
+  results(results: NonNullable<News["results"]>, basisMs: number): void {
     for (const { call: number, result } of results) {
       const call = this.#byNumber.get(number);
-      if (!call || result.case === undefined) continue;
-      if (result.case === "error" || result.case === "rejected") {
-        this.#failed(call, RowlockError.ofStatus(result.value));
+      if (!call) continue;
+      if (result instanceof RowlockError) {
+        this.#failed(call, result);
         continue;
       }
       clearTimeout(call.giveUpTimer);
@@ -157,9 +155,8 @@ export class Calls {
   }
 
   /** What was asked for there is asked for again elsewhere, or fails. */
-  ended(stream: SessionStream, error: RowlockError): void {
-    this.leaving(stream);
-    const lost = [...this.#byNumber.values()].filter((call) => call.session?.stream === stream);
+  ended(connection: Connection, error: RowlockError): void {
+    const lost = [...this.#byNumber.values()].filter((call) => call.use?.connection === connection);
     for (const call of lost) {
       this.#leave(call);
       if (call.ask.repeat === "always") this.#again(call);
@@ -175,7 +172,7 @@ export class Calls {
       this.#fail(call, error);
       return;
     }
-    const isMoving = call.session !== this.#current;
+    const isMoving = call.use !== this.#current;
     this.#leave(call);
     if (isMoving) {
       this.#again(call);
@@ -210,34 +207,31 @@ export class Calls {
   }
 
   /** Whether it was sent, or has failed by that. */
-  #sent(call: Call, session: OpenSession): boolean {
-    const { stream } = session;
+  #sent(call: Call, use: Use): boolean {
+    const { connection } = use;
     const { ask } = call;
     const isWait = ask.kind === "wait";
-    const { waitsMax = 1, commandsMax = 1 } = stream.opened ?? {};
-    if (isWait ? session.waits >= waitsMax : session.commands >= commandsMax) {
-      // Before the server has named its bounds, a first request is free to name what there was.
-      if (stream.opened) return false;
-    }
+    const { opened } = connection;
+    // Before the server has named its bounds, a first request is free to name what there was.
+    if (opened && (isWait ? use.waits >= opened.waitsMax : use.commands >= opened.commandsMax)) return false;
     // A server of which nothing was heard may not be there, and then this would be in doubt for nothing.
-    if (!stream.opened && ask.repeat === "unsent") return false;
+    if (!opened && ask.repeat === "unsent") return false;
     this.#numbers += 1n;
-    const bytes = encoded(ask.command(), this.#numbers);
-    if (bytes.length > stream.commandBytesMax) {
-      if (!stream.opened) return false;
+    try {
+      if (!connection.take(this.#numbers, ask.command(connection))) return false;
+    } catch (error) {
+      const why = error instanceof RowlockError ? error : RowlockError.unsendable(error);
       // Not in this turn: whoever is told may ask for more.
-      const error = tooLarge(bytes.length, stream.commandBytesMax);
-      queueMicrotask(() => this.#fail(call, error));
+      queueMicrotask(() => this.#fail(call, why));
       return true;
     }
     call.number = this.#numbers;
-    call.session = session;
+    call.use = use;
     call.wasSent = true;
     call.askedMs = this.#options.clock.now();
     this.#byNumber.set(call.number, call);
-    if (isWait) session.waits += 1;
-    else session.commands += 1;
-    stream.send(bytes);
+    if (isWait) use.waits += 1;
+    else use.commands += 1;
     return true;
   }
 
@@ -258,12 +252,12 @@ export class Calls {
   }
 
   #leave(call: Call): void {
-    const { session } = call;
-    if (!session) return;
+    const { use } = call;
+    if (!use) return;
     this.#byNumber.delete(call.number);
-    call.session = undefined;
-    if (call.ask.kind === "wait") session.waits -= 1;
-    else session.commands -= 1;
+    call.use = undefined;
+    if (call.ask.kind === "wait") use.waits -= 1;
+    else use.commands -= 1;
   }
 
   #noAnswer(call: Call, withinMs: number): RowlockError {
@@ -280,24 +274,11 @@ export class Calls {
   }
 }
 
-function encoded(command: SessionCommand["command"], call: bigint): Uint8Array {
-  return toBinary(SessionCommandSchema, create(SessionCommandSchema, { call, command }));
-}
-
 function inDoubt(error: RowlockError): RowlockError {
   return new RowlockError(
     "CONNECTION_LOST",
     "UNAVAILABLE",
     `The connection was lost before the answer came: it may have been done or not. ${error.message}`,
     { cause: error },
-  );
-}
-
-function tooLarge(bytes: number, bytesMax: number): RowlockError {
-  return new RowlockError(
-    "MESSAGE_TOO_LARGE",
-    "RESOURCE_EXHAUSTED",
-    `This would take ${bytes} bytes, and the server takes no more than ${bytesMax} of one command.`,
-    { metadata: { bytes_max: String(bytesMax) } },
   );
 }

@@ -1,48 +1,50 @@
-// One session with one server: gathers what is asked for in a turn into requests, knows when each of them was sent, is heard
-// as often as the server wants, and notices a server that falls silent. Knows nothing of what the commands mean.
+// A connection by one session: gathers what is asked for in a turn into requests, knows when each of them was sent, is heard as
+// often as the server wants, acknowledges what it was told, and notices a server that falls silent.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { ServiceError } from "@grpc/grpc-js";
-import type { SessionOpened, SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Client, ClientDuplexStream, ServiceError } from "@grpc/grpc-js";
+import type { SessionCommand, SessionOpened, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
+  SessionCommandSchema,
   SessionOpenSchema,
   SessionRequestSchema,
   SessionResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { pathOf } from "../bare/methods.ts";
+import { metadataOf } from "../channel.ts";
 import type { Clock } from "../clock.ts";
+import type { Headers } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import { msOf } from "../times.ts";
-import type { Channel } from "./channel.ts";
+import type { Command, Connection, ConnectionOptions, News } from "./connection.ts";
 
 const { open: OPEN, commands: COMMANDS, received: RECEIVED } = SessionRequestSchema.field;
 /** Of a request beside its commands. */
 const FRAME_BYTES = 64;
 /** Silence is counted in ticks, of which one passes at the most while this process is frozen. */
 const SILENT_TICKS_MAX = 4;
+/** Leases of one command, and what each of them may take. */
+const RENEWALS_MAX = 500;
+const RENEWAL_BYTES = 64;
 
-export interface SessionStreamOptions {
-  readonly address: string;
-  readonly channel: (failed: (error: unknown) => void) => Channel;
-  readonly owner: string;
-  readonly labels: Readonly<Record<string, string>>;
+export interface SessionOptions extends ConnectionOptions {
+  readonly channel: Client;
+  readonly headers: Headers;
   /** What a request may hold until the server has said it. */
   readonly bytesMax: number;
   readonly clock: Clock;
-  /** A response; what it says was so at `basisMs` or later. */
-  readonly onResponse: (response: SessionResponse, basisMs: number) => void;
-  /** Called once, unless it was closed from here. */
-  readonly onEnded: (error: RowlockError) => void;
 }
 
-export class SessionStream {
+export class SessionConnection implements Connection {
   readonly address: string;
-  /** What is in force; undefined until the first response has come. */
+  readonly via = "session";
+  readonly comesBackBy = "ticket";
   opened: SessionOpened | undefined;
   /** What a request may hold. */
   bytesMax: number;
-  readonly #options: SessionStreamOptions;
-  readonly #channel: Channel;
+  readonly #options: SessionOptions;
+  readonly #stream: ClientDuplexStream<Uint8Array, Buffer>;
   readonly #ended = Promise.withResolvers<void>();
   #commands: Uint8Array[] = [];
   #open: Uint8Array | undefined;
@@ -59,28 +61,57 @@ export class SessionStream {
   #isOver = false;
   #isHalfClosed = false;
 
-  constructor(options: SessionStreamOptions) {
-    const { address, owner, labels, bytesMax, clock } = options;
+  constructor(options: SessionOptions) {
+    const { address, owner, labels, channel, headers, bytesMax, clock } = options;
     this.#options = options;
     this.address = address;
     this.bytesMax = bytesMax;
     this.#heardSentMs = clock.now();
     this.#open = toBinary(SessionOpenSchema, create(SessionOpenSchema, { owner, labels }));
-    this.#channel = options.channel((error) => this.#end(RowlockError.ofSession(error as ServiceError)));
-    const { stream } = this.#channel;
-    stream.on("data", (bytes: Buffer) => this.#take(bytes));
-    stream.on("end", () => this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The session has ended.")));
-    this.touch();
+    this.#stream = channel.makeBidiStreamRequest<Uint8Array, Buffer>(
+      pathOf("session"),
+      ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength),
+      (bytes) => bytes,
+      metadataOf(headers),
+    );
+    this.#stream.on("error", (error: ServiceError) => this.#end(RowlockError.ofCall(error)));
+    this.#stream.on("data", (bytes: Buffer) => this.#hear(bytes));
+    this.#stream.on("end", () =>
+      this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The session has ended.")),
+    );
+    this.#touch();
   }
 
-  /** Adds an encoded SessionCommand to the next request, which is sent at the end of this turn. */
-  send(command: Uint8Array): void {
+  get renewalsMax(): number {
+    return Math.max(1, Math.min(RENEWALS_MAX, Math.floor(this.#commandBytesMax / RENEWAL_BYTES)));
+  }
+
+  take(call: bigint, command: Command): boolean {
+    const bytes = encoded(call, command);
+    if (bytes.length > this.#commandBytesMax) {
+      if (!this.opened) return false;
+      throw tooLarge(bytes.length, this.#commandBytesMax);
+    }
+    this.#send(bytes);
+    return true;
+  }
+
+  cancel(call: bigint): void {
+    this.#send(encoded(0n, { case: "cancel", value: call }));
+  }
+
+  get #commandBytesMax(): number {
+    return this.bytesMax - FRAME_BYTES;
+  }
+
+  /** With the next request, which is sent at the end of this turn. */
+  #send(command: Uint8Array): void {
     this.#commands.push(command);
-    this.touch();
+    this.#touch();
   }
 
   /** Sends a request in this turn, if only an empty one. */
-  touch(): void {
+  #touch(): void {
     if (this.#isScheduled || this.#isOver || this.#isHalfClosed) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -89,23 +120,18 @@ export class SessionStream {
     });
   }
 
-  /** Bytes that a command may have to fit into a request of its own. */
-  get commandBytesMax(): number {
-    return this.bytesMax - FRAME_BYTES;
-  }
-
-  /** Closes it in good order; resolves when the server has, too, or the time is over. */
   async close(withinMs: number): Promise<void> {
     if (this.#isOver) return;
-    this.#flush();
-    this.#isHalfClosed = true;
-    this.#channel.stream.end();
+    if (!this.#isHalfClosed) {
+      this.#flush();
+      this.#isHalfClosed = true;
+      this.#stream.end();
+    }
     const timer = setTimeout(() => this.destroy(), withinMs);
     await this.#ended.promise;
     clearTimeout(timer);
   }
 
-  /** Ends it at once, without a word to its owner. */
   destroy(): void {
     this.#over();
   }
@@ -132,19 +158,24 @@ export class SessionStream {
       if (this.#received > 0n) writer.tag(RECEIVED.number, WireType.Varint).uint64(this.#received);
       this.#sentMs.push(this.#options.clock.now());
       this.#sentSinceBeat = true;
-      this.#channel.stream.write(writer.finish());
+      this.#stream.write(writer.finish());
     } while (index < commands.length);
   }
 
-  #take(bytes: Buffer): void {
+  #hear(bytes: Buffer): void {
     if (this.#isOver) return;
     const response = fromBinary(SessionResponseSchema, bytes);
     this.#received += 1n;
     this.#receivedSinceTick = true;
     for (const heard = Number(response.heard); this.#heard < heard; this.#heard++)
       this.#heardSentMs = this.#sentMs.shift() ?? this.#heardSentMs;
-    if (response.opened && !this.opened) this.#begin(response.opened);
-    this.#options.onResponse(response, this.#heardSentMs);
+    const isFirst = response.opened !== undefined && !this.opened;
+    if (response.opened && isFirst) this.#begin(response.opened);
+    const { confirmed, lost, goingAway } = response;
+    const results = response.results.flatMap(resultIn);
+    this.#options.onNews({ opened: isFirst, results, confirmed, lost, goingAway }, this.#heardSentMs);
+    // To be acknowledged: until then the lease lasts no longer than the grace period.
+    if (response.results.some(isProvisional)) this.#touch();
   }
 
   #begin(opened: SessionOpened): void {
@@ -160,7 +191,7 @@ export class SessionStream {
   }
 
   #beat(): void {
-    if (!this.#sentSinceBeat) this.touch();
+    if (!this.#sentSinceBeat) this.#touch();
     this.#sentSinceBeat = false;
   }
 
@@ -182,8 +213,35 @@ export class SessionStream {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const timer of this.#timers) clearInterval(timer);
-    this.#channel.stream.cancel();
-    this.#channel.close();
+    this.#stream.cancel();
+    this.#options.channel.close();
     this.#ended.resolve();
   }
+}
+
+function encoded(call: bigint, command: SessionCommand["command"]): Uint8Array {
+  return toBinary(SessionCommandSchema, create(SessionCommandSchema, { call, command }));
+}
+
+function resultIn({ call, result }: SessionResult): NonNullable<News["results"]> {
+  if (result.case === undefined) return [];
+  const isError = result.case === "error" || result.case === "rejected";
+  return [{ call, result: isError ? RowlockError.ofStatus(result.value) : result }];
+}
+
+function isProvisional({ result }: SessionResult): boolean {
+  return (
+    result.case === "waitInQueue" &&
+    result.value.update.case === "granted" &&
+    result.value.update.value.provisional
+  );
+}
+
+function tooLarge(bytes: number, bytesMax: number): RowlockError {
+  return new RowlockError(
+    "MESSAGE_TOO_LARGE",
+    "RESOURCE_EXHAUSTED",
+    `This would take ${bytes} bytes, and the server takes no more than ${bytesMax} of one command.`,
+    { metadata: { bytes_max: String(bytesMax) } },
+  );
 }

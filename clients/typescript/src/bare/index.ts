@@ -1,0 +1,13 @@
+// What the package offers to those who make the calls themselves.
+
+export type { Headers, TlsOptions } from "../options.ts";
+export {
+  type ClientReason,
+  type Reason,
+  RowlockError,
+  type ServerReason,
+  type Violation,
+} from "../rowlock-error.ts";
+export { type BareCallOptions, BareCalls, type BareOptions } from "./bare-calls.ts";
+export type { RequestOf, ResponseOf, StreamMethod, UnaryMethod } from "./methods.ts";
+export type { BareSession, Responses } from "./streams.ts";

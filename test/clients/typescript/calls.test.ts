@@ -1,0 +1,137 @@
+// What becomes of calls when connections come and go, with connections that do nothing by themselves.
+
+import { describe, expect, test } from "vitest";
+import { Clock } from "../../../clients/typescript/src/clock.ts";
+import { type Ask, Calls } from "../../../clients/typescript/src/connection/calls.ts";
+import type { Connection, Opened } from "../../../clients/typescript/src/connection/connection.ts";
+import { RowlockError } from "../../../clients/typescript/src/rowlock-error.ts";
+
+const GONE = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone");
+const command = () =>
+  ({ case: "release" as const, value: { $typeName: "rowlock.v1.ReleaseRequest" } }) as never;
+
+/** Takes what it is given, where it has opened, and remembers it. */
+class Listening implements Connection {
+  readonly address = "here";
+  readonly via = "session";
+  readonly comesBackBy = "ticket";
+  readonly renewalsMax = 1;
+  readonly taken: bigint[] = [];
+  readonly cancelled: bigint[] = [];
+  opened: Opened | undefined;
+
+  constructor(opened: Partial<Opened> = {}) {
+    this.opened = { replica: "1", waitsMax: 1, commandsMax: 1, ...opened };
+  }
+
+  take(call: bigint): boolean {
+    if (!this.opened) return false;
+    this.taken.push(call);
+    return true;
+  }
+
+  cancel(call: bigint): void {
+    this.cancelled.push(call);
+  }
+
+  async close(): Promise<void> {}
+  destroy(): void {}
+}
+
+function stage() {
+  const calls = new Calls({ need() {}, lastError: () => GONE, addresses: ["here"], clock: new Clock() });
+  const said: string[] = [];
+  const ask = (name: string, more: Partial<Ask> = {}) =>
+    calls.begin({
+      kind: "other",
+      command,
+      repeat: "always",
+      giveUpAfterMs: () => Number.POSITIVE_INFINITY,
+      answered: () => {
+        said.push(`${name} was answered`);
+        return true;
+      },
+      failed: (error) => said.push(`${name} failed: ${error.reason}`),
+      ...more,
+    });
+  const answer = (call: bigint) =>
+    calls.results([{ call, result: { case: "release", value: {} } as never }], 0);
+  return { calls, said, ask, answer };
+}
+
+describe("a call", () => {
+  test("is asked for again, in order, when the connection is lost before its answer", () => {
+    const { calls, said, ask, answer } = stage();
+    const first = new Listening({ commandsMax: 2 });
+    calls.begun(first);
+    ask("one");
+    ask("two");
+    ask("three");
+    expect(first.taken).toEqual([1n, 2n]);
+    calls.leaving(first, GONE);
+    calls.ended(first, GONE);
+    const second = new Listening({ commandsMax: 9 });
+    calls.begun(second);
+    expect(second.taken).toEqual([3n, 4n, 5n]);
+    answer(2n);
+    expect(said).toEqual([]);
+    for (const call of second.taken) answer(call);
+    expect(said).toEqual(["one was answered", "two was answered", "three was answered"]);
+  });
+
+  test("that belongs to a connection fails with it, whether it was sent or not", () => {
+    const { calls, said, ask } = stage();
+    const first = new Listening();
+    calls.begun(first);
+    ask("sent", { repeat: "on this connection" });
+    ask("unsent", { repeat: "on this connection" });
+    calls.leaving(first, GONE);
+    expect(said).toEqual(["unsent failed: UNKNOWN"]);
+    calls.ended(first, GONE);
+    expect(said).toEqual(["unsent failed: UNKNOWN", "sent failed: UNKNOWN"]);
+    expect(calls.size).toBe(0);
+  });
+
+  test("that must not be repeated is sent to nobody of whom nothing was heard, and is in doubt once it was sent", () => {
+    const { calls, said, ask } = stage();
+    const first = new Listening();
+    const { opened } = first;
+    first.opened = undefined;
+    calls.begun(first);
+    ask("once", { repeat: "unsent" });
+    expect(first.taken).toEqual([]);
+    first.opened = opened;
+    calls.opened();
+    expect(first.taken).toHaveLength(1);
+    calls.ended(first, GONE);
+    expect(said).toEqual(["once failed: CONNECTION_LOST"]);
+  });
+
+  test("that is not answered in time is ended at its server, too", async () => {
+    const { calls, said, ask } = stage();
+    const connection = new Listening();
+    calls.begun(connection);
+    const failed = Promise.withResolvers<RowlockError>();
+    ask("late", { giveUpAfterMs: () => 20, failed: failed.resolve });
+    expect(await failed.promise).toMatchObject({ reason: "NO_SERVER", cause: GONE });
+    expect(connection.cancelled).toEqual(connection.taken);
+    expect(said).toEqual([]);
+  });
+
+  test("that cannot be put into a message fails alone", async () => {
+    const { calls, said, ask, answer } = stage();
+    const connection = new Listening();
+    calls.begun(connection);
+    const failed = Promise.withResolvers<RowlockError>();
+    ask("nonsense", {
+      command: () => {
+        throw new Error("cannot encode");
+      },
+      failed: failed.resolve,
+    });
+    ask("sense");
+    expect(await failed.promise).toMatchObject({ reason: "BAD_REQUEST" });
+    answer(connection.taken[0] as bigint);
+    expect(said).toEqual(["sense was answered"]);
+  });
+});

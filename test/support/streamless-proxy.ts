@@ -1,0 +1,131 @@
+// A proxy of HTTP/2 that lets no long streams through: it refuses Session and WaitInQueue, in one of the manners of proxies, and
+// passes all other calls on.
+
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  connect,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+
+/** As a status of HTTP; as a gRPC server says it that has no such method; or by a reset of the stream. */
+export type Refusal = number | "unimplemented" | "reset";
+
+export interface StreamlessProxy {
+  readonly address: string;
+  /** Methods of all that came, in order, refused or not. */
+  readonly asked: readonly string[];
+  /** Cuts every connection and refuses new ones. */
+  leave(): void;
+  /** On the same port. */
+  comeBack(): Promise<void>;
+  /** From now on nothing is answered any more, and nothing is passed on. */
+  freeze(): void;
+  /** From now on all calls are refused, with this status of HTTP; undefined: no more. */
+  refuseAll(status: number | undefined): void;
+  close(): Promise<void>;
+}
+
+const STREAMS = ["Session", "WaitInQueue"];
+const END_STREAM = 1;
+const PROTOCOL_ERROR = 1;
+
+export async function startStreamlessProxy(to: string, how: Refusal): Promise<StreamlessProxy> {
+  const asked: string[] = [];
+  const sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
+  let isFrozen = false;
+  let refusingAll: number | undefined;
+  const listening = async (port: number) => {
+    const proxy = createServer();
+    proxy.on("session", (near) => {
+      const far = connect(`http://${to}`);
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        sessions.add(one);
+        one.on("error", () => {});
+        one.on("close", () => {
+          sessions.delete(one);
+          other.destroy();
+        });
+      }
+      near.on("stream", (stream, headers) => {
+        const method = String(headers[":path"]).split("/").at(-1) as string;
+        asked.push(method);
+        stream.on("error", () => {});
+        if (isFrozen) return;
+        if (refusingAll) refuse(stream, refusingAll);
+        else if (STREAMS.includes(method)) refuse(stream, how);
+        else passOn(stream, headers, far);
+      });
+    });
+    proxy.listen(port, "127.0.0.1");
+    await once(proxy, "listening");
+    return proxy;
+  };
+  let proxy = await listening(0);
+  const { port } = proxy.address() as AddressInfo;
+  const leave = () => {
+    proxy.close();
+    for (const session of sessions) session.destroy();
+  };
+  return {
+    address: `127.0.0.1:${port}`,
+    asked,
+    leave,
+    async comeBack() {
+      proxy = await listening(port);
+    },
+    freeze() {
+      isFrozen = true;
+    },
+    refuseAll(status) {
+      refusingAll = status;
+    },
+    async close() {
+      const closed = proxy.listening ? once(proxy, "close") : undefined;
+      leave();
+      await closed;
+    },
+  };
+}
+
+function refuse(stream: ServerHttp2Stream, how: Refusal): void {
+  if (how === "reset") {
+    stream.close(PROTOCOL_ERROR);
+    return;
+  }
+  const headers =
+    how === "unimplemented"
+      ? { ":status": 200, "content-type": "application/grpc", "grpc-status": "12", "grpc-message": "no such" }
+      : { ":status": how, "content-type": "text/html" };
+  stream.respond(headers, { endStream: true });
+  stream.resume();
+}
+
+function passOn(near: ServerHttp2Stream, headers: IncomingHttpHeaders, to: ClientHttp2Session): void {
+  if (to.destroyed || to.closed) {
+    near.destroy();
+    return;
+  }
+  const far = to.request(headers);
+  let trailers: IncomingHttpHeaders = {};
+  far.on("error", () => near.destroy());
+  near.on("close", () => far.close());
+  far.on("response", (answer, flags) => {
+    if (near.destroyed) return;
+    const isAll = (flags & END_STREAM) !== 0;
+    near.respond(answer, { endStream: isAll, waitForTrailers: !isAll });
+    if (!isAll) far.pipe(near);
+  });
+  far.on("trailers", (given) => {
+    trailers = given;
+  });
+  near.on("wantTrailers", () => near.sendTrailers(trailers));
+  near.pipe(far);
+}
