@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { partsOf } from "../../server/core/parts.ts";
-import { LockClient } from "../support/lock-client.ts";
 import { acquire, type Command, wait } from "../support/session-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { LeanSession } from "./lean-session.ts";
 import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
@@ -38,7 +38,7 @@ const directory = await mkdtemp(join(process.cwd(), "node_modules/.cache/rowlock
 const databases = new DatabaseServers(directory);
 const system = await found.start({ directory, databases });
 const { address } = system.target;
-const clients = Array.from({ length: SESSIONS }, () => new LockClient(address));
+const clients = Array.from({ length: SESSIONS }, () => new TestCalls(address));
 const sessions = clients.map((client) => new LeanSession(client));
 
 try {
@@ -55,7 +55,7 @@ try {
 
 async function waits(each: number): Promise<void> {
   if (each === 0) return;
-  const { leaseId } = await (clients[0] as LockClient).lease({ name: "hot", noExpiry: true });
+  const { leaseId } = await (clients[0] as TestCalls).lease({ name: "hot", noExpiry: true });
   const before = await liveHeap();
   const calls = await Promise.all(
     sessions.map(async (session, index) => {
@@ -77,7 +77,7 @@ async function waits(each: number): Promise<void> {
   sessions.forEach((session, index) => {
     for (const call of calls[index] as bigint[]) session.cancel(call);
   });
-  await (clients[0] as LockClient).call("release", { leaseId });
+  await (clients[0] as TestCalls).call("release", { leaseId });
   // Ten thousand places that are given up at once are as many commands as may wait for the database.
   await sleep(20_000);
 }

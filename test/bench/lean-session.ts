@@ -1,44 +1,30 @@
 // A session that keeps nothing that was told: for very many calls. What is asked for in one turn goes as one request.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ClientDuplexStream } from "@grpc/grpc-js";
-import type {
-  SessionCommandSchema,
-  SessionResponse,
-  SessionResult,
-} from "#proto/rowlock/v1/lock_service_pb.js";
-import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { SessionCommandSchema, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RowlockError, SessionStream } from "../../clients/typescript/src/bare/index.ts";
+import { encode } from "../../clients/typescript/src/bare/methods.ts";
 import { partsOf } from "../../server/core/parts.ts";
-import { encode, type LockClient } from "../support/lock-client.ts";
 import type { Command } from "../support/session-client.ts";
+import type { TestCalls } from "../support/test-calls.ts";
 
 type CommandInit = MessageInitShape<typeof SessionCommandSchema>;
 type Result = SessionResult["result"];
 
-const SESSION = LockService.method.session;
 const HEARTBEAT_MS = 1_000;
 const BYTES_MAX = 60_000;
 
 export class LeanSession {
-  readonly #stream: ClientDuplexStream<Buffer, SessionResponse>;
+  readonly #stream: SessionStream;
   readonly #waiting = new Map<bigint, (result: Result) => void>();
   readonly #heartbeats: NodeJS.Timeout;
   #unsent: CommandInit[] = [];
   #calls = 0n;
   #received = 0n;
 
-  constructor(client: LockClient) {
+  constructor(client: TestCalls) {
     this.#stream = client.session();
-    this.#stream.on("data", ({ results }: SessionResponse) => {
-      this.#received += 1n;
-      for (const { call, result } of results) {
-        this.#waiting.get(call)?.(result);
-        this.#waiting.delete(call);
-      }
-    });
-    this.#stream.on("error", (error: Error) => {
-      if (!/cancelled/i.test(error.message)) throw error;
-    });
+    void this.#read();
     this.#write({ open: {} });
     this.#heartbeats = setInterval(() => this.#write({}), HEARTBEAT_MS);
   }
@@ -60,6 +46,20 @@ export class LeanSession {
     this.#stream.cancel();
   }
 
+  async #read(): Promise<void> {
+    try {
+      for await (const { results } of this.#stream) {
+        this.#received += 1n;
+        for (const { call, result } of results) {
+          this.#waiting.get(call)?.(result);
+          this.#waiting.delete(call);
+        }
+      }
+    } catch (error) {
+      if ((error as RowlockError).code !== "CANCELLED") throw error;
+    }
+  }
+
   #later(command: CommandInit): void {
     if (this.#unsent.length === 0) setImmediate(() => this.#flush());
     this.#unsent.push(command);
@@ -68,12 +68,12 @@ export class LeanSession {
   /** As many in each request as fit into it. */
   #flush(): void {
     const commands = this.#unsent.splice(0);
-    const bytes = encode(SESSION, { commands }).length;
+    const bytes = encode("session", { commands }).length;
     const perRequest = Math.max(1, Math.floor(commands.length / Math.ceil(bytes / BYTES_MAX)));
     for (const part of partsOf(commands, perRequest)) this.#write({ commands: part });
   }
 
   #write(request: object): void {
-    this.#stream.write(encode(SESSION, { ...request, received: this.#received }));
+    this.#stream.send({ ...request, received: this.#received });
   }
 }

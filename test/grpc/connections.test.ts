@@ -7,18 +7,18 @@ import type { Socket } from "node:net";
 import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
-import type { CallFailure } from "../support/lock-client.ts";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 
 const WAITS_MAX = 20;
 const TOO_MANY = {
   code: "RESOURCE_EXHAUSTED",
   reason: "OVERLOADED",
   metadata: { bound: "waits_on_connection" },
-  retryDelayMs: 1_000,
+  retryAfterMs: 1_000,
 };
 
 const acquire = (name: string, requestId = "") => ({
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 /** A server whose lock `busy` is held. */
-async function start(streamsMax: number): Promise<LockClient> {
+async function start(streamsMax: number): Promise<TestCalls> {
   server = await startServer({ grpc: { streamsMax } });
   cleanups.push(() => server.stop());
   ({ leaseId } = await server.client.lease({ name: "busy" }));
@@ -61,7 +61,7 @@ describe("waits on one connection", () => {
       if (index % 2 === 0) return await client.wait(acquire("busy")).granted();
       const { outcome } = await client.call("acquire", { name: "busy", whenBusy: WhenBusy.WAIT });
       return outcome.value;
-    }).map((outcome) => outcome.catch((failure: CallFailure) => failure));
+    }).map((outcome) => outcome.catch((failure: RowlockError) => failure));
     let refused = 0;
     for (const outcome of outcomes) void outcome.then((one) => one instanceof Error && ++refused);
     await until(() => refused === 4 * WAITS_MAX);
@@ -85,7 +85,7 @@ describe("waits on one connection", () => {
     const client = await start(1);
     const first = client.wait(acquire("busy"));
     await first.position();
-    const elsewhere = new LockClient(server.address);
+    const elsewhere = new TestCalls(server.address);
     cleanups.push(() => elsewhere.close());
     const second = elsewhere.wait(acquire("busy"));
     await second.position();

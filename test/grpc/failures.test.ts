@@ -1,11 +1,12 @@
 // Calls that fail: bad requests, faults of the engine, bugs.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Fault } from "../../server/engine/faults.ts";
 import type { LockEngine } from "../../server/engine/lock-engine.ts";
 import type { TestServer } from "../support/harness.ts";
 import { replacing, startServer } from "../support/harness.ts";
-import type { CallFailure } from "../support/lock-client.ts";
+import { violationsIn } from "../support/test-calls.ts";
 
 let server: TestServer;
 /** What the engine does instead of its work, while set. */
@@ -40,7 +41,7 @@ function failing(engine: LockEngine): LockEngine {
 }
 
 /** The failures of all methods, under their names. */
-async function failures(): Promise<Record<string, CallFailure>> {
+async function failures(): Promise<Record<string, RowlockError>> {
   const leaseId = "1.1.abcdefghijklmnopqrstuv";
   const target = { case: "name" as const, value: "x" };
   const calls = {
@@ -65,6 +66,13 @@ async function failures(): Promise<Record<string, CallFailure>> {
   return { ...Object.fromEntries(await Promise.all(failed)), waitInQueue: await stream.failure() };
 }
 
+function errorOf(call: Promise<unknown>): Promise<RowlockError> {
+  return call.then(
+    () => Promise.reject(new Error("expected a failure")),
+    (error: RowlockError) => error,
+  );
+}
+
 async function withInjected<Result>(thrower: () => never, run: () => Promise<Result>): Promise<Result> {
   injected = thrower;
   try {
@@ -85,20 +93,20 @@ describe("a request that is wrong", () => {
       owner: "o".repeat(256),
       whenBusy: 7 as never,
     });
-    await expect(failure).rejects.toMatchObject({
+    const failed = await errorOf(failure);
+    expect(failed).toMatchObject({
       code: "INVALID_ARGUMENT",
       reason: "BAD_REQUEST",
-      domain: "rowlock",
       message: expect.stringMatching(/^when_busy: .* \(and 6 more in the details\)$/),
-      violations: {
-        name: expect.stringContaining("is required"),
-        mode: expect.stringContaining("is 9"),
-        permits: "is 2000000; take at most 1000000",
-        ttl: "is 0 s; use 1 s to 24 days",
-        request_id: expect.stringContaining("NUL"),
-        owner: "is 256 bytes long; use at most 255 bytes of UTF-8",
-        when_busy: expect.stringContaining("is 7"),
-      },
+    });
+    expect(violationsIn(failed)).toEqual({
+      name: expect.stringContaining("is required"),
+      mode: expect.stringContaining("is 9"),
+      permits: "is 2000000; take at most 1000000",
+      ttl: "is 0 s; use 1 s to 24 days",
+      request_id: expect.stringContaining("NUL"),
+      owner: "is 256 bytes long; use at most 255 bytes of UTF-8",
+      when_busy: expect.stringContaining("is 7"),
     });
     expect(server.events).toEqual([]);
   });
@@ -108,14 +116,12 @@ describe("a request that is wrong", () => {
       target: { case: "acquire", value: { name: "", ttl: { seconds: -1n, nanos: 0 } } },
       minUpdateInterval: { seconds: 7_200n, nanos: 0 },
     });
-    expect(await stream.failure()).toMatchObject({
-      code: "INVALID_ARGUMENT",
-      reason: "BAD_REQUEST",
-      violations: {
-        "acquire.name": expect.any(String),
-        "acquire.ttl": "is -1 s; use 1 s to 24 days",
-        min_update_interval: "is 7200 s; use 0 ms to 60 min",
-      },
+    const failed = await stream.failure();
+    expect(failed).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
+    expect(violationsIn(failed)).toEqual({
+      "acquire.name": expect.any(String),
+      "acquire.ttl": "is -1 s; use 1 s to 24 days",
+      min_update_interval: "is 7200 s; use 0 ms to 60 min",
     });
   });
 
@@ -123,11 +129,9 @@ describe("a request that is wrong", () => {
     const long = "ü".repeat(200);
     const labels = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}${long}`, long]));
     const request = { name: long, requestId: long, owner: long, labels, permits: 2_000_000 };
-    const failure = server.client.call("acquire", request);
-    await expect(failure).rejects.toMatchObject({ reason: "BAD_REQUEST" });
-    expect(
-      Object.keys(((await failure.catch((error) => error)) as CallFailure).violations).length,
-    ).toBeGreaterThan(20);
+    const failed = await errorOf(server.client.call("acquire", request));
+    expect(failed.reason).toBe("BAD_REQUEST");
+    expect(failed.violations.length).toBeGreaterThan(20);
   });
 });
 
@@ -143,7 +147,7 @@ describe("a fault of the engine", () => {
       expect(failure, method).toMatchObject({
         code: "UNAVAILABLE",
         reason: "DATABASE_UNAVAILABLE",
-        retryDelayMs: 1_500,
+        retryAfterMs: 1_500,
       });
     }
     const lines = server.logLines.filter(({ fields }) => fields.reason === "DATABASE_UNAVAILABLE");
@@ -156,13 +160,13 @@ describe("a fault of the engine", () => {
       code: "RESOURCE_EXHAUSTED",
       reason: "OVERLOADED",
       metadata: { bound: "commands_queued" },
-      retryDelayMs: 1_500,
+      retryAfterMs: 1_500,
     });
   });
 
   test("where the server is stopping sends the client elsewhere", async () => {
     const failed = await withInjected(throwing("shutting_down", "shutting_down"), failures);
-    expect(failed.renew).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryDelayMs: 1_500 });
+    expect(failed.renew).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 1_500 });
   });
 });
 
@@ -178,7 +182,7 @@ describe("a bug", () => {
       expect(failure, method).toMatchObject({
         code: "INTERNAL",
         reason: "INTERNAL",
-        retryDelayMs: undefined,
+        retryAfterMs: undefined,
       });
       const incident = failure.metadata.incident as string;
       expect(incident).toMatch(/^[0-9a-f]{16}$/);

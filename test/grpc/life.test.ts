@@ -9,14 +9,15 @@ import { credentials, makeGenericClientConstructor, type ServiceError } from "@g
 import { service as healthService } from "grpc-health-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { replacing, silentObserver, startServer, until } from "../support/harness.ts";
-import { CallFailure, LockClient, leaseIn } from "../support/lock-client.ts";
+import { leaseIn, TestCalls } from "../support/test-calls.ts";
 
 const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
-const SHUTTING_DOWN = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryDelayMs: 100 };
+const SHUTTING_DOWN = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 100 };
 const DRAIN_MS = 5_000;
 
 const started: TestServer[] = [];
@@ -56,7 +57,7 @@ describe("health", () => {
     const client = new HealthClient(address, credentials.createInsecure());
     return new Promise<string>((resolve, reject) => {
       client.check?.({ service }, (error: ServiceError | null, answer: { status: string }) =>
-        error ? reject(CallFailure.of(error)) : resolve(answer.status),
+        error ? reject(RowlockError.ofCall(error)) : resolve(answer.status),
       );
     }).finally(() => client.close());
   }
@@ -87,7 +88,7 @@ describe("health", () => {
     const startedMs = performance.now();
     await grpc.drain(DRAIN_MS);
     expect(performance.now() - startedMs).toBeLessThan(DRAIN_MS / 2);
-    expect(CallFailure.of(await ended)).toMatchObject(SHUTTING_DOWN);
+    expect(RowlockError.ofCall(await ended)).toMatchObject(SHUTTING_DOWN);
     expect(seen).toEqual(["SERVING", "NOT_SERVING"]);
     grpc.setServing(true);
     client.close();
@@ -152,18 +153,17 @@ describe("reflection", () => {
 describe("TLS", () => {
   const server = selfSignedCertificate();
   const certificate = { certificate: server.cert, key: server.key };
-  const pem = Buffer.from;
   /** Certificates are checked against names. */
   const named = (address: string) => address.replace("127.0.0.1", "localhost");
 
   test("serves those who trust the certificate, and no plain text", async () => {
     const { address } = await start({ grpc: { tls: { ...certificate, clientCa: null } } });
-    const trusting = new LockClient(named(address), credentials.createSsl(pem(server.cert)));
+    const trusting = new TestCalls(named(address), { tls: { ca: server.cert } });
     expect((await trusting.lease({ name: "tls" })).fencingToken).toBe(1n);
     trusting.close();
-    for (const channel of [credentials.createInsecure(), credentials.createSsl()]) {
-      const stranger = new LockClient(named(address), channel);
-      await expect(stranger.call("acquire", { name: "x" }, { deadlineMs: 5_000 })).rejects.toMatchObject({
+    for (const tls of [false, true]) {
+      const stranger = new TestCalls(named(address), { tls });
+      await expect(stranger.call("acquire", { name: "x" }, { timeout: 5_000 })).rejects.toMatchObject({
         code: "UNAVAILABLE",
       });
       stranger.close();
@@ -174,14 +174,13 @@ describe("TLS", () => {
     const known = selfSignedCertificate("known");
     const unknown = selfSignedCertificate("unknown");
     const { address } = await start({ grpc: { tls: { ...certificate, clientCa: known.cert } } });
-    const as = ({ key, cert }: typeof known) =>
-      new LockClient(named(address), credentials.createSsl(pem(server.cert), pem(key), pem(cert)));
+    const as = (own: Partial<typeof known>) =>
+      new TestCalls(named(address), { tls: { ca: server.cert, ...own } });
     const friend = as(known);
     expect((await friend.lease({ name: "mtls" })).fencingToken).toBe(1n);
     friend.close();
-    const nameless = new LockClient(named(address), credentials.createSsl(pem(server.cert)));
-    for (const stranger of [as(unknown), nameless]) {
-      await expect(stranger.call("acquire", { name: "x" }, { deadlineMs: 5_000 })).rejects.toMatchObject({
+    for (const stranger of [as(unknown), as({})]) {
+      await expect(stranger.call("acquire", { name: "x" }, { timeout: 5_000 })).rejects.toMatchObject({
         code: "UNAVAILABLE",
       });
       stranger.close();
@@ -279,7 +278,7 @@ describe("a server that drains", () => {
         }),
     });
     const call = server.client.call("getLock", { name: "stuck" });
-    const failed = expect(call).rejects.toBeInstanceOf(CallFailure);
+    const failed = expect(call).rejects.toBeInstanceOf(RowlockError);
     await reached.promise;
     await server.grpc.drain(50);
     await failed;
@@ -303,7 +302,7 @@ test("a client that froze is given up, and its ticket left to the grace period",
   const server = await start({ grpc: { keepalive: { intervalMs: 50, timeoutMs: 50 } } });
   await server.client.lease({ name: "frozen" });
   const relay = await startRelay(server.address);
-  const client = new LockClient(relay.address);
+  const client = new TestCalls(relay.address);
   try {
     const stream = client.wait(acquire({ name: "frozen" }));
     await stream.position();

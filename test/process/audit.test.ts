@@ -2,14 +2,14 @@
 
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
 
 test("names the client of each grant, release, forced release and change of a limit, and the request by its hash", async () => {
   const { process, client: first, grpcAddress } = await stage.serving("sqlite::memory:", "--audit-log");
-  const second = new LockClient(grpcAddress);
+  const second = new TestCalls(grpcAddress);
   stage.afterwards(() => second.close());
   const requestId = "7e8f4c3a-request";
 

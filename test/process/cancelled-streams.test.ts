@@ -5,8 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { testDatabases } from "../support/database.ts";
-import type { LockClient } from "../support/lock-client.ts";
-import { leaseIn } from "../support/lock-client.ts";
+import { leaseIn, type TestCalls } from "../support/test-calls.ts";
 import { metric, processStage, type ServingServer } from "./stage.ts";
 
 const MANY = 20;
@@ -24,7 +23,7 @@ const CANCELLED = { code: "CANCELLED" };
 describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh }) => {
   let url: string;
   let server: ServingServer;
-  let client: LockClient;
+  let client: TestCalls;
 
   beforeAll(async () => {
     url = await stage.database(fresh);
@@ -42,7 +41,7 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
   /** Whoever comes next is granted, long before a lease that nobody heard of would end. */
   async function isSoonFree(name: string): Promise<void> {
     const request = { name, whenBusy: WhenBusy.WAIT, maxWait: { seconds: 60n, nanos: 0 } };
-    const { leaseId } = leaseIn(await client.call("acquire", request, { deadlineMs: LATE_MS }));
+    const { leaseId } = leaseIn(await client.call("acquire", request, { timeout: LATE_MS }));
     await client.call("release", { leaseId });
   }
 

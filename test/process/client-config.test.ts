@@ -13,7 +13,7 @@ import {
   LockService,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { reportLeftOut, testServers } from "../support/database.ts";
-import { leaseIn } from "../support/lock-client.ts";
+import { leaseIn } from "../support/test-calls.ts";
 import type { ServingServer } from "./stage.ts";
 import { metric, processStage } from "./stage.ts";
 

@@ -2,7 +2,7 @@
 // the server to serve them. Each who is granted lets go and comes again, so that all move up all the time. Says when all
 // have their places, and at its end how many it was told after that, and in how many seconds.
 
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 
 const [address = "", name = "", size = ""] = process.argv.slice(2);
 /** As many as a server takes on one connection. */
@@ -15,7 +15,7 @@ let standing = 0;
 let told = 0;
 let sinceMs = 0;
 
-async function takeTurns(client: LockClient): Promise<never> {
+async function takeTurns(client: TestCalls): Promise<never> {
   for (let turn = 0; ; turn++) {
     const stream = client.wait(request);
     for (let steps = 0; ; steps++) {
@@ -44,7 +44,7 @@ process.on("SIGTERM", () => {
   process.exit();
 });
 for (let index = 0; index < Number(size); index += PER_CONNECTION) {
-  const client = new LockClient(address);
+  const client = new TestCalls(address);
   const here = Math.min(PER_CONNECTION, Number(size) - index);
   for (let waiter = 0; waiter < here; waiter++) void takeTurns(client);
 }

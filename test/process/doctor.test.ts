@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../support/database.ts";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
@@ -63,7 +63,7 @@ test.each([[["doctor"]], [["migrate", "up"]]])("Ctrl-C ends %j at once", async (
 test("doctor waits for the server to stop, then finds what it left sound, and what was planted", async () => {
   const url = await sqliteUrl();
   const server = await screenOf(rowlock(serveArgs(url)));
-  const client = new LockClient(server.grpcAddress);
+  const client = new TestCalls(server.grpcAddress);
   afterwards(() => client.close());
   await client.call("acquire", { name: "held" });
   const beside = await rowlock(["doctor", "--database-url", url]).exited;

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
-import { leaseIn } from "../support/lock-client.ts";
+import { leaseIn } from "../support/test-calls.ts";
 import { serveArgs } from "./server-process.ts";
 import { AWAY, answered, processStage, readyPage } from "./stage.ts";
 

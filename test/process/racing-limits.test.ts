@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { testDatabases } from "../support/database.ts";
-import type { LockClient } from "../support/lock-client.ts";
+import type { TestCalls } from "../support/test-calls.ts";
 import { processStage } from "./stage.ts";
 
 const RIVALS = 8;
@@ -17,7 +17,7 @@ const pattern = (value: string) => ({ target: { case: "pattern" as const, value 
 
 describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   /** One of each server. */
-  const all: LockClient[] = [];
+  const all: TestCalls[] = [];
 
   beforeAll(async () => {
     const url = await stage.database(fresh);
@@ -58,11 +58,11 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   );
 
   test("a limit that is turned while others acquire grants no more than it allows", async () => {
-    const [operator] = all as [LockClient];
+    const [operator] = all as [TestCalls];
     await operator.call("setLimit", { ...name("turned"), limit: 1 });
     let turning = true;
     const callers = Array.from({ length: RIVALS }, async (_, index) => {
-      const client = all[index % all.length] as LockClient;
+      const client = all[index % all.length] as TestCalls;
       while (turning) {
         const { outcome } = await client.call("acquire", { name: "turned" });
         if (outcome.case === "lease") await client.call("release", { leaseId: outcome.value.leaseId });

@@ -3,7 +3,7 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../support/database.ts";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { hang } from "./hanging-call.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
@@ -15,8 +15,8 @@ const SIGNAL_EVERY_MS = 50;
 
 const { afterwards, database, rowlock: start } = processStage();
 
-function connect(address: string): LockClient {
-  const client = new LockClient(address);
+function connect(address: string): TestCalls {
+  const client = new TestCalls(address);
   afterwards(() => client.close());
   return client;
 }

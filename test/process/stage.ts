@@ -4,17 +4,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, expect } from "vitest";
 import type { FreshDatabase } from "../support/database.ts";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import type { RunningServer } from "./server-process.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 
 /** What a call is told while the database cannot do it. */
-export const AWAY = { code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", retryDelayMs: 1_000 };
+export const AWAY = { code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 };
 
 const POLL_EVERY_MS = 20;
 
 export interface ServingServer extends RunningServer {
-  readonly client: LockClient;
+  readonly client: TestCalls;
 }
 
 export interface ProcessStage {
@@ -44,7 +44,7 @@ export function processStage(undone: "after each test" | "after all" = "after ea
     },
     async serving(url, ...args) {
       const server = await screenOf(stage.rowlock(serveArgs(url, ...args)));
-      const client = new LockClient(server.grpcAddress);
+      const client = new TestCalls(server.grpcAddress);
       cleanups.push(() => client.close());
       return { ...server, client };
     },

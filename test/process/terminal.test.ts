@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { hang } from "./hanging-call.ts";
 import { processStage } from "./stage.ts";
 
@@ -42,8 +42,8 @@ class StartedByWords {
     return /gRPC +(\S+)/.exec(this.screen)?.[1] as string;
   }
 
-  async client(): Promise<LockClient> {
-    const client = new LockClient(await this.address());
+  async client(): Promise<TestCalls> {
+    const client = new TestCalls(await this.address());
     afterwards(() => client.close());
     return client;
   }
@@ -76,7 +76,7 @@ const atTerminal = (line: string) =>
   started("script", ["--quiet", "--flush", "--command", line, "/dev/null"]);
 
 /** Somebody who waits for a lock that another holds. */
-async function waiter(client: LockClient) {
+async function waiter(client: TestCalls) {
   await client.lease({ name: "held" });
   const stream = client.wait({ target: { case: "acquire", value: { name: "held" } } });
   await stream.position();

@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { credentials } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LockClient } from "../support/lock-client.ts";
+import type { BareOptions } from "../../clients/typescript/src/bare/index.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { selfSignedCertificate } from "./certificate.ts";
 import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "./server-process.ts";
 
@@ -32,9 +32,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function acquire(channel: ReturnType<typeof credentials.createSsl>): Promise<string | undefined> {
+async function acquire(tls: BareOptions["tls"]): Promise<string | undefined> {
   // By name: the server name of TLS cannot be an address.
-  const client = new LockClient(running.grpcAddress.replace("127.0.0.1", "localhost"), channel);
+  const client = new TestCalls(running.grpcAddress.replace("127.0.0.1", "localhost"), { tls });
   try {
     return (await client.call("acquire", { name: "demo", whenBusy: 1 })).outcome.case;
   } finally {
@@ -42,22 +42,18 @@ async function acquire(channel: ReturnType<typeof credentials.createSsl>): Promi
   }
 }
 
-const bytes = (text: string) => Buffer.from(text);
-
 test("the banner says that it is TLS, and how to call it", () => {
   expect(running.screen).toContain("TLS, clients by certificate");
   expect(running.screen).toContain("--cacert");
 });
 
 test("a client that it knows gets a lock", async () => {
-  expect(
-    await acquire(credentials.createSsl(bytes(server.cert), bytes(trusted.key), bytes(trusted.cert))),
-  ).toBe("lease");
+  expect(await acquire({ ca: server.cert, ...trusted })).toBe("lease");
 });
 
 test("a client that gives up many calls keeps its connection there, too", async () => {
-  const channel = credentials.createSsl(bytes(server.cert), bytes(trusted.key), bytes(trusted.cert));
-  const client = new LockClient(running.grpcAddress.replace("127.0.0.1", "localhost"), channel);
+  const tls = { ca: server.cert, ...trusted };
+  const client = new TestCalls(running.grpcAddress.replace("127.0.0.1", "localhost"), { tls });
   await client.call("acquire", { name: "busy" });
   const request = { target: { case: "acquire" as const, value: { name: "busy" } } };
   const witness = client.wait(request);
@@ -79,8 +75,7 @@ test("a client that gives up many calls keeps its connection there, too", async 
 
 test("a client without a certificate, with another one, or without TLS does not", async () => {
   const unavailable = { code: "UNAVAILABLE" };
-  await expect(acquire(credentials.createSsl(bytes(server.cert)))).rejects.toMatchObject(unavailable);
-  const other = credentials.createSsl(bytes(server.cert), bytes(stranger.key), bytes(stranger.cert));
-  await expect(acquire(other)).rejects.toMatchObject(unavailable);
-  await expect(acquire(credentials.createInsecure())).rejects.toMatchObject(unavailable);
+  await expect(acquire({ ca: server.cert })).rejects.toMatchObject(unavailable);
+  await expect(acquire({ ca: server.cert, ...stranger })).rejects.toMatchObject(unavailable);
+  await expect(acquire(false)).rejects.toMatchObject(unavailable);
 });

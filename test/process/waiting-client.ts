@@ -2,11 +2,11 @@
 //
 //   node waiting-client.ts ADDRESS NAME TTL_SECONDS call|session
 
-import { LockClient } from "../support/lock-client.ts";
 import { SessionClient } from "../support/session-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 
 const [address, name, ttl, via] = process.argv.slice(2) as [string, string, string, string];
-const client = via === "session" ? new SessionClient(address) : new LockClient(address);
+const client = via === "session" ? new SessionClient(address) : new TestCalls(address);
 const asked = { name, owner: "waiting-client", ttl: { seconds: BigInt(ttl) } };
 const stream = client.wait({ target: { case: "acquire", value: asked } });
 for (let update = await stream.next(); update; update = await stream.next()) console.log(update.case);

@@ -5,8 +5,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { testDatabases } from "../support/database.ts";
-import type { CallFailure, LockClient } from "../support/lock-client.ts";
+import { type TestCalls, violationsIn } from "../support/test-calls.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
 const stage = processStage("after all");
@@ -26,21 +27,20 @@ const NOT_UTF8 = Buffer.from([0x0a, 2, 0xc3, 0x28]);
 /** A uint32 of -1, as a careless client would send it, behind the name "a". */
 const PERMITS_MINUS_1 = Buffer.from([0x0a, 1, 0x61, 0x18, ...Array(9).fill(0xff), 0x01]);
 
-const MALFORMED = { code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE", domain: "rowlock" };
-const TOO_LARGE = { code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE", domain: "rowlock" };
-const UNKNOWN_CLAIM = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM", domain: "rowlock" };
-const UNKNOWN_LOCK = { code: "NOT_FOUND", reason: "UNKNOWN_LOCK", domain: "rowlock" };
+const MALFORMED = { code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE" };
+const TOO_LARGE = { code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE" };
+const UNKNOWN_CLAIM = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
+const UNKNOWN_LOCK = { code: "NOT_FOUND", reason: "UNKNOWN_LOCK" };
 
 /** These fields are at fault, and no others. */
 const badRequest = (...fields: string[]) => ({
   code: "INVALID_ARGUMENT",
   reason: "BAD_REQUEST",
-  domain: "rowlock",
   fields: fields.sort(),
 });
 
 interface Scene {
-  readonly client: LockClient;
+  readonly client: TestCalls;
   /** Of a lease and of a ticket at the lock "busy", whose limit is LIMIT. */
   readonly leaseId: string;
   readonly ticketId: string;
@@ -53,10 +53,10 @@ const wait = (request: object) => (scene: Scene) => endOf(scene.client.wait(requ
 const bytes =
   (name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits", request: Buffer) =>
   (scene: Scene) =>
-    scene.client.callBytes(name, request);
-const waitBytes = (request: Buffer) => (scene: Scene) => endOf(scene.client.waitBytes(request));
+    scene.client.call(name, request);
+const waitBytes = (request: Buffer) => (scene: Scene) => endOf(scene.client.wait(request));
 
-async function endOf(stream: ReturnType<LockClient["wait"]>): Promise<never> {
+async function endOf(stream: ReturnType<TestCalls["wait"]>): Promise<never> {
   throw await stream.failure();
 }
 
@@ -264,9 +264,9 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     const before = await locks();
     const failure = await send(scene).then(
       () => undefined,
-      (error: CallFailure) => error,
+      (error: RowlockError) => error,
     );
-    const fields = Object.keys(failure?.violations ?? {}).sort();
+    const fields = failure ? Object.keys(violationsIn(failure)).sort() : [];
     expect({ ...failure, fields }).toMatchObject({ fields: [], ...expected });
     expect(await locks()).toEqual(before);
   });

@@ -5,7 +5,7 @@ import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
-import { leaseIn } from "../support/lock-client.ts";
+import { leaseIn } from "../support/test-calls.ts";
 
 const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
 const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });

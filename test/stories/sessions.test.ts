@@ -7,7 +7,6 @@ import { processStage } from "../process/stage.ts";
 import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
-import type { LockClient } from "../support/lock-client.ts";
 import {
   acquire,
   BareSession,
@@ -17,6 +16,7 @@ import {
   renew,
   wait,
 } from "../support/session-client.ts";
+import type { TestCalls } from "../support/test-calls.ts";
 
 const CROWD = 500;
 const LEASES = 100;
@@ -60,7 +60,7 @@ async function leasesOf(session: BareSession, names: readonly string[]): Promise
 }
 
 /** A session that takes up leases and places of one that is lost, all in few messages. */
-async function takeUp(client: LockClient, leaseIds: readonly string[], tickets: readonly string[]) {
+async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: readonly string[]) {
   const session = new BareSession(client);
   const leases = leaseIds.map((leaseId) => ({ leaseId }));
   const [renewing, ...waiting] = session.ask(

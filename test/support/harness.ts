@@ -13,7 +13,7 @@ import { createGrpcServer } from "../../server/grpc/server.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
-import { LockClient } from "./lock-client.ts";
+import { TestCalls } from "./test-calls.ts";
 import { startEngine } from "./test-engine.ts";
 
 export { until } from "./until.ts";
@@ -21,10 +21,10 @@ export { until } from "./until.ts";
 const DRAIN_MS = 5_000;
 
 /** What servers of this test file bring along as their client. */
-let Client: typeof LockClient = LockClient;
+let Client: typeof TestCalls = TestCalls;
 
 /** From now on, clients are made of this class: all their calls go another way. */
-export function useClients(kind: typeof LockClient): void {
+export function useClients(kind: typeof TestCalls): void {
   Client = kind;
 }
 
@@ -71,7 +71,7 @@ export interface TestServer {
   readonly url: string;
   /** host:port */
   readonly address: string;
-  readonly client: LockClient;
+  readonly client: TestCalls;
   readonly grpc: GrpcServer;
   readonly engine: Engine;
   readonly store: Store;

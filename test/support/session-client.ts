@@ -1,23 +1,27 @@
-// A LockClient whose calls all go over one session: the same promises, the same errors. And the bare session below it, for
+// Calls that all go over one session: the same promises, the same errors. And the bare session below it, for
 // tests of what only a session has.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
-import type { ClientDuplexStream, ServiceError } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
-import type { Status } from "#proto/google/rpc/status_pb.js";
 import type {
   SessionCommandSchema,
   SessionRequestSchema,
   SessionResponse,
   SessionResult,
-  WaitInQueueRequestSchema,
   WaitInQueueResponse,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  type BareCallOptions,
+  type RequestOf,
+  type ResponseOf,
+  RowlockError,
+  type SessionStream,
+  type UnaryMethod,
+} from "../../clients/typescript/src/bare/index.ts";
 import { msOf } from "../../clients/typescript/src/times.ts";
-import type { CallSettings, Name, Request, Response } from "./lock-client.ts";
-import { CallFailure, encode, LockClient, QueueStream } from "./lock-client.ts";
+import { QueueStream } from "./queue-stream.ts";
+import { TestCalls } from "./test-calls.ts";
 
 export type Command = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
 type RequestInit = MessageInitShape<typeof SessionRequestSchema>;
@@ -34,32 +38,48 @@ export const cancel = (call: bigint) => ({ case: "cancel", value: call }) as Com
 /** One session, message by message. Acknowledges only what it is told to. */
 export class BareSession {
   readonly responses: SessionResponse[] = [];
-  readonly stream: ClientDuplexStream<Buffer, SessionResponse>;
-  /** Rejects with a CallFailure, or resolves, when the session has ended. */
+  /** Rejects with a RowlockError, or resolves, when the session has ended. */
   readonly ended: Promise<void>;
+  readonly #stream: SessionStream;
+  readonly #heard: (response: SessionResponse) => void;
+  #mayRead = Promise.resolve();
   #arrived: (() => void)[] = [];
   #calls = 100_000n;
 
   /** `first`: the first request; unless told otherwise, one that opens the session and asks for nothing. */
-  constructor(client: LockClient, first: RequestInit = { open: {} }) {
-    this.stream = client.session();
-    const ended = Promise.withResolvers<void>();
-    this.ended = ended.promise;
-    ended.promise.catch(() => {});
-    this.stream.on("data", (response: SessionResponse) => {
-      this.responses.push(response);
-      for (const tell of this.#arrived.splice(0)) tell();
-    });
-    this.stream.on("end", () => ended.resolve());
-    this.stream.on("error", (error: ServiceError) => {
-      ended.reject(CallFailure.of(error));
-      for (const tell of this.#arrived.splice(0)) tell();
-    });
+  constructor(client: TestCalls, first: RequestInit = { open: {} }, heard = (_: SessionResponse) => {}) {
+    this.#stream = client.session();
+    this.#heard = heard;
+    this.ended = this.#read();
+    this.ended.catch(() => {});
     this.send(first);
   }
 
-  send(request: RequestInit): void {
-    this.stream.write(encode(LockService.method.session, request));
+  send(request: RequestInit | Uint8Array): void {
+    this.#stream.send(request);
+  }
+
+  /** There will be no more requests. */
+  end(): void {
+    this.#stream.end();
+  }
+
+  /** From now on nothing is read, also not how it ends. */
+  stopReading(): void {
+    this.#mayRead = new Promise(() => {});
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const response of this.#stream) {
+        this.responses.push(response);
+        this.#heard(response);
+        for (const tell of this.#arrived.splice(0)) tell();
+        await this.#mayRead;
+      }
+    } finally {
+      for (const tell of this.#arrived.splice(0)) tell();
+    }
   }
 
   /** From now on it is heard so often, until it has ended, and acknowledges all that it has received. */
@@ -102,7 +122,7 @@ export class BareSession {
   }
 
   cancel(): void {
-    this.stream.cancel();
+    this.#stream.cancel();
   }
 
   async #failed(): Promise<never> {
@@ -111,22 +131,22 @@ export class BareSession {
   }
 }
 
-export class SessionClient extends LockClient {
+export class SessionClient extends TestCalls {
   #session: BareSession | undefined;
   #calls = 0n;
-  #seen = 0;
-  readonly #listeners = new Map<bigint, (result: SessionResult["result"] | CallFailure) => void>();
+  readonly #listeners = new Map<bigint, (result: SessionResult["result"] | RowlockError) => void>();
 
-  override call<N extends Exclude<Name, "waitInQueue">>(
+  override call<N extends UnaryMethod>(
     name: N,
-    request: Request<N>,
-    { deadlineMs, signal }: CallSettings = {},
-  ): Promise<Response<N>> {
-    const answer = Promise.withResolvers<Response<N>>();
-    const number = this.#begin({ case: name, value: request } as Command, deadlineMs, (result) => {
-      if (result instanceof CallFailure) answer.reject(result);
-      else if (result.case === "error" || result.case === "rejected") answer.reject(failure(result.value));
-      else if (result.case === name) answer.resolve(result.value as Response<N>);
+    request: RequestOf<N>,
+    { timeout, signal }: BareCallOptions = {},
+  ): Promise<ResponseOf<N>> {
+    const answer = Promise.withResolvers<ResponseOf<N>>();
+    const number = this.#begin({ case: name, value: request } as Command, timeout, (result) => {
+      if (result instanceof RowlockError) answer.reject(result);
+      else if (result.case === "error" || result.case === "rejected")
+        answer.reject(RowlockError.ofStatus(result.value));
+      else if (result.case === name) answer.resolve(result.value as ResponseOf<N>);
       else answer.reject(new Error(`${name} was answered by ${result.case}`));
       this.#listeners.delete(number);
     });
@@ -134,20 +154,14 @@ export class SessionClient extends LockClient {
     return answer.promise;
   }
 
-  override wait(
-    request: Request<"waitInQueue">,
-    { deadlineMs }: Pick<CallSettings, "deadlineMs"> = {},
-  ): QueueStream {
-    const value = request as MessageInitShape<typeof WaitInQueueRequestSchema>;
+  override wait(request: RequestOf<"waitInQueue">, { timeout }: BareCallOptions = {}): QueueStream {
+    const value =
+      request instanceof Uint8Array ? fromBinary(LockService.method.waitInQueue.input, request) : request;
     const updates = new Updates(() => this.#cancel(number));
-    const number = this.#begin({ case: "waitInQueue", value } as Command, deadlineMs, (result) => {
+    const number = this.#begin({ case: "waitInQueue", value } as Command, timeout, (result) => {
       if (updates.take(result)) this.#listeners.delete(number);
     });
     return new QueueStream(updates);
-  }
-
-  override waitBytes(request: Buffer, settings: Pick<CallSettings, "deadlineMs"> = {}): QueueStream {
-    return this.wait(fromBinary(LockService.method.waitInQueue.input, request), settings);
   }
 
   override close(): void {
@@ -157,14 +171,14 @@ export class SessionClient extends LockClient {
 
   #begin(
     command: Command,
-    deadlineMs: number | undefined,
-    listener: (result: SessionResult["result"] | CallFailure) => void,
+    timeoutMs: number | undefined,
+    listener: (result: SessionResult["result"] | RowlockError) => void,
   ): bigint {
     this.#session ??= this.#open();
     const call = ++this.#calls;
     this.#listeners.set(call, listener);
     const timeout =
-      deadlineMs === undefined ? {} : { timeout: { seconds: 0n, nanos: Math.round(deadlineMs * 1e6) } };
+      timeoutMs === undefined ? {} : { timeout: { seconds: 0n, nanos: Math.round(timeoutMs * 1e6) } };
     this.#session.send({ commands: [{ call, command, ...timeout }] });
     return call;
   }
@@ -174,18 +188,15 @@ export class SessionClient extends LockClient {
   }
 
   #open(): BareSession {
-    const session = new BareSession(this);
-    session.stream.on("data", () => {
-      for (const response of session.responses.slice(this.#seen))
-        for (const { call, result } of response.results) this.#listeners.get(call)?.(result);
-      this.#seen = session.responses.length;
+    const session = new BareSession(this, { open: {} }, ({ results }) => {
+      for (const { call, result } of results) this.#listeners.get(call)?.(result);
     });
     const interval = session.until(([first]) => first?.opened?.heartbeatInterval);
     interval.then(
       (duration) => session.keepAlive(msOf(duration)),
       () => {},
     );
-    session.ended.catch((error: CallFailure) => {
+    session.ended.catch((error: RowlockError) => {
       for (const listener of [...this.#listeners.values()]) listener(error);
       this.#session = undefined;
     });
@@ -196,7 +207,7 @@ export class SessionClient extends LockClient {
 /** The updates of one call, kept until they are asked for. */
 class Updates {
   readonly cancel: () => void;
-  readonly #kept: (WaitInQueueResponse | CallFailure | null)[] = [];
+  readonly #kept: (WaitInQueueResponse | RowlockError | null)[] = [];
   #arrived = Promise.withResolvers<void>();
 
   constructor(cancel: () => void) {
@@ -204,15 +215,16 @@ class Updates {
   }
 
   /** Whether it was the last one. */
-  take(result: SessionResult["result"] | CallFailure): boolean {
-    if (result instanceof CallFailure) this.#kept.push(result);
-    else if (result.case === "error" || result.case === "rejected") this.#kept.push(failure(result.value));
+  take(result: SessionResult["result"] | RowlockError): boolean {
+    if (result instanceof RowlockError) this.#kept.push(result);
+    else if (result.case === "error" || result.case === "rejected")
+      this.#kept.push(RowlockError.ofStatus(result.value));
     else if (result.case === "waitInQueue") this.#kept.push(result.value);
     const isPosition =
-      !(result instanceof CallFailure) &&
+      !(result instanceof RowlockError) &&
       result.case === "waitInQueue" &&
       result.value.update.case === "position";
-    if (!isPosition && this.#kept.at(-1) instanceof CallFailure === false) this.#kept.push(null);
+    if (!isPosition && this.#kept.at(-1) instanceof RowlockError === false) this.#kept.push(null);
     this.#arrived.resolve();
     return !isPosition;
   }
@@ -224,14 +236,9 @@ class Updates {
         await this.#arrived.promise;
       }
       const next = this.#kept.shift();
-      if (next instanceof CallFailure) throw next;
+      if (next instanceof RowlockError) throw next;
       if (!next) return;
       yield next;
     }
   }
-}
-
-/** A Status of a session, as the failure of a call. */
-function failure({ code, message, details }: Status): CallFailure {
-  return new CallFailure(code in status ? code : status.UNKNOWN, message, details);
 }

@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LimitSource, Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { lockIdOf, replacing, secondsLeft, startServer, until } from "../../support/harness.ts";
-import { CallFailure, leaseIn } from "../../support/lock-client.ts";
+import { leaseIn } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -179,7 +180,6 @@ describe("a repeated request id", () => {
       await expect(call("acquire", { ...other, requestId: "reused" })).rejects.toMatchObject({
         code: "ALREADY_EXISTS",
         reason: "REQUEST_ID_REUSED",
-        domain: "rowlock",
       });
     }
   });
@@ -228,7 +228,7 @@ describe("a call that waits", () => {
 
   test("leaves when its deadline passes", async () => {
     const held = await server.client.lease({ name: "deadline" });
-    const waiting = call("acquire", { name: "deadline", ...WAIT }, { deadlineMs: 50 });
+    const waiting = call("acquire", { name: "deadline", ...WAIT }, { timeout: 50 });
     await expect(waiting).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
     const end = await server.event(
       (event) => event.kind === "ended" && event.claim.lockId === lockIdOf(held.leaseId),
@@ -270,8 +270,8 @@ test("a lease that its caller never heard of is given back", async () => {
     await until(() => isGranted(2));
     controller.abort();
     expect(await both).toMatchObject([
-      { reason: expect.any(CallFailure) },
-      { reason: expect.any(CallFailure) },
+      { reason: expect.any(RowlockError) },
+      { reason: expect.any(RowlockError) },
     ]);
     await settleSockets(slow);
     gate.resolve();

@@ -179,7 +179,7 @@ test("a request with both targets means the last one, as it does everywhere in p
   const ticketId = "zz.1.abcdefghijklmnopqrstuv";
   const acquireFirst = [0x0a, 3, 0x0a, 1, 0x61];
   const both = Buffer.from([...acquireFirst, 0x12, ticketId.length, ...Buffer.from(ticketId)]);
-  expect(await server.client.waitBytes(both).failure()).toMatchObject({ reason: "UNKNOWN_CLAIM" });
+  expect(await server.client.wait(both).failure()).toMatchObject({ reason: "UNKNOWN_CLAIM" });
   const { locks } = await server.client.call("listLocks", { prefix: "a" });
   expect(locks.map(({ name }) => name)).not.toContain("a");
 });
@@ -263,7 +263,7 @@ describe("a client that goes away", () => {
 
   test("by its deadline keeps its place, too", async () => {
     const held = await server.client.lease({ name: "deadline" });
-    const stream = server.client.wait(acquire({ name: "deadline" }), { deadlineMs: 150 });
+    const stream = server.client.wait(acquire({ name: "deadline" }), { timeout: 150 });
     const { ticketId } = await stream.position();
     expect(await stream.failure()).toMatchObject({ code: "DEADLINE_EXCEEDED" });
     await until(() => server.engine.waiterCount === 0);

@@ -5,9 +5,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { StartOptions, TestServer } from "../../support/harness.ts";
 import { replacing, startServer, until } from "../../support/harness.ts";
-import type { CallFailure } from "../../support/lock-client.ts";
 import {
   acquire,
   BareSession,
@@ -17,6 +17,7 @@ import {
   renew,
   wait,
 } from "../../support/session-client.ts";
+import { violationsIn } from "../../support/test-calls.ts";
 
 const servers: TestServer[] = [];
 afterEach(async () => {
@@ -48,10 +49,10 @@ async function ticketOf(session: BareSession, call: bigint) {
   });
 }
 
-async function endOf(session: BareSession): Promise<CallFailure> {
+async function endOf(session: BareSession): Promise<RowlockError> {
   return await session.ended.then(
     () => Promise.reject(new Error("the session ended in good order")),
-    (error: CallFailure) => error,
+    (error: RowlockError) => error,
   );
 }
 
@@ -94,19 +95,21 @@ describe("the opening", () => {
     expect(await endOf(without)).toMatchObject({
       code: "INVALID_ARGUMENT",
       reason: "BAD_REQUEST",
-      violations: { open: expect.stringContaining("first request") },
+      violations: [{ field: "open", description: expect.stringContaining("first request") }],
     });
     const twice = new BareSession(client);
     twice.send({ open: {} });
-    expect(await endOf(twice)).toMatchObject({ violations: { open: expect.stringContaining("no other") } });
+    expect(await endOf(twice)).toMatchObject({
+      violations: [{ field: "open", description: expect.stringContaining("no other") }],
+    });
     const wrong = new BareSession(client, { open: { owner: "o".repeat(256), labels: { "": "x" } } });
-    expect(Object.keys((await endOf(wrong)).violations)).toEqual(["open.owner", 'open.labels[""]']);
+    expect(Object.keys(violationsIn(await endOf(wrong)))).toEqual(["open.owner", 'open.labels[""]']);
   });
 
   test("of bytes that are no message ends the session", async () => {
     const { client } = await start();
     const session = new BareSession(client);
-    session.stream.write(Buffer.from([0x0a, 200]));
+    session.send(Buffer.from([0x0a, 200]));
     expect(await endOf(session)).toMatchObject({ code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE" });
   });
 });
@@ -540,7 +543,7 @@ describe("bounds", () => {
     await session.until(([first]) => first);
     const labels = Object.fromEntries(Array.from({ length: 16 }, (_, key) => [`k${key}`, "v".repeat(255)]));
     for (let index = 0; index < 40; index++) await server.client.lease({ name: `page/${index}`, labels });
-    session.stream.pause();
+    session.stopReading();
     for (let index = 0; index < 200; index++) session.ask({ case: "listLocks", value: { prefix: "page/" } });
     await until(() => server.sessionEnds.length > 0);
     expect(server.sessionEnds).toEqual(["RESOURCE_EXHAUSTED"]);
@@ -551,7 +554,7 @@ describe("bounds", () => {
   test("of a message: one that is too large ends the session with a reason", async () => {
     const { client } = await start();
     const session = new BareSession(client);
-    session.stream.write(Buffer.alloc(65_537));
+    session.send(Buffer.alloc(65_537));
     expect(await endOf(session)).toMatchObject({ code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE" });
   });
 
@@ -577,7 +580,7 @@ describe("the end", () => {
     const session = new BareSession(server.client);
     const [call] = session.ask(acquire({ name: "last", requestId: "last", ...WAIT })) as [bigint];
     await until(() => server.engine.waiterCount === 1);
-    session.stream.end();
+    session.end();
     await server.client.call("release", { leaseId: held.leaseId });
     await session.ended;
     expect((await leaseOf(session, call)).requestId).toBe("last");

@@ -14,7 +14,7 @@ import {
   type StreamMethod,
   type UnaryMethod,
 } from "./methods.ts";
-import { BareSession, Responses } from "./streams.ts";
+import { Responses, SessionStream } from "./streams.ts";
 
 export interface BareOptions {
   /** true: with the authorities that Node trusts. Unset: plain text. */
@@ -89,8 +89,8 @@ export class BareCalls {
   }
 
   /** Opens a session; its first request has `open`. */
-  session(): BareSession {
-    return new BareSession(
+  session(): SessionStream {
+    return new SessionStream(
       this.#channel.makeBidiStreamRequest(pathOf("session"), asItIs, decoder("session"), this.#metadata),
     );
   }

@@ -10,4 +10,4 @@ export {
 } from "../rowlock-error.ts";
 export { type BareCallOptions, BareCalls, type BareOptions } from "./bare-calls.ts";
 export type { RequestOf, ResponseOf, StreamMethod, UnaryMethod } from "./methods.ts";
-export type { BareSession, Responses } from "./streams.ts";
+export type { Responses, SessionStream } from "./streams.ts";

@@ -29,7 +29,7 @@ export class Responses<Response> implements AsyncIterable<Response> {
 }
 
 /** A session of which nothing is done for its user: no numbers, no heartbeats, no acknowledgements. */
-export class BareSession extends Responses<ResponseOf<SessionMethod>> {
+export class SessionStream extends Responses<ResponseOf<SessionMethod>> {
   readonly #stream: ClientDuplexStream<Buffer, ResponseOf<SessionMethod>>;
 
   constructor(stream: ClientDuplexStream<Buffer, ResponseOf<SessionMethod>>) {

@@ -3,9 +3,14 @@
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { LostLease, SessionCommand, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { UnaryMethod } from "../bare/methods.ts";
 import type { RowlockError } from "../rowlock-error.ts";
 
-export type Command = Exclude<SessionCommand["command"], { case: undefined } | { case: "cancel" }>;
+/** Those that this client gives. */
+export type Command = Extract<
+  SessionCommand["command"],
+  { case: UnaryMethod | "waitInQueue" | "renewLeases" }
+>;
 export type Result = Exclude<SessionResult["result"], { case: undefined | "error" | "rejected" }>;
 
 /** What is in force on a connection whose server has answered. */

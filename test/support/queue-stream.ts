@@ -1,0 +1,72 @@
+// The updates of one WaitInQueue, one after the other, with what a test expects of them.
+
+import type { Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
+import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+
+type Update = WaitInQueueResponse["update"];
+
+/** What brings the updates: a stream of its own, or a call of a session. */
+interface Updates extends AsyncIterable<WaitInQueueResponse> {
+  cancel(): void;
+}
+
+export class QueueStream {
+  readonly #stream: Updates;
+  readonly #updates: AsyncIterator<WaitInQueueResponse>;
+
+  constructor(stream: Updates) {
+    this.#stream = stream;
+    this.#updates = stream[Symbol.asyncIterator]();
+  }
+
+  /** The next update, or undefined when the stream was closed in good order. Rejects with a RowlockError. */
+  async next(): Promise<Update | undefined> {
+    const { value, done } = await this.#updates.next();
+    return done ? undefined : (value as WaitInQueueResponse).update;
+  }
+
+  async position(): Promise<Ticket> {
+    return (await this.#expect("position")) as Ticket;
+  }
+
+  /** The lease, after whatever positions come before it. */
+  async granted(): Promise<Lease> {
+    return (await this.#last("granted")) as Lease;
+  }
+
+  /** The refusal, after whatever positions come before it. */
+  async ended(): Promise<Refusal> {
+    return (await this.#last("ended")) as Refusal;
+  }
+
+  /** The failure that the stream ends with, after whatever updates come before it. */
+  async failure(): Promise<RowlockError> {
+    try {
+      while (await this.next());
+    } catch (error) {
+      return error as RowlockError;
+    }
+    throw new Error("expected a failure, but the stream was closed in good order");
+  }
+
+  cancel(): void {
+    this.#stream.cancel();
+  }
+
+  async #last(kind: Update["case"]): Promise<Update["value"]> {
+    for (;;) {
+      const update = await this.next();
+      if (update?.case === "position" && kind !== "position") continue;
+      if (update?.case !== kind) throw new Error(`expected ${kind}, got ${update?.case}`);
+      if ((await this.next()) !== undefined) throw new Error(`the stream goes on after ${kind}`);
+      return update?.value;
+    }
+  }
+
+  async #expect(kind: Update["case"]): Promise<Update["value"]> {
+    const update = await this.next();
+    if (update?.case !== kind) throw new Error(`expected ${kind}, got ${update?.case}`);
+    return update?.value;
+  }
+}

@@ -1,0 +1,44 @@
+// The client's bare calls, with what a test expects of their answers.
+
+import { type Lease, type Refusal, type Ticket, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/typescript/src/bare/index.ts";
+import { QueueStream } from "./queue-stream.ts";
+
+type Acquire = Exclude<RequestOf<"acquire">, Uint8Array>;
+
+export class TestCalls extends BareCalls {
+  /** An Acquire that must be granted at once. */
+  async lease(request: Acquire): Promise<Lease> {
+    return leaseIn(await this.call("acquire", request));
+  }
+
+  /** An Acquire that must be given a ticket. */
+  async ticket(request: Acquire): Promise<Ticket> {
+    const { outcome } = await this.call("acquire", { whenBusy: WhenBusy.ENQUEUE, ...request } as Acquire);
+    if (outcome.case !== "ticket") throw new Error(`expected a ticket, got ${outcome.case}`);
+    return outcome.value;
+  }
+
+  /** An Acquire that must be refused. */
+  async refusal(request: Acquire): Promise<Refusal> {
+    const { outcome } = await this.call("acquire", request);
+    if (outcome.case !== "refusal") throw new Error(`expected a refusal, got ${outcome.case}`);
+    return outcome.value;
+  }
+
+  wait(request: RequestOf<"waitInQueue">, options: BareCallOptions = {}): QueueStream {
+    return new QueueStream(this.stream("waitInQueue", request, options));
+  }
+}
+
+export function leaseIn({ outcome }: AcquireResponse): Lease {
+  if (outcome.case !== "lease") throw new Error(`expected a lease, got ${outcome.case}`);
+  return outcome.value;
+}
+
+/** Field to description. */
+export function violationsIn({ violations }: RowlockError): Readonly<Record<string, string>> {
+  return Object.fromEntries(violations.map(({ field, description }) => [field, description]));
+}
