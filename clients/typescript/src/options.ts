@@ -40,9 +40,9 @@ export interface ConnectOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** true: with the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions;
-  /** Sent along when a session is opened, for a proxy or an authority between; a function is asked each time. */
+  /** Headers for a proxy or an authority between; a function is asked for each connection. */
   readonly metadata?: Headers | (() => Headers | Promise<Headers>);
-  /** How long a server may take to answer a new session, in milliseconds, before the next one is tried; 3,000. */
+  /** How long a server may take to answer a new connection, in milliseconds, before the next one is tried; 3,000. */
   readonly connectTimeout?: number;
   /** How long a call is tried before it fails, in milliseconds, where no server answers it; 30,000. */
   readonly giveUpAfter?: number;

@@ -1,7 +1,7 @@
 // The package, packed from its sources, unpacked as npm would beside the two packages that it needs, and used by a program
 // that knows nothing of this repository; and its declarations, by a program in TypeScript.
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   cpSync,
   globSync,
@@ -22,6 +22,7 @@ const modules = join(root, "node_modules");
 const manifestOf = (path: string) => JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
 
 let scratch: string;
+let packed: string;
 let program: string;
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), "rowlock-client-"));
@@ -39,8 +40,8 @@ beforeAll(() => {
   program = join(scratch, "program");
   const installed = join(program, "node_modules/@rowlock/client");
   mkdirSync(installed, { recursive: true });
-  const [packed] = globSync(join(scratch, "rowlock-client-*.tgz"));
-  execFileSync("tar", ["-xzf", packed as string, "--strip-components=1", "-C", installed]);
+  [packed = ""] = globSync(join(scratch, "rowlock-client-*.tgz"));
+  execFileSync("tar", ["-xzf", packed, "--strip-components=1", "-C", installed]);
   for (const needed of Object.keys(manifestOf("clients/typescript").dependencies)) {
     mkdirSync(join(program, "node_modules", needed, ".."), { recursive: true });
     symlinkSync(join(modules, needed), join(program, "node_modules", needed));
@@ -55,16 +56,29 @@ test("has the version of the server, and its versions of the packages that both 
     expect(server.dependencies[name], name).toBe(version);
 });
 
-test("runs the first example of its README, and lets the process end", async () => {
+test("holds what is built from its sources, what is generated, and nothing else", () => {
+  const listed = execFileSync("tar", ["-tzf", packed], { encoding: "utf8" }).trim().split("\n");
+  const files = listed.map((path) => path.replace(/^package\//, ""));
+  const sources = globSync("**/*.ts", { cwd: join(root, "clients/typescript/src") });
+  const built = sources.flatMap((path) =>
+    [".js", ".js.map", ".d.ts"].map((end) => `dist/${path.slice(0, -".ts".length)}${end}`),
+  );
+  const generated = globSync("**/*.{js,ts}", { cwd: join(root, "clients/typescript/gen") });
+  expect(files.sort()).toEqual(
+    [...built, ...generated.map((path) => `gen/${path}`), "LICENSE", "README.md", "package.json"].sort(),
+  );
+});
+
+/** What a program of the README prints, at a server of the test's. */
+async function runExample(which: number): Promise<{ status: number | null; out: string }> {
   const server = await start();
   const readme = readFileSync(join(root, "clients/typescript/README.md"), "utf8");
-  const example = /```js\n([\s\S]*?)```/.exec(readme)?.[1] as string;
+  const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code as string);
+  const [example = ""] = examples.filter((code) => code.includes("import {")).slice(which);
   expect(example.trim().split("\n").length).toBeLessThanOrEqual(10);
   expect(example).toContain("127.0.0.1:50051");
-  const script = example.replace("127.0.0.1:50051", server.address);
-  writeFileSync(join(program, "example.mjs"), script);
-  const child = await new Promise<{ status: number | null; out: string }>((resolve) => {
-    const { spawn } = process.getBuiltinModule("node:child_process");
+  writeFileSync(join(program, "example.mjs"), example.replace("127.0.0.1:50051", server.address));
+  return await new Promise((resolve) => {
     const running = spawn(process.execPath, ["example.mjs"], {
       cwd: program,
       stdio: ["ignore", "pipe", "pipe"],
@@ -73,13 +87,21 @@ test("runs the first example of its README, and lets the process end", async () 
     for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk) => (out += chunk));
     running.on("close", (status) => resolve({ status, out }));
   });
-  expect(child).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
+}
+
+test("runs the first example of its README, and lets the process end", async () => {
+  expect(await runExample(0)).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
+});
+
+test("runs the example of bare calls, and lets the process end", async () => {
+  expect(await runExample(1)).toEqual({ status: 0, out: "granted\n" });
 });
 
 test("declares what it offers", () => {
   writeFileSync(
     join(program, "typed.mts"),
     `import { connect, RowlockError, type Lock, type Refusal } from "@rowlock/client";
+import { BareCalls, Mode } from "@rowlock/client/bare";
 const rowlock = connect({ addresses: "127.0.0.1:1" });
 export const lock: Promise<Lock> = rowlock.lock("a", { wait: "forever", mode: "shared", ttl: 5_000 });
 export const token: Promise<bigint | undefined> = rowlock.tryLock("a").then((lock) => lock?.token);
@@ -89,6 +111,18 @@ export function limitOf(refusal: Refusal): number | undefined {
 // @ts-expect-error: there is no such mode.
 void rowlock.lock("a", { mode: "both" });
 export const failed = (error: unknown) => error instanceof RowlockError && error.reason === "LEASE_LOST";
+const calls = new BareCalls("127.0.0.1:1", { tls: true });
+export const released: Promise<boolean> = calls.call("release", { leaseId: "a" }).then((answer) => answer.released);
+export async function places(): Promise<number[]> {
+  const target = { case: "acquire", value: { name: "a", mode: Mode.SHARED } } as const;
+  return Array.fromAsync(calls.stream("waitInQueue", { target }), ({ update }) =>
+    update.case === "position" ? update.value.ahead : 0,
+  );
+}
+// @ts-expect-error: it answers with a stream.
+void calls.call("waitInQueue", {});
+// @ts-expect-error: there is no such field.
+void calls.call("release", { lease: "a" });
 `,
   );
   const options = ["--module", "nodenext", "--target", "esnext", "--strict", "--noEmit", "--types", "node"];

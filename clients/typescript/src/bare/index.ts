@@ -1,5 +1,13 @@
-// What the package offers to those who make the calls themselves.
+// What the package offers to those who make the calls themselves, with the enums that stand in requests and answers.
 
+export {
+  ClaimState,
+  LimitSource,
+  Mode,
+  RefusalReason,
+  WhenBusy,
+} from "#proto/rowlock/v1/lock_pb.js";
+export { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 export type { Headers, TlsOptions } from "../options.ts";
 export {
   type ClientReason,
