@@ -171,11 +171,36 @@ describe("a server that goes away", () => {
     await until(() => seen.some((event) => event.kind === "connected" && event.replica === two.replica));
     await until(() => lock.state === "held");
     await drained;
-    // The end of the old session says nothing about what the new one has.
-    expect(lock.state).toBe("held");
     await lock.release();
     await Promise.all(line.locks);
     expect(line.order).toEqual(line.inOrder);
+  });
+
+  test("in good order: what is under way there is answered still, and its end says nothing of what has moved", async () => {
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const [one, two] = await startPair({}, (engine) =>
+      replacing(engine, {
+        setLimit: async (...input) => {
+          asked.resolve();
+          await gate.promise;
+          return await engine.setLimit(...input);
+        },
+      }),
+    );
+    const seen: ConnectionEvent[] = [];
+    const rowlock = client([one.address, two.address], { onConnection: (event) => seen.push(event) });
+    const lock = await rowlock.lock("moved");
+    const limited = rowlock.setLimit({ name: "moved" }, 3, { ifVersion: 0 });
+    await asked.promise;
+    const drained = one.grpc.drain(20_000);
+    await until(() => seen.some((event) => event.kind === "connected" && event.replica === two.replica));
+    await until(() => lock.state === "held");
+    gate.resolve();
+    expect(await limited).toMatchObject({ limit: 3 });
+    await until(() => seen.some(({ kind }) => kind === "disconnected"));
+    expect(lock.state).toBe("held");
+    await drained;
   });
 
   test("for longer than the lease: the lock is lost, and another one can be had later", async () => {
