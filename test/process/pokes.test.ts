@@ -9,7 +9,7 @@ import { Client, credentials, status } from "@grpc/grpc-js";
 import { afterAll, describe, expect, test } from "vitest";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { freshDatabase, mysqlFamily } from "../support/database.ts";
-import { LockClient } from "../support/lock-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
 import { selfSignedCertificate } from "./certificate.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
@@ -24,7 +24,7 @@ const acquire = (request: object) => ({ target: { case: "acquire" as const, valu
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Has the second server wait, and the first one grant; resolves when the waiter was told. */
-async function handOver(from: LockClient, to: LockClient, name: string): Promise<void> {
+async function handOver(from: TestCalls, to: TestCalls, name: string): Promise<void> {
   const { leaseId } = await from.lease({ name });
   const stream = to.wait(acquire({ name }));
   await stream.position();
@@ -69,16 +69,15 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       const pair = ["--tls-cert", file("server.crt", cert), "--tls-key", file("server.key", key)];
       const both = [...SELDOM, ...pair, "--tls-client-ca", file("clients.crt", cert)];
       const url = await fresh();
-      const clients: LockClient[] = [];
+      const clients: TestCalls[] = [];
       for (let server = 0; server < 2; server++) {
         const { grpcAddress } = await screenOf(stage.rowlock(serveArgs(url, ...both)));
-        const bytes = Buffer.from(cert);
-        const channel = credentials.createSsl(bytes, Buffer.from(key), bytes);
-        const client = new LockClient(grpcAddress.replace("127.0.0.1", "localhost"), channel);
+        const address = grpcAddress.replace("127.0.0.1", "localhost");
+        const client = new TestCalls(address, { tls: { ca: cert, cert, key } });
         stage.afterwards(() => client.close());
         clients.push(client);
       }
-      const [near, far] = clients as [LockClient, LockClient];
+      const [near, far] = clients as [TestCalls, TestCalls];
       await handOver(near, far, "there");
       await handOver(far, near, "back");
     });
