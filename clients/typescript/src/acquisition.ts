@@ -11,7 +11,8 @@ import {
   WaitInQueueRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Clock } from "./clock.ts";
-import type { Call, Calls } from "./connection/calls.ts";
+import type { Call } from "./connection/call.ts";
+import type { Calls } from "./connection/calls.ts";
 import type { Command, Connection, Result } from "./connection/connection.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./modes.ts";

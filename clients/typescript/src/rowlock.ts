@@ -4,9 +4,10 @@ import { Acquisition } from "./acquisition.ts";
 import { Clock } from "./clock.ts";
 import { Calls } from "./connection/calls.ts";
 import { Connections } from "./connection/connections.ts";
+import { HeldLocks } from "./held-locks.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { LeaseKeeper } from "./leases/lease-keeper.ts";
-import { Lock } from "./lock.ts";
+import type { Lock } from "./lock.ts";
 import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
@@ -52,7 +53,7 @@ export class Rowlock implements AsyncDisposable {
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
   readonly #acquisitions = new Set<Acquisition>();
-  readonly #locks = new Map<string, Lock>();
+  readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
 
   /** Made by `connect`. */
@@ -73,6 +74,7 @@ export class Rowlock implements AsyncDisposable {
       leave: (error) => this.#connections.leave(error),
     });
     this.#verbs = new Verbs(this.#calls, settings.giveUpAfter);
+    this.#locks = new HeldLocks(this.#keeper, this.#verbs);
     this.#connections = new Connections({
       settings,
       clock,
@@ -153,12 +155,12 @@ export class Rowlock implements AsyncDisposable {
       giveUpAfterMs: this.#settings.giveUpAfter,
       marginMs,
       keep: (lease) => this.#keeper.keep(lease),
-      giveBack: (id) => this.#giveBack(id),
+      giveBack: (id) => this.#locks.giveBack(id),
     });
     this.#acquisitions.add(acquisition);
     try {
       const outcome = await acquisition.run();
-      return outcome instanceof HeldLease ? { lock: this.#locked(outcome) } : { refusal: outcome };
+      return outcome instanceof HeldLease ? { lock: this.#locks.add(outcome) } : { refusal: outcome };
     } finally {
       this.#acquisitions.delete(acquisition);
     }
@@ -166,7 +168,7 @@ export class Rowlock implements AsyncDisposable {
 
   /** Ends a lease, or gives up a place, by its id. Whether it was this call that ended it. */
   release(leaseId: string): Promise<boolean> {
-    return this.#locks.get(leaseId)?.release() ?? this.#open().release(leaseId);
+    return this.#locks.find(leaseId)?.release() ?? this.#open().release(leaseId);
   }
 
   /** Renews a lease once, by its id; to `ttl` milliseconds where that is given. */
@@ -222,8 +224,7 @@ export class Rowlock implements AsyncDisposable {
 
   async #close(): Promise<void> {
     for (const acquisition of [...this.#acquisitions]) acquisition.abandon(RowlockError.closed());
-    // Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
-    for (const lock of [...this.#locks.values()]) lock.release().catch(() => {});
+    this.#locks.releaseAll();
     if (this.#connections.open) {
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, GIVE_BACK_WITHIN_MS);
@@ -238,39 +239,5 @@ export class Rowlock implements AsyncDisposable {
   #open(): Verbs {
     if (this.#closed) throw RowlockError.closed();
     return this.#verbs;
-  }
-
-  #locked(lease: HeldLease): Lock {
-    const lock = new Lock(lease, {
-      release: (held) => this.#release(held),
-      handOver: (held, ttlMs) => this.#handOver(held, ttlMs),
-    });
-    this.#locks.set(lease.id, lock);
-    return lock;
-  }
-
-  async #release(lease: HeldLease): Promise<boolean> {
-    const isHeld = lease.state !== "lost";
-    // By then it has ended by itself.
-    const withinMs = lease.remainingMs + lease.marginMs;
-    this.#locks.delete(lease.id);
-    this.#keeper.drop(lease);
-    lease.giveBack();
-    if (isHeld) return await this.#verbs.release(lease.id, withinMs);
-    // It was lost by this client's own count, perhaps, and the server keeps it still.
-    this.#giveBack(lease.id);
-    return false;
-  }
-
-  async #handOver(lease: HeldLease, ttlMs?: number): Promise<void> {
-    await this.#verbs.renew(lease.id, ttlMs);
-    this.#locks.delete(lease.id);
-    this.#keeper.drop(lease);
-    lease.giveBack();
-  }
-
-  /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
-  #giveBack(id: string): void {
-    this.#verbs.release(id).catch(() => {});
   }
 }

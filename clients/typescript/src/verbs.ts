@@ -12,7 +12,8 @@ import {
   RenewRequestSchema,
   SetLimitRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Ask, Calls } from "./connection/calls.ts";
+import type { Ask } from "./connection/call.ts";
+import type { Calls } from "./connection/calls.ts";
 import type { Command, Result } from "./connection/connection.ts";
 import { durationOf } from "./times.ts";
 import {

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { Clock } from "../../../clients/typescript/src/clock.ts";
-import { type Ask, Calls } from "../../../clients/typescript/src/connection/calls.ts";
+import type { Ask } from "../../../clients/typescript/src/connection/call.ts";
+import { Calls } from "../../../clients/typescript/src/connection/calls.ts";
 import type { Connection, Opened } from "../../../clients/typescript/src/connection/connection.ts";
 import { RowlockError } from "../../../clients/typescript/src/rowlock-error.ts";
 

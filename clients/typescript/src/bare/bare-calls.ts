@@ -43,12 +43,12 @@ export class BareCalls {
   }
 
   /** Rejects with a RowlockError. A refusal is an answer. */
-  call<Name extends UnaryMethod>(
+  async call<Name extends UnaryMethod>(
     method: Name,
     request: RequestOf<Name>,
     { timeout, signal }: BareCallOptions = {},
   ): Promise<ResponseOf<Name>> {
-    if (signal?.aborted) return Promise.reject(RowlockError.cancelled());
+    if (signal?.aborted) throw RowlockError.cancelled();
     const answer = Promise.withResolvers<ResponseOf<Name>>();
     const call = this.#channel.makeUnaryRequest(
       pathOf(method),
@@ -65,7 +65,7 @@ export class BareCalls {
     );
     const cancel = () => call.cancel();
     signal?.addEventListener("abort", cancel);
-    return answer.promise;
+    return await answer.promise;
   }
 
   stream<Name extends StreamMethod>(

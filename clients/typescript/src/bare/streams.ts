@@ -24,6 +24,9 @@ export class Responses<Response> implements AsyncIterable<Response> {
       yield* this.#stream;
     } catch (error) {
       throw RowlockError.ofCall(error as ServiceError);
+    } finally {
+      // Whoever stops early: the server would go on telling.
+      this.cancel();
     }
   }
 }

@@ -22,8 +22,8 @@ import { Turns } from "./turns.ts";
 /** Proxies let some hundred calls through at a time: renewals must find room beside questions of waits. */
 const COMMANDS_MAX = 50;
 const QUESTIONS_AT_ONCE = 50;
-/** As many as ask often enough to keep their places. */
-const WAITS_MAX = 5_000;
+/** As many as can ask often enough to keep their places. */
+const WAITS_MAX = 2_000;
 /** Silence is counted in ticks, of which one passes at the most while this process is frozen. */
 const TICK_MS = 1_250;
 const SILENT_TICKS_MAX = 4;
@@ -91,10 +91,10 @@ export class UnaryConnection implements Connection {
     this.#calls.close();
   }
 
-  /** Asks for nothing in particular, to see whether a server of ours is there. */
+  /** Asks for what every server of ours refuses with a reason, without looking anything up: then there is one. */
   async #knock(): Promise<void> {
     try {
-      await this.#ask("listLimits", { pageSize: 1 });
+      await this.#ask("renew", { leaseId: "" });
     } catch (error) {
       const why = RowlockError.of(error);
       if (why.reason === "UNKNOWN" || why.reason === "SHUTTING_DOWN") {

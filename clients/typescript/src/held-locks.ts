@@ -1,0 +1,63 @@
+// The locks that this client has handed to its user: what becomes of them when they are released, handed over, or the client
+// is closed.
+
+import type { HeldLease } from "./leases/held-lease.ts";
+import type { LeaseKeeper } from "./leases/lease-keeper.ts";
+import { Lock } from "./lock.ts";
+import type { Verbs } from "./verbs.ts";
+
+export class HeldLocks {
+  readonly #keeper: LeaseKeeper;
+  readonly #verbs: Verbs;
+  readonly #locks = new Map<string, Lock>();
+
+  constructor(keeper: LeaseKeeper, verbs: Verbs) {
+    this.#keeper = keeper;
+    this.#verbs = verbs;
+  }
+
+  add(lease: HeldLease): Lock {
+    const lock = new Lock(lease, {
+      release: (held) => this.#release(held),
+      handOver: (held, ttlMs) => this.#handOver(held, ttlMs),
+    });
+    this.#locks.set(lease.id, lock);
+    return lock;
+  }
+
+  find(leaseId: string): Lock | undefined {
+    return this.#locks.get(leaseId);
+  }
+
+  /** Who cannot be told now ends by itself, with its time to live. */
+  releaseAll(): void {
+    for (const lock of [...this.#locks.values()]) lock.release().catch(() => {});
+  }
+
+  /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
+  giveBack(id: string): void {
+    this.#verbs.release(id).catch(() => {});
+  }
+
+  async #release(lease: HeldLease): Promise<boolean> {
+    const isHeld = lease.state !== "lost";
+    // By then it has ended by itself.
+    const withinMs = lease.remainingMs + lease.marginMs;
+    this.#forget(lease);
+    if (isHeld) return await this.#verbs.release(lease.id, withinMs);
+    // It was lost by this client's own count, perhaps, and the server keeps it still.
+    this.giveBack(lease.id);
+    return false;
+  }
+
+  async #handOver(lease: HeldLease, ttlMs?: number): Promise<void> {
+    await this.#verbs.renew(lease.id, ttlMs);
+    this.#forget(lease);
+  }
+
+  #forget(lease: HeldLease): void {
+    this.#locks.delete(lease.id);
+    this.#keeper.drop(lease);
+    lease.giveBack();
+  }
+}
