@@ -3,11 +3,11 @@
 
 import { connect, type Rowlock } from "../../../clients/typescript/src/index.ts";
 import { type DroppingProxy, startDroppingProxy } from "../../support/dropping-proxy.ts";
+import { type RefusingProxy, startRefusingProxy } from "../../support/refusing-proxy.ts";
 import { Cast } from "./cast.ts";
 import { makeCertificates } from "./certificates.ts";
 import { type Asked, type Heard, type Json, PATIENCE_MS } from "./driver-process.ts";
 import type { Language } from "./language.ts";
-import { type RefusingProxy, startRefusingProxy } from "./refusing-proxy.ts";
 import { RowlockServer } from "./rowlock-server.ts";
 import { type ClientSpec, type ProxySpec, type Scenario, type ServerSpec, slugOf } from "./scenario.ts";
 import { startTellingServer } from "./telling-server.ts";
@@ -131,7 +131,7 @@ export class Stage {
   async #startProxy(name: string, { to, streams }: ProxySpec): Promise<void> {
     const behind = this.addressOf(to);
     if (streams) {
-      const proxy = await startRefusingProxy(behind, streams);
+      const proxy = await startRefusingProxy(behind, streams === "UNIMPLEMENTED" ? streams : Number(streams));
       this.#cleanups.push(() => proxy.close());
       this.refusing.set(name, proxy);
       this.#addresses.set(name, proxy.address);

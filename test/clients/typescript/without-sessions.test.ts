@@ -5,14 +5,14 @@ import { describe, expect, test } from "vitest";
 import type { ConnectionEvent, Lock } from "../../../clients/typescript/src/index.ts";
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import { type StartOptions, until } from "../../support/harness.ts";
-import { type Refusal, startStreamlessProxy } from "../../support/streamless-proxy.ts";
+import { type Refusal, startRefusingProxy } from "../../support/refusing-proxy.ts";
 import { aborted, afterwards, client, start, startPair, waitInLine, waiting } from "./stage.ts";
 
-const REFUSALS: Refusal[] = ["unimplemented", "reset", 400, 403, 405];
+const REFUSALS: Refusal[] = ["UNIMPLEMENTED", "RESET", 400, 403, 405];
 
 async function startBehindProxy(how: Refusal = 403, options?: StartOptions) {
   const server = await start(options);
-  const proxy = await startStreamlessProxy(server.address, how);
+  const proxy = await startRefusingProxy(server.address, how);
   afterwards(() => proxy.close());
   return { server, proxy };
 }
@@ -175,7 +175,7 @@ describe("by calls of their own", () => {
 
   test("a server that stops in good order is left for another one at once", async () => {
     const [one, two] = await startPair();
-    const proxy = await startStreamlessProxy(one.address, 403);
+    const proxy = await startRefusingProxy(one.address, 403);
     afterwards(() => proxy.close());
     const seen: ConnectionEvent[] = [];
     const rowlock = client([proxy.address, two.address], { onConnection: (event) => seen.push(event) });

@@ -13,12 +13,14 @@ import {
 import type { AddressInfo } from "node:net";
 
 /** As a status of HTTP; as a gRPC server says it that has no such method; or by a reset of the stream. */
-export type Refusal = number | "unimplemented" | "reset";
+export type Refusal = number | "UNIMPLEMENTED" | "RESET";
 
-export interface StreamlessProxy {
+export interface RefusingProxy {
   readonly address: string;
   /** Methods of all that came, in order, refused or not. */
   readonly asked: readonly string[];
+  /** How many of them were refused, and how many passed on. */
+  readonly counts: { readonly refused: number; readonly passed: number };
   /** Cuts every connection and refuses new ones. */
   leave(): void;
   /** On the same port. */
@@ -34,8 +36,9 @@ const STREAMS = ["Session", "WaitInQueue"];
 const END_STREAM = 1;
 const PROTOCOL_ERROR = 1;
 
-export async function startStreamlessProxy(to: string, how: Refusal): Promise<StreamlessProxy> {
+export async function startRefusingProxy(to: string, how: Refusal): Promise<RefusingProxy> {
   const asked: string[] = [];
+  const counts = { refused: 0, passed: 0 };
   const sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
   let isFrozen = false;
   let refusingAll: number | undefined;
@@ -59,8 +62,9 @@ export async function startStreamlessProxy(to: string, how: Refusal): Promise<St
         asked.push(method);
         stream.on("error", () => {});
         if (isFrozen) return;
-        if (refusingAll) refuse(stream, refusingAll);
-        else if (STREAMS.includes(method)) refuse(stream, how);
+        const refusal = refusingAll ?? (STREAMS.includes(method) ? how : undefined);
+        counts[refusal ? "refused" : "passed"] += 1;
+        if (refusal) refuse(stream, refusal);
         else passOn(stream, headers, far);
       });
     });
@@ -77,6 +81,7 @@ export async function startStreamlessProxy(to: string, how: Refusal): Promise<St
   return {
     address: `127.0.0.1:${port}`,
     asked,
+    counts,
     leave,
     async comeBack() {
       proxy = await listening(port);
@@ -96,12 +101,12 @@ export async function startStreamlessProxy(to: string, how: Refusal): Promise<St
 }
 
 function refuse(stream: ServerHttp2Stream, how: Refusal): void {
-  if (how === "reset") {
+  if (how === "RESET") {
     stream.close(PROTOCOL_ERROR);
     return;
   }
   const headers =
-    how === "unimplemented"
+    how === "UNIMPLEMENTED"
       ? { ":status": 200, "content-type": "application/grpc", "grpc-status": "12", "grpc-message": "no such" }
       : { ":status": how, "content-type": "text/html" };
   stream.respond(headers, { endStream: true });
