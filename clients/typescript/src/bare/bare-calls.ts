@@ -74,18 +74,18 @@ export class BareCalls {
     { timeout, signal }: BareCallOptions = {},
   ): Responses<ResponseOf<Name>> {
     if (signal?.aborted) throw RowlockError.cancelled();
-    const responses = new Responses(
-      this.#channel.makeServerStreamRequest(
-        pathOf(method),
-        asItIs,
-        decoder(method),
-        encode(method, request),
-        this.#metadata,
-        deadlineIn(timeout),
-      ),
+    const stream = this.#channel.makeServerStreamRequest(
+      pathOf(method),
+      asItIs,
+      decoder(method),
+      encode(method, request),
+      this.#metadata,
+      deadlineIn(timeout),
     );
-    signal?.addEventListener("abort", () => responses.cancel());
-    return responses;
+    const cancel = () => stream.cancel();
+    signal?.addEventListener("abort", cancel);
+    stream.on("status", () => signal?.removeEventListener("abort", cancel));
+    return new Responses(stream);
   }
 
   /** Opens a session; its first request has `open`. */

@@ -28,36 +28,46 @@ export interface PolledWaitOptions {
   /** How many wait like this one. */
   readonly count: () => number;
   readonly signal: AbortSignal;
-  /** What a stream would say: what has changed, and at last how it ends. */
-  readonly tell: (response: WaitInQueueResponse, basisMs: number) => void;
+  /** Told of each new place, which was so at `basisMs` or later. */
+  readonly moved: (response: WaitInQueueResponse, basisMs: number) => void;
 }
 
-/** Resolves when the wait is over; rejects with a RowlockError, or when `signal` is aborted. */
-export async function waitByPolling(wait: WaitInQueueRequest, options: PolledWaitOptions): Promise<void> {
-  const { clock, acquire, count, signal, tell } = options;
+/** Resolves with the end of the wait; rejects with a RowlockError, or when `signal` is aborted. */
+export async function waitByPolling(
+  wait: WaitInQueueRequest,
+  options: PolledWaitOptions,
+): Promise<{ readonly response: WaitInQueueResponse; readonly basisMs: number }> {
+  const { clock, acquire, count, signal, moved } = options;
   if (wait.target.case !== "acquire") throw new Error("Nothing but an Acquire can be asked again.");
   const request = { ...wait.target.value, whenBusy: WhenBusy.ENQUEUE };
   const intervalMs = wait.minUpdateInterval ? msOf(wait.minUpdateInterval) : EVERY_MS;
   let told: Ticket | undefined;
   let toldMs = Number.NEGATIVE_INFINITY;
   for (;;) {
-    const askedMs = clock.now();
+    const basisMs = clock.now();
     const { outcome } = await acquire(request);
-    const say = (update: WaitInQueueResponse["update"]) =>
-      tell(create(WaitInQueueResponseSchema, { update }), askedMs);
-    if (outcome.case === "lease") return say({ case: "granted", value: outcome.value });
-    if (outcome.case === "refusal") return say({ case: "ended", value: outcome.value });
-    if (outcome.case !== "ticket") return say({ case: undefined });
+    if (outcome.case !== "ticket") return { response: endOf(outcome), basisMs };
     const ticket = outcome.value;
     const hasMoved = ticket.ahead !== told?.ahead || ticket.permitsAhead !== told.permitsAhead;
-    if (hasMoved && askedMs - toldMs >= intervalMs) {
-      say({ case: "position", value: ticket });
+    if (hasMoved && basisMs - toldMs >= intervalMs) {
+      moved(create(WaitInQueueResponseSchema, { update: { case: "position", value: ticket } }), basisMs);
       told = ticket;
-      toldMs = askedMs;
+      toldMs = basisMs;
     }
     const wantedMs = Math.max(EVERY_MS_MIN, Math.min(EVERY_MS, intervalMs));
     const crowdedMs = (count() / EACH_SECOND_MAX) * 1_000;
     const keptMs = ticket.keptFor ? msOf(ticket.keptFor) / PER_KEPT_FOR : EVERY_MS;
     await pause(Math.min(Math.max(wantedMs, crowdedMs), keptMs), undefined, { signal });
   }
+}
+
+/** As a stream says it. What is neither is left to whoever reads it. */
+function endOf(outcome: AcquireResponse["outcome"]): WaitInQueueResponse {
+  const update: WaitInQueueResponse["update"] =
+    outcome.case === "lease"
+      ? { case: "granted", value: outcome.value }
+      : outcome.case === "refusal"
+        ? { case: "ended", value: outcome.value }
+        : { case: undefined };
+  return create(WaitInQueueResponseSchema, { update });
 }

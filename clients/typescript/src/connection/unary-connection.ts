@@ -37,6 +37,11 @@ export interface UnaryOptions extends ConnectionOptions {
   readonly clock: Clock;
 }
 
+interface Answer {
+  readonly result: Result;
+  readonly basisMs: number;
+}
+
 export class UnaryConnection implements Connection {
   readonly address: string;
   readonly via = "calls";
@@ -68,7 +73,7 @@ export class UnaryConnection implements Connection {
     if (!this.opened || this.#isOver) return false;
     const own = new AbortController();
     this.#open.set(call, own);
-    this.#run(call, command, own.signal).catch((error: unknown) => this.#failed(call, error));
+    void this.#serve(call, command, own.signal);
     return true;
   }
 
@@ -107,31 +112,46 @@ export class UnaryConnection implements Connection {
     this.#options.onNews({ opened: true }, this.#options.clock.now());
   }
 
-  async #run(call: bigint, command: Command, signal: AbortSignal): Promise<void> {
-    const askedMs = this.#options.clock.now();
+  async #serve(call: bigint, command: Command, signal: AbortSignal): Promise<void> {
+    let answer: Answer;
+    try {
+      answer = await this.#run(call, command, signal);
+    } catch (error) {
+      this.#failed(call, error);
+      return;
+    }
+    this.#answer(call, answer.result, answer.basisMs);
+  }
+
+  async #run(call: bigint, command: Command, signal: AbortSignal): Promise<Answer> {
+    const { clock, onNews } = this.#options;
+    const basisMs = clock.now();
     switch (command.case) {
       case "acquire": {
         const value = await this.#acquire(command.value, signal);
-        return this.#answer(call, { case: "acquire", value }, askedMs);
+        return { result: { case: "acquire", value }, basisMs };
       }
-      case "waitInQueue":
+      case "waitInQueue": {
         this.#waits.add(call);
-        return waitByPolling(command.value, {
-          clock: this.#options.clock,
+        const waitOver = await waitByPolling(command.value, {
+          clock,
           acquire: (request) => this.#turns.run(() => this.#acquire(request, signal)),
           count: () => this.#waits.size,
           signal,
-          tell: (value, basisMs) => this.#answer(call, { case: "waitInQueue", value }, basisMs),
+          moved: (value, atMs) =>
+            onNews({ results: [{ call, result: { case: "waitInQueue", value } }] }, atMs),
         });
+        return { result: { case: "waitInQueue", value: waitOver.response }, basisMs: waitOver.basisMs };
+      }
       case "renewLeases": {
         const { lease } = await this.#ask("renew", command.value.leases[0] as RenewRequest, signal);
         const outcome = { case: "lease" as const, value: lease as Lease };
         const value = create(RenewedLeasesSchema, { leases: [{ outcome }] });
-        return this.#answer(call, { case: "renewLeases", value }, askedMs);
+        return { result: { case: "renewLeases", value }, basisMs };
       }
       default: {
         const value = await this.#ask(command.case, command.value, signal);
-        return this.#answer(call, { case: command.case, value } as Result, askedMs);
+        return { result: { case: command.case, value } as Result, basisMs };
       }
     }
   }
@@ -156,13 +176,10 @@ export class UnaryConnection implements Connection {
     }
   }
 
+  /** The last that is said to a call. */
   #answer(call: bigint, result: Result | RowlockError, basisMs: number): void {
     if (!this.#open.has(call)) return;
-    const isPosition =
-      !(result instanceof RowlockError) &&
-      result.case === "waitInQueue" &&
-      result.value.update.case === "position";
-    if (!isPosition) this.cancel(call);
+    this.cancel(call);
     this.#options.onNews({ results: [{ call, result }] }, basisMs);
     if (this.#isLeaving && this.#open.size === 0) this.#end(RowlockError.stopping(this.address));
   }
