@@ -1,0 +1,248 @@
+package rowlock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/internal/boottime"
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+const (
+	// giveBackWithin and closeWithin are what closing may take: to give back what is held, and then to close the connection in
+	// good order.
+	giveBackWithin = 2 * time.Second
+	closeWithin    = time.Second
+)
+
+// Client holds all locks of a program over one connection. All methods can be called from any goroutine.
+type Client struct {
+	config       Config
+	turns        turns
+	connections  *connections
+	calls        *calls
+	keeper       *leaseKeeper
+	verbs        *verbs
+	acquisitions map[*acquisition]struct{}
+	// locks are those that were not given back, by their lease ids.
+	locks    map[string]*Lock
+	isClosed bool
+	closed   chan struct{}
+}
+
+// Connect makes a client. Nothing is sent before something is asked for, so it fails only for what cannot work.
+func Connect(config Config) (*Client, error) {
+	config, err := config.checked()
+	if err != nil {
+		return nil, err
+	}
+	return newClient(config, boottime.Now), nil
+}
+
+func newClient(config Config, now func() time.Duration) *Client {
+	c := &Client{
+		config:       config,
+		turns:        turns{now: now},
+		acquisitions: map[*acquisition]struct{}{},
+		locks:        map[string]*Lock{},
+		closed:       make(chan struct{}),
+	}
+	events := &events{turns: &c.turns, to: config.OnConnection}
+	c.connections = &connections{
+		turns: &c.turns, config: config, owner: c, events: events, bytesMax: bytesMaxAtFirst,
+	}
+	c.calls = &calls{
+		turns:     &c.turns,
+		config:    config,
+		need:      c.connections.need,
+		lastError: func() *Error { return c.connections.lastError },
+		open:      map[*call]struct{}{},
+		byNumber:  map[uint64]*call{},
+	}
+	c.keeper = &leaseKeeper{turns: &c.turns, calls: c.calls, connections: c.connections, held: map[string]*heldLease{}}
+	c.verbs = &verbs{turns: &c.turns, calls: c.calls, giveUpAfter: config.GiveUpAfter}
+	return c
+}
+
+// Lock waits for the lock and holds it, renewed until it is released: defer [Lock.Close]. It fails where the lock is refused,
+// by the reason of that ([ErrTimedOut], for one), and when the context is done: then the place in the queue is free at once.
+func (c *Client) Lock(ctx context.Context, name string, options ...LockOption) (*Lock, error) {
+	lock, refusal, err := c.Acquire(ctx, name, options...)
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, refusedError(name, refusal)
+	}
+	return lock, nil
+}
+
+// TryLock answers with the lock and true if it is free now, and otherwise with false.
+func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption) (*Lock, bool, error) {
+	lock, refusal, err := c.Acquire(ctx, name, append(options[:len(options):len(options)], Wait(0))...)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case refusal == nil:
+		return lock, true, nil
+	case refusal.Reason == ErrBusy || refusal.Reason == ErrPaused:
+		return nil, false, nil
+	default:
+		return nil, false, refusedError(name, refusal)
+	}
+}
+
+// WithLock runs work while holding the lock, and releases it. The context of work is cancelled when the lock is lost, with the
+// error as its cause: work should stop then. WithLock fails with what work fails with, and with [ErrLeaseLost] where the lock
+// was lost before work had finished, as then others may have run beside it.
+func (c *Client) WithLock(
+	ctx context.Context, name string, work func(ctx context.Context, lock *Lock) error, options ...LockOption,
+) (err error) {
+	lock, err := c.Lock(ctx, name, options...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if unreleased := lock.Close(); err == nil {
+			err = unreleased
+		}
+	}()
+	working, cancel := lock.Context(ctx)
+	defer cancel()
+	err = work(working, lock)
+	if lost := lock.Err(); errors.Is(lost, ErrLeaseLost) && !errors.Is(err, ErrLeaseLost) {
+		return errors.Join(lost, err)
+	}
+	return err
+}
+
+// Acquire answers with the lock, or with why not: for those to whom a refusal is an answer. One of the three is not nil.
+func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, *Refusal, error) {
+	asked, err := lockOptionsOf(options)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, nil, cancelledError(ctx)
+	}
+	acquisition := newAcquisition(c, name, asked)
+	isClosed := false
+	c.turns.take(func() {
+		if isClosed = c.isClosed; !isClosed {
+			c.acquisitions[acquisition] = struct{}{}
+			acquisition.begin()
+		}
+	})
+	if isClosed {
+		return nil, nil, closedError()
+	}
+	granted, refused, failed := acquisition.run(ctx)
+	var lock *Lock
+	c.turns.take(func() {
+		delete(c.acquisitions, acquisition)
+		if granted != nil {
+			lock = c.locks[granted.id]
+		}
+	})
+	if failed != nil {
+		return nil, nil, failed
+	}
+	return lock, refused, nil
+}
+
+// Close gives up all waits, releases all locks, and closes the connection, within some seconds. It can be called twice, and
+// does not fail.
+func (c *Client) Close() error {
+	var idle <-chan struct{}
+	isFirst := false
+	c.turns.take(func() {
+		isFirst = !c.isClosed
+		c.isClosed = true
+		if !isFirst {
+			return
+		}
+		for acquisition := range c.acquisitions {
+			acquisition.abandon(closedError())
+		}
+		// Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
+		for _, lock := range c.locks {
+			lock.release()
+		}
+		if c.connections.isOpen() {
+			idle = c.calls.whenIdle()
+		}
+	})
+	if !isFirst {
+		<-c.closed
+		return nil
+	}
+	defer close(c.closed)
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-time.After(giveBackWithin):
+		}
+	}
+	var over []<-chan struct{}
+	c.turns.take(func() {
+		c.keeper.stop()
+		c.calls.failAll(closedError())
+		over = c.connections.close(closeWithin)
+	})
+	for _, one := range over {
+		<-one
+	}
+	c.turns.goroutines.Wait()
+	return nil
+}
+
+// locked makes a lock of a lease, in the turn in which it was granted.
+func (c *Client) locked(lease *heldLease) {
+	c.keeper.keep(lease)
+	c.locks[lease.id] = &Lock{client: c, lease: lease}
+}
+
+// forget: it is not held any more, as far as this client is concerned.
+func (c *Client) forget(lease *heldLease) {
+	delete(c.locks, lease.id)
+	c.keeper.drop(lease)
+	lease.giveBack()
+}
+
+func (c *Client) isNeeding() bool {
+	return len(c.calls.open) > 0 || len(c.keeper.held) > 0
+}
+
+func (c *Client) begun(on connection) {
+	c.keeper.begun(on)
+	c.calls.begun(on)
+}
+
+func (c *Client) responded(from connection, response *rowlockv1.SessionResponse, basis time.Duration) {
+	c.keeper.confirmed(response.GetConfirmed(), basis)
+	c.calls.results(response.GetResults(), basis)
+	c.keeper.lost(response.GetLost())
+	if response.GetOpened() != nil {
+		c.calls.pump()
+	}
+	for _, result := range response.GetResults() {
+		if result.GetWaitInQueue().GetGranted().GetProvisional() {
+			// It waits to be acknowledged.
+			from.touch()
+		}
+	}
+}
+
+func (c *Client) leaving(from connection) {
+	c.keeper.orphaned()
+	c.calls.leaving(from)
+}
+
+func (c *Client) ended(from connection, err *Error) {
+	c.calls.ended(from, err)
+}
+
+func (c *Client) hopeless(err *Error) {
+	c.calls.failAll(err)
+}

@@ -1,0 +1,230 @@
+package rowlock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+const (
+	// lookEvery: while anything is held, the clock is looked at so often: a machine that slept must notice it.
+	lookEvery = time.Second
+	// renewAgain is when a renewal is tried again that could not be done: soon, but at the most twice in a third of the
+	// shortest ttl.
+	renewAgain = 150 * time.Millisecond
+)
+
+// leaseKeeper renews the leases that this client holds, all together, and notices those that are lost: by their time, which is
+// looked at before anything is renewed, or because the server says so.
+type leaseKeeper struct {
+	turns       *turns
+	calls       *calls
+	connections *connections
+
+	held   map[string]*heldLease
+	timer  *timer
+	wakeAt time.Duration
+}
+
+func (k *leaseKeeper) keep(lease *heldLease) {
+	k.held[lease.id] = lease
+	k.wakeBy(min(lease.deadline(), lease.renewAt, k.turns.now()+lookEvery))
+}
+
+// drop: it is renewed no more.
+func (k *leaseKeeper) drop(lease *heldLease) {
+	if k.held[lease.id] == lease {
+		delete(k.held, lease.id)
+	}
+	if len(k.held) == 0 {
+		k.stop()
+	}
+}
+
+// begun renews all leases in the first requests of a connection, so that its server knows of them.
+func (k *leaseKeeper) begun(on connection) {
+	k.lookAtAll()
+	k.renew(k.some(func(*heldLease) bool { return true }), on.leasesAtOnce())
+}
+
+// orphaned: the connection that they were told on is gone.
+func (k *leaseKeeper) orphaned() {
+	for _, lease := range k.held {
+		lease.isOrphan = true
+	}
+}
+
+func (k *leaseKeeper) confirmed(leases []*rowlockv1.Lease, basis time.Duration) {
+	for _, lease := range leases {
+		if held := k.held[lease.GetLeaseId()]; held != nil {
+			// It was confirmed after the acknowledgement, and the response may have heard more than that.
+			k.prolong(held, lease, min(basis, held.toldAt))
+		}
+	}
+	if len(leases) > 0 {
+		k.wake()
+	}
+}
+
+func (k *leaseKeeper) lost(leases []*rowlockv1.LostLease) {
+	for _, lease := range leases {
+		how := refusalReason(lease.GetReason())
+		err := newError(ErrLeaseLost, codes.FailedPrecondition, fmt.Sprintf(
+			"the lease on %q has ended (%s): stop what the lock protects", lease.GetLockName(), strings.ToLower(string(how))))
+		err.Metadata = map[string]string{"end_reason": string(how)}
+		k.lose(lease.GetLeaseId(), err)
+	}
+}
+
+func (k *leaseKeeper) stop() {
+	k.timer.stop()
+	k.timer = nil
+}
+
+func (k *leaseKeeper) lookAtAll() {
+	for _, lease := range k.held {
+		lease.look()
+		if lease.isLost() {
+			delete(k.held, lease.id)
+		}
+	}
+}
+
+func (k *leaseKeeper) tick() {
+	k.lookAtAll()
+	now := k.turns.now()
+	isDue := func(lease *heldLease) bool { return !lease.isRenewing && lease.renewAt <= now }
+	if len(k.some(isDue)) > 0 {
+		if k.connections.isOpen() {
+			may := k.some(func(lease *heldLease) bool { return !lease.isRenewing && lease.mayRenewAt() <= now })
+			k.renew(may, k.connections.current.leasesAtOnce())
+		} else {
+			k.connections.need()
+		}
+	}
+	k.wake()
+}
+
+// some are those that are meant, in a lasting order.
+func (k *leaseKeeper) some(isMeant func(*heldLease) bool) []*heldLease {
+	var some []*heldLease
+	for _, lease := range k.held {
+		if isMeant(lease) {
+			some = append(some, lease)
+		}
+	}
+	slices.SortFunc(some, func(a, b *heldLease) int { return strings.Compare(a.id, b.id) })
+	return some
+}
+
+func (k *leaseKeeper) renew(leases []*heldLease, atOnce int) {
+	for together := range slices.Chunk(leases, atOnce) {
+		k.renewTogether(together)
+	}
+}
+
+func (k *leaseKeeper) renewTogether(leases []*heldLease) {
+	requests := make([]*rowlockv1.RenewRequest, len(leases))
+	for index, lease := range leases {
+		lease.isRenewing = true
+		requests[index] = &rowlockv1.RenewRequest{LeaseId: lease.id}
+	}
+	k.calls.begin(ask{
+		kind: urgent,
+		command: func(connection) *rowlockv1.SessionCommand {
+			return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_RenewLeases{
+				RenewLeases: &rowlockv1.RenewLeases{Leases: requests},
+			}}
+		},
+		// The next connection renews all leases that are left by then.
+		repeat:      inThisConnection,
+		giveUpAfter: func() time.Duration { return Forever },
+		answered: func(result *rowlockv1.SessionResult, basis time.Duration) bool {
+			for index, renewed := range result.GetRenewLeases().GetLeases() {
+				if index < len(leases) {
+					k.renewed(leases[index], renewed, basis)
+				}
+			}
+			k.wake()
+			return true
+		},
+		failed: func(err *Error) {
+			for _, lease := range leases {
+				k.failed(lease, err)
+			}
+			k.wake()
+		},
+	})
+}
+
+func (k *leaseKeeper) renewed(lease *heldLease, renewed *rowlockv1.RenewedLease, basis time.Duration) {
+	lease.isRenewing = false
+	if prolonged := renewed.GetLease(); prolonged != nil {
+		k.prolong(lease, prolonged, basis)
+	} else {
+		k.failed(lease, errorOfStatus(renewed.GetError()))
+	}
+}
+
+// prolong: what was lost by this client's own count stays lost, whatever the server says then.
+func (k *leaseKeeper) prolong(held *heldLease, lease *rowlockv1.Lease, basis time.Duration) {
+	held.look()
+	if !held.isLost() {
+		held.prolonged(lease, basis)
+	}
+}
+
+func (k *leaseKeeper) failed(lease *heldLease, err *Error) {
+	lease.isRenewing = false
+	// The server says so: it has ended, or did so long ago.
+	if err.Reason == ErrLeaseLost || err.Reason == ErrUnknownClaim {
+		k.lose(lease.id, err)
+		return
+	}
+	lease.renewAt = k.turns.now() + max(renewAgain, err.RetryAfter)
+	if lease.state() == Uncertain && k.connections.isOpen() {
+		k.connections.leave(err)
+	}
+}
+
+func (k *leaseKeeper) lose(leaseID string, err *Error) {
+	if lease := k.held[leaseID]; lease != nil {
+		lease.lose(err)
+		delete(k.held, leaseID)
+	}
+}
+
+// wake sets the timer to what comes next.
+func (k *leaseKeeper) wake() {
+	if len(k.held) == 0 {
+		k.stop()
+		return
+	}
+	at := k.turns.now() + lookEvery
+	isOpen := k.connections.isOpen()
+	for _, lease := range k.held {
+		at = min(at, lease.deadline())
+		// Without a connection, its beginning renews them.
+		if isOpen && !lease.isRenewing {
+			at = min(at, lease.renewAt)
+		}
+	}
+	k.wakeBy(at)
+}
+
+func (k *leaseKeeper) wakeBy(at time.Duration) {
+	if k.timer != nil && k.wakeAt <= at {
+		return
+	}
+	k.timer.stop()
+	k.wakeAt = at
+	k.timer = k.turns.after(max(time.Millisecond, at-k.turns.now()), func() {
+		k.timer = nil
+		k.tick()
+	})
+}

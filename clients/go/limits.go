@@ -1,0 +1,95 @@
+package rowlock
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// LimitTarget is whose limit is set: see [ForName] and [ForPattern].
+type LimitTarget struct {
+	isPattern bool
+	text      string
+}
+
+// ForName is one lock. Its own limit beats every pattern.
+func ForName(name string) LimitTarget {
+	return LimitTarget{text: name}
+}
+
+// ForPattern is every lock whose name begins with what stands before the star, as in etl/*. Each of them has a limit of its
+// own, and the longest pattern beats the others.
+func ForPattern(pattern string) LimitTarget {
+	return LimitTarget{isPattern: true, text: pattern}
+}
+
+// LimitOption is something that is chosen for one change of a limit.
+type LimitOption func(*rowlockv1.SetLimitRequest)
+
+// IfVersion changes the setting only if it has this version, or for 0 only if it was never set; otherwise the change fails with
+// [ErrVersionMismatch]. Such a change is not repeated when its answer is lost, but fails with [ErrConnectionLost].
+func IfVersion(version uint64) LimitOption {
+	return func(request *rowlockv1.SetLimitRequest) { request.ExpectedVersion = &version }
+}
+
+// Because is why, for those who look later.
+func Because(reason string) LimitOption {
+	return func(request *rowlockv1.SetLimitRequest) { request.Reason = reason }
+}
+
+// LimitInForce is what is in force after a change.
+type LimitInForce struct {
+	Limit       uint32
+	Version     uint64
+	HeldPermits uint64
+	Waiting     uint64
+	// IsDraining is that more is held than the limit allows.
+	IsDraining bool
+}
+
+// SetLimit sets how many permits may be held at once; 0 pauses.
+func (c *Client) SetLimit(
+	ctx context.Context, target LimitTarget, limit int, options ...LimitOption,
+) (LimitInForce, error) {
+	if limit < 0 || limit > math.MaxUint32 {
+		return LimitInForce{}, mistake("limit", fmt.Sprintf("%d cannot be a limit", limit))
+	}
+	permits := uint32(limit)
+	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Limit: &permits}, options)
+}
+
+// UnsetLimit takes a setting away, so that the next best pattern, or the default of 1, applies.
+func (c *Client) UnsetLimit(ctx context.Context, target LimitTarget, options ...LimitOption) (LimitInForce, error) {
+	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Unset: true}, options)
+}
+
+func (c *Client) changeLimit(
+	ctx context.Context, target LimitTarget, request *rowlockv1.SetLimitRequest, options []LimitOption,
+) (LimitInForce, error) {
+	request.Target = &rowlockv1.SetLimitRequest_Name{Name: target.text}
+	if target.isPattern {
+		request.Target = &rowlockv1.SetLimitRequest_Pattern{Pattern: target.text}
+	}
+	for _, option := range options {
+		option(request)
+	}
+	asked := &demand{
+		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_SetLimit{SetLimit: request}},
+		kind:    ordinary,
+	}
+	if request.ExpectedVersion != nil {
+		// A change that was made is a mismatch when it is repeated.
+		asked.repeat = ifUnsent
+	}
+	result, err := c.ask(ctx, asked)
+	answer := result.GetSetLimit()
+	return LimitInForce{
+		Limit:       answer.GetLimit(),
+		Version:     answer.GetVersion(),
+		HeldPermits: answer.GetHeldPermits(),
+		Waiting:     answer.GetWaiting(),
+		IsDraining:  answer.GetDraining(),
+	}, err
+}

@@ -1,0 +1,48 @@
+package rowlock
+
+import "context"
+
+// lockContext is cancelled when its lease is over, and finds out by the clock itself whenever it is looked at: the timers of a
+// process that was frozen may be late.
+type lockContext struct {
+	context.Context
+	lease  *heldLease
+	cancel context.CancelCauseFunc
+}
+
+func newLockContext(parent context.Context, lease *heldLease) (context.Context, context.CancelFunc) {
+	ctx := &lockContext{lease: lease}
+	ctx.Context, ctx.cancel = context.WithCancelCause(parent)
+	lease.turns.take(func() {
+		if !lease.isLost() {
+			lease.contexts[ctx] = struct{}{}
+		}
+	})
+	ctx.look()
+	return ctx, func() {
+		lease.turns.take(func() { delete(lease.contexts, ctx) })
+		ctx.cancel(nil)
+	}
+}
+
+func (c *lockContext) Done() <-chan struct{} {
+	c.look()
+	return c.Context.Done()
+}
+
+func (c *lockContext) Err() error {
+	c.look()
+	return c.Context.Err()
+}
+
+// look has cancelled the context by its end if the lease is over.
+func (c *lockContext) look() {
+	var err *Error
+	c.lease.turns.take(func() {
+		c.lease.look()
+		err = c.lease.err
+	})
+	if err != nil {
+		c.cancel(err)
+	}
+}

@@ -1,0 +1,309 @@
+package rowlock
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+const (
+	// unaryCallMax is how long one call may take: no call waits for a lock, so a server that takes longer is not there.
+	unaryCallMax = 10 * time.Second
+	// unaryCommandsMax at once, and unaryWaitsAtOnce of the calls that look after places: renewals get through beside them,
+	// also where a proxy lets no more than 100 calls through.
+	unaryCommandsMax = 60
+	unaryWaitsAtOnce = 30
+	// unaryWaitsMax is as many as a session has by default.
+	unaryWaitsMax = 5_000
+	// unaryBytesMax is the largest that a server can be set to: a smaller one says so itself.
+	unaryBytesMax = 4 << 20
+	// probedName is looked at to see whether there is a server. Looking makes no lock.
+	probedName = "rowlock/client"
+)
+
+// unaryCalls is the connection where no session can be had: with a server that is older, or through a proxy that lets no
+// streams through. Each command is a call of its own, and each renewal; a wait is an Acquire that is repeated.
+type unaryCalls struct {
+	turns  *turns
+	config Config
+	at     string
+	owner  connectionOwner
+	ctx    context.Context
+	cancel context.CancelFunc
+	// over is closed when it has ended.
+	over    chan struct{}
+	service rowlockv1.LockServiceClient
+	// waitSlots has something in it for each call that looks after a place.
+	waitSlots chan struct{}
+
+	inForce *rowlockv1.SessionOpened
+	// early are the commands that have come before the server was known to be there.
+	early   []*rowlockv1.SessionCommand
+	running map[uint64]context.CancelFunc
+	// isGoing: its server stops.
+	isGoing   bool
+	isClosing bool
+	isOver    bool
+}
+
+// openUnary begins to connect.
+func openUnary(turns *turns, config Config, address string, owner connectionOwner) *unaryCalls {
+	ctx, cancel := context.WithCancel(context.Background())
+	u := &unaryCalls{
+		turns:     turns,
+		config:    config,
+		at:        address,
+		owner:     owner,
+		ctx:       ctx,
+		cancel:    cancel,
+		over:      make(chan struct{}),
+		waitSlots: make(chan struct{}, unaryWaitsAtOnce),
+		running:   map[uint64]context.CancelFunc{},
+	}
+	turns.goroutines.Go(u.connect)
+	return u
+}
+
+func (u *unaryCalls) address() string {
+	return u.at
+}
+
+func (u *unaryCalls) opened() *rowlockv1.SessionOpened {
+	return u.inForce
+}
+
+func (u *unaryCalls) commandBytesMax() int {
+	return unaryBytesMax
+}
+
+func (u *unaryCalls) leasesAtOnce() int {
+	return 1
+}
+
+func (u *unaryCalls) followsTickets() bool {
+	return false
+}
+
+// touch has nothing to do: nothing is provisional that comes by a call which asks again.
+func (u *unaryCalls) touch() {}
+
+func (u *unaryCalls) send(command *rowlockv1.SessionCommand) {
+	if asked, ok := command.GetCommand().(*rowlockv1.SessionCommand_Cancel); ok {
+		if cancel := u.running[asked.Cancel]; cancel != nil {
+			cancel()
+		}
+		return
+	}
+	if u.inForce == nil {
+		u.early = append(u.early, command)
+		return
+	}
+	u.begin(command)
+}
+
+func (u *unaryCalls) close(within time.Duration) <-chan struct{} {
+	if !u.isOver {
+		u.isClosing = true
+		u.turns.after(within, u.destroy)
+		u.endIfIdle()
+	}
+	return u.over
+}
+
+func (u *unaryCalls) destroy() {
+	if u.isOver {
+		return
+	}
+	u.isOver = true
+	u.cancel()
+	close(u.over)
+}
+
+func (u *unaryCalls) end(err *Error) {
+	if u.isOver {
+		return
+	}
+	u.destroy()
+	if !u.isClosing {
+		u.owner.ended(u, err)
+	}
+}
+
+func (u *unaryCalls) endIfIdle() {
+	if (u.isGoing || u.isClosing) && len(u.running) == 0 {
+		u.end(newError(ErrShuttingDown, codes.Unavailable, u.at+" has stopped"))
+	}
+}
+
+// connect sees whether there is a server, and keeps the connection until it is over.
+func (u *unaryCalls) connect() {
+	ctx, conn, failed := connectTo(u.ctx, u.at, u.config)
+	if failed != nil {
+		u.turns.take(func() { u.end(failed) })
+		return
+	}
+	defer conn.Close()
+	u.ctx, u.service = ctx, rowlockv1.NewLockServiceClient(conn)
+	asked := u.turns.now()
+	_, err := u.service.GetLock(ctx, &rowlockv1.GetLockRequest{Name: probedName})
+	u.turns.take(func() {
+		if err != nil && !errorOfCall(err).isOfServer() {
+			u.end(errorOfCall(err))
+		} else {
+			u.isThere(asked)
+		}
+	})
+	<-ctx.Done()
+}
+
+func (u *unaryCalls) isThere(asked time.Duration) {
+	if u.isOver {
+		return
+	}
+	u.inForce = &rowlockv1.SessionOpened{WaitsMax: unaryWaitsMax, CommandsMax: unaryCommandsMax}
+	early := u.early
+	u.early = nil
+	u.owner.responded(u, &rowlockv1.SessionResponse{Opened: u.inForce}, asked)
+	for _, command := range early {
+		u.begin(command)
+	}
+}
+
+// begin runs a command in a goroutine of its own.
+func (u *unaryCalls) begin(command *rowlockv1.SessionCommand) {
+	if u.isOver {
+		return
+	}
+	ctx, cancel := context.WithCancel(u.ctx)
+	call := command.GetCall()
+	u.running[call] = cancel
+	u.turns.goroutines.Go(func() {
+		basis, result, err := u.run(ctx, command)
+		u.turns.take(func() {
+			isCancelled := ctx.Err() != nil
+			cancel()
+			delete(u.running, call)
+			if !isCancelled && !u.isOver {
+				u.answer(call, basis, result, err)
+			}
+			u.endIfIdle()
+		})
+	})
+}
+
+// answer tells what became of a command, as a session would.
+func (u *unaryCalls) answer(call uint64, basis time.Duration, result *rowlockv1.SessionResult, err error) {
+	response := &rowlockv1.SessionResponse{}
+	if err != nil {
+		failed := errorOfCall(err)
+		if isConnectionLost(failed) {
+			u.end(failed)
+			return
+		}
+		result = &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Error{Error: statusOf(err)}}
+		u.isGoing = u.isGoing || failed.Reason == ErrShuttingDown
+		response.GoingAway = u.isGoing
+	}
+	result.Call = call
+	response.Results = []*rowlockv1.SessionResult{result}
+	u.owner.responded(u, response, basis)
+}
+
+// isConnectionLost says whether nobody has answered the call.
+func isConnectionLost(err *Error) bool {
+	return err.Code == codes.DeadlineExceeded || err.Code == codes.Unavailable && !err.isOfServer()
+}
+
+// owned adds what a session says once for all claims.
+func (u *unaryCalls) owned(request *rowlockv1.AcquireRequest) *rowlockv1.AcquireRequest {
+	request = proto.CloneOf(request)
+	if request.GetOwner() == "" {
+		request.Owner = u.config.Owner
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, u.config.Labels)
+	maps.Copy(labels, request.GetLabels())
+	request.Labels = labels
+	return request
+}
+
+// run asks a command, and answers with its last result and when it was asked for. A wait tells its places on the way.
+func (u *unaryCalls) run(ctx context.Context, command *rowlockv1.SessionCommand) (
+	time.Duration, *rowlockv1.SessionResult, error,
+) {
+	if wait, ok := command.GetCommand().(*rowlockv1.SessionCommand_WaitInQueue); ok {
+		return u.wait(ctx, command.GetCall(), wait.WaitInQueue)
+	}
+	basis := u.turns.now()
+	ctx, cancel := context.WithTimeout(ctx, unaryCallMax)
+	defer cancel()
+	result, err := u.ask(ctx, command)
+	return basis, result, err
+}
+
+func (u *unaryCalls) ask(ctx context.Context, command *rowlockv1.SessionCommand) (*rowlockv1.SessionResult, error) {
+	result := &rowlockv1.SessionResult{}
+	switch asked := command.GetCommand().(type) {
+	case *rowlockv1.SessionCommand_Acquire:
+		answer, err := u.service.Acquire(ctx, u.owned(asked.Acquire))
+		result.Result = &rowlockv1.SessionResult_Acquire{Acquire: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_Renew:
+		answer, err := u.service.Renew(ctx, asked.Renew)
+		result.Result = &rowlockv1.SessionResult_Renew{Renew: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_RenewLeases:
+		answer, err := u.renewLeases(ctx, asked.RenewLeases)
+		result.Result = &rowlockv1.SessionResult_RenewLeases{RenewLeases: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_Release:
+		answer, err := u.service.Release(ctx, asked.Release)
+		result.Result = &rowlockv1.SessionResult_Release{Release: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_SetLimit:
+		answer, err := u.service.SetLimit(ctx, asked.SetLimit)
+		result.Result = &rowlockv1.SessionResult_SetLimit{SetLimit: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_GetLock:
+		answer, err := u.service.GetLock(ctx, asked.GetLock)
+		result.Result = &rowlockv1.SessionResult_GetLock{GetLock: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_ListLocks:
+		answer, err := u.service.ListLocks(ctx, asked.ListLocks)
+		result.Result = &rowlockv1.SessionResult_ListLocks{ListLocks: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_ListLimits:
+		answer, err := u.service.ListLimits(ctx, asked.ListLimits)
+		result.Result = &rowlockv1.SessionResult_ListLimits{ListLimits: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_ForceRelease:
+		answer, err := u.service.ForceRelease(ctx, asked.ForceRelease)
+		result.Result = &rowlockv1.SessionResult_ForceRelease{ForceRelease: answer}
+		return result, err
+	default:
+		return nil, fmt.Errorf("there is no unary call for %T", asked)
+	}
+}
+
+func (u *unaryCalls) renewLeases(ctx context.Context, asked *rowlockv1.RenewLeases) (*rowlockv1.RenewedLeases, error) {
+	renewed := &rowlockv1.RenewedLeases{}
+	for _, one := range asked.GetLeases() {
+		answer, err := u.service.Renew(ctx, one)
+		outcome := &rowlockv1.RenewedLease{Outcome: &rowlockv1.RenewedLease_Lease{Lease: answer.GetLease()}}
+		if err != nil {
+			failed := errorOfCall(err)
+			if isConnectionLost(failed) || failed.Reason == ErrShuttingDown {
+				return nil, err
+			}
+			outcome.Outcome = &rowlockv1.RenewedLease_Error{Error: statusOf(err)}
+		}
+		renewed.Leases = append(renewed.Leases, outcome)
+	}
+	return renewed, nil
+}

@@ -1,0 +1,4 @@
+package rowlock
+
+// Version is the version of this client, which is that of the server it came with.
+const Version = "0.1.0"

@@ -1,0 +1,150 @@
+package rowlock
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// Claim is one who holds or waits, as listings show it.
+type Claim struct {
+	LockName string
+	// TicketNumber names the claim, with the lock's name: see [Client.ForceReleaseClaim].
+	TicketNumber uint64
+	IsHeld       bool
+	Mode         Mode
+	Permits      uint32
+	Owner        string
+	Labels       map[string]string
+	// Token is the fencing token of one who holds; 0 of one who waits.
+	Token       uint64
+	RequestedAt time.Time
+	// GrantedAt is zero while it waits.
+	GrantedAt time.Time
+	// ExpiresAt is when the lease ends if it is not renewed, or the place if there is no sign of life; zero: without end.
+	ExpiresAt time.Time
+}
+
+// LimitSource is where the limit of a lock comes from.
+type LimitSource string
+
+const (
+	// FromDefault is that nothing was set: the limit is 1.
+	FromDefault LimitSource = "default"
+	// FromPattern is the longest pattern that matches the name.
+	FromPattern LimitSource = "pattern"
+	// FromName is that it was set for this very name.
+	FromName LimitSource = "name"
+)
+
+// Limit is how many permits may be held at once, and why that many.
+type Limit struct {
+	Limit  uint32
+	Source LimitSource
+	// Pattern is set where it comes from one.
+	Pattern string
+	// Version is for the [IfVersion] of the next change.
+	Version uint64
+	Reason  string
+}
+
+// LockInfo is a lock as it stands.
+type LockInfo struct {
+	Name        string
+	Limit       Limit
+	HeldPermits uint64
+	HolderCount uint32
+	Waiting     uint32
+	// IsDraining is that more is held than the limit allows, as it was lowered.
+	IsDraining bool
+	// LastToken is the fencing token that was given last; 0 when none was.
+	LastToken uint64
+	// Holders are the oldest ones, first of all the oldest.
+	Holders []Claim
+	// Waiters are the first ones, in order.
+	Waiters []Claim
+}
+
+// LimitSetting is a limit that was set, for one name or for a pattern.
+type LimitSetting struct {
+	// Name or Pattern is set.
+	Name, Pattern string
+	Limit         uint32
+	// Version is for the [IfVersion] of the next change.
+	Version uint64
+	Reason  string
+}
+
+func claimOf(claim *rowlockv1.Claim) Claim {
+	return Claim{
+		LockName:     claim.GetLockName(),
+		TicketNumber: claim.GetTicketNumber(),
+		IsHeld:       claim.GetState() == rowlockv1.ClaimState_CLAIM_STATE_HELD,
+		Mode:         modeOf(claim.GetMode()),
+		Permits:      claim.GetPermits(),
+		Owner:        claim.GetOwner(),
+		Labels:       claim.GetLabels(),
+		Token:        claim.GetFencingToken(),
+		RequestedAt:  timeOf(claim.GetRequestedAt()),
+		GrantedAt:    timeOf(claim.GetGrantedAt()),
+		ExpiresAt:    timeOf(claim.GetExpiresAt()),
+	}
+}
+
+func claimsOf(claims []*rowlockv1.Claim) []Claim {
+	views := make([]Claim, len(claims))
+	for index, claim := range claims {
+		views[index] = claimOf(claim)
+	}
+	return views
+}
+
+func limitOf(limit *rowlockv1.Limit) Limit {
+	view := Limit{
+		Limit:   limit.GetLimit(),
+		Source:  FromDefault,
+		Pattern: limit.GetPattern(),
+		Version: limit.GetVersion(),
+		Reason:  limit.GetReason(),
+	}
+	switch limit.GetSource() {
+	case rowlockv1.LimitSource_LIMIT_SOURCE_PATTERN:
+		view.Source = FromPattern
+	case rowlockv1.LimitSource_LIMIT_SOURCE_NAME:
+		view.Source = FromName
+	}
+	return view
+}
+
+func lockInfoOf(lock *rowlockv1.Lock) LockInfo {
+	return LockInfo{
+		Name:        lock.GetName(),
+		Limit:       limitOf(lock.GetLimit()),
+		HeldPermits: lock.GetHeldPermits(),
+		HolderCount: lock.GetHolderCount(),
+		Waiting:     lock.GetWaiting(),
+		IsDraining:  lock.GetDraining(),
+		LastToken:   lock.GetLastFencingToken(),
+		Holders:     claimsOf(lock.GetHolders()),
+		Waiters:     claimsOf(lock.GetWaiters()),
+	}
+}
+
+func limitSettingOf(setting *rowlockv1.LimitSetting) LimitSetting {
+	return LimitSetting{
+		Name:    setting.GetName(),
+		Pattern: setting.GetPattern(),
+		Limit:   setting.GetLimit(),
+		Version: setting.GetVersion(),
+		Reason:  setting.GetReason(),
+	}
+}
+
+func timeOf(at *timestamppb.Timestamp) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return at.AsTime()
+}
