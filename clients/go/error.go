@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Error is what every method of this package fails with: what a server has said, what was refused where a lock was demanded,
+// Error is what the methods of this package fail with, beside [OptionError]: what a server has said, what was refused where a lock was demanded,
 // and what the client finds itself. errors.Is(err, reason) asks for its reason.
 type Error struct {
 	// Reason is what a program acts on.
@@ -120,13 +120,6 @@ func cancelledError(ctx context.Context) *Error {
 	}
 	cause := context.Cause(ctx)
 	return newError(ErrCancelled, code, "the caller gave up: "+cause.Error(), ctx.Err(), cause)
-}
-
-// mistake is for an argument that cannot work, and that no server has to be asked about.
-func mistake(field, description string) *Error {
-	err := newError(ErrBadRequest, codes.InvalidArgument, field+": "+description)
-	err.Violations = []Violation{{field, description}}
-	return err
 }
 
 // statusOf is what a unary call has failed with, as a session would say it.

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+// failureOf is an error of the client as the protocol shows it. What is none has its words alone: an option that cannot work, or
+// a mistake of this driver.
+func failureOf(err error) object {
+	failed, ok := errors.AsType[*rowlock.Error](err)
+	if !ok {
+		return object{"reason": "", "code": "", "message": err.Error(), "violations": []object{}, "metadata": object{}}
+	}
+	violations := []object{}
+	for _, violation := range failed.Violations {
+		violations = append(violations, object{"field": violation.Field, "description": violation.Description})
+	}
+	metadata := failed.Metadata
+	if metadata == nil {
+		metadata = map[string]string{}
+	}
+	failure := object{
+		"reason":     failed.Reason,
+		"code":       code.Code(failed.Code).String(),
+		"message":    failed.Message,
+		"violations": violations,
+		"metadata":   metadata,
+	}
+	if failed.RetryAfter != 0 {
+		failure["retryAfterMs"] = msOf(failed.RetryAfter)
+	}
+	return failure
+}

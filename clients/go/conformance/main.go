@@ -1,0 +1,113 @@
+// Command conformance is the conformance driver of this client: commands as lines of JSON on the standard input, results and
+// events on the standard output, as test/clients/conformance/README.md has them. What a client does is not done here.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+// verb runs a command outside of the goroutine that reads, and answers with its result.
+type verb func(*driver, *command) (any, error)
+
+var verbs = map[string]verb{
+	"connect":      (*driver).connect,
+	"acquire":      (*driver).acquire,
+	"giveUp":       (*driver).giveUp,
+	"leave":        (*driver).leave,
+	"state":        (*driver).state,
+	"release":      (*driver).release,
+	"handOver":     (*driver).handOver,
+	"renewLease":   (*driver).renewLease,
+	"releaseLease": (*driver).releaseLease,
+	"setLimit":     (*driver).setLimit,
+	"getLock":      (*driver).getLock,
+	"listLocks":    (*driver).listLocks,
+	"listLimits":   (*driver).listLimits,
+	"forceRelease": (*driver).forceRelease,
+	"fencedWrite":  (*driver).fencedWrite,
+	"guardedWrite": (*driver).guardedWrite,
+	"block":        (*driver).block,
+	"close":        (*driver).closeClient,
+}
+
+type driver struct {
+	mu      sync.Mutex
+	clients map[string]*rowlock.Client
+	handles map[string]*handle
+
+	// saying is held while a line is written.
+	saying sync.Mutex
+}
+
+func main() {
+	d := &driver{clients: map[string]*rowlock.Client{}, handles: map[string]*handle{}}
+	if err := d.run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run takes commands until there are no more, and closes the clients.
+func (d *driver) run() error {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		asked := &command{}
+		if err := json.Unmarshal(lines.Bytes(), asked); err != nil {
+			return fmt.Errorf("%s: %w", lines.Text(), err)
+		}
+		if asked.Do == "acquire" {
+			// Here, so that the commands which follow find it.
+			asked.handle = d.newHandle(asked.Lock)
+		}
+		go d.obey(asked)
+	}
+	var closing sync.WaitGroup
+	d.mu.Lock()
+	for _, client := range d.clients {
+		closing.Go(func() { client.Close() })
+	}
+	d.mu.Unlock()
+	closing.Wait()
+	return lines.Err()
+}
+
+func (d *driver) obey(asked *command) {
+	run, isVerb := verbs[asked.Do]
+	if !isVerb {
+		d.answer(asked, nil, fmt.Errorf("there is no command %s", asked.Do))
+		return
+	}
+	result, err := run(d, asked)
+	if !asked.isAnswered {
+		d.answer(asked, result, err)
+	}
+}
+
+func (d *driver) answer(asked *command, result any, err error) {
+	asked.isAnswered = true
+	if err != nil {
+		d.say(object{"id": asked.ID, "error": failureOf(err)})
+		return
+	}
+	d.say(object{"id": asked.ID, "result": result})
+}
+
+// object is one of JSON.
+type object map[string]any
+
+func (d *driver) say(line object) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		panic(err)
+	}
+	d.saying.Lock()
+	defer d.saying.Unlock()
+	os.Stdout.Write(append(text, '\n'))
+}

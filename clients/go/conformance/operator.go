@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+var background = context.Background()
+
+// ttlOf is 0 where none is asked for.
+func ttlOf(asked *command) time.Duration {
+	if asked.TTLMs == nil {
+		return 0
+	}
+	return asked.TTLMs.Duration
+}
+
+func (d *driver) renewLease(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := client.Renew(background, asked.LeaseID, ttlOf(asked))
+	if err != nil {
+		return nil, err
+	}
+	renewed := object{"name": lease.Name, "token": strconv.FormatUint(lease.Token, 10), "ttlMs": nil}
+	if lease.TTL != rowlock.Forever {
+		renewed["ttlMs"] = msOf(lease.TTL)
+	}
+	return renewed, nil
+}
+
+func (d *driver) releaseLease(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	released, err := client.Release(background, asked.LeaseID)
+	return object{"released": released}, err
+}
+
+func (d *driver) setLimit(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	target := rowlock.ForPattern(asked.Pattern)
+	if asked.Name != nil {
+		target = rowlock.ForName(*asked.Name)
+	}
+	options := []rowlock.LimitOption{rowlock.Because(asked.Reason)}
+	if asked.IfVersion != nil {
+		version, err := numberOf(asked.IfVersion)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, rowlock.IfVersion(version))
+	}
+	var set rowlock.LimitInForce
+	if asked.Limit == nil {
+		set, err = client.UnsetLimit(background, target, options...)
+	} else {
+		set, err = client.SetLimit(background, target, *asked.Limit, options...)
+	}
+	return object{
+		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
+		"waiting": set.Waiting, "draining": set.IsDraining,
+	}, err
+}
+
+func (d *driver) getLock(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := client.GetLock(background, asked.name())
+	return object{
+		"name": lock.Name, "limit": lock.Limit.Limit, "limitSource": lock.Limit.Source, "heldPermits": lock.HeldPermits,
+		"holderCount": lock.HolderCount, "waiting": lock.Waiting, "draining": lock.IsDraining,
+		"lastToken": strconv.FormatUint(lock.LastToken, 10),
+		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters),
+	}, err
+}
+
+func (d *driver) listLocks(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	options := rowlock.ListOptions{
+		Prefix: asked.Prefix, BusyOnly: asked.BusyOnly, Order: rowlock.ListOrder(asked.Order),
+	}
+	for lock, err := range client.ListLocks(background, options) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, lock.Name)
+	}
+	return object{"names": names}, nil
+}
+
+func (d *driver) listLimits(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	limits := []object{}
+	for setting, err := range client.ListLimits(background, asked.Prefix) {
+		if err != nil {
+			return nil, err
+		}
+		limit := object{
+			"limit": setting.Limit, "version": strconv.FormatUint(setting.Version, 10), "reason": setting.Reason,
+		}
+		if setting.Pattern != "" {
+			limit["pattern"] = setting.Pattern
+		} else {
+			limit["name"] = setting.Name
+		}
+		limits = append(limits, limit)
+	}
+	return object{"limits": limits}, nil
+}
+
+func (d *driver) forceRelease(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	var released rowlock.ForceReleased
+	if asked.TicketNumber == nil {
+		released, err = client.ForceRelease(background, asked.name(), asked.Reason)
+	} else {
+		ticketNumber, bad := numberOf(asked.TicketNumber)
+		if bad != nil {
+			return nil, bad
+		}
+		released, err = client.ForceReleaseClaim(background, asked.name(), ticketNumber, asked.Reason)
+	}
+	return object{"ended": len(released.Ended), "remaining": released.Remaining}, err
+}
+
+func claimsOf(claims []rowlock.Claim) []object {
+	shown := []object{}
+	for _, claim := range claims {
+		one := object{
+			"owner": claim.Owner, "permits": claim.Permits, "mode": claim.Mode,
+			"ticketNumber": strconv.FormatUint(claim.TicketNumber, 10), "labels": claim.Labels,
+		}
+		if claim.IsHeld {
+			one["token"] = strconv.FormatUint(claim.Token, 10)
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
