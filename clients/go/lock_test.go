@@ -12,6 +12,7 @@ import (
 var background = context.Background()
 
 func TestALockIsHeldUntilItIsReleased(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock := mustLock(t, client, nameOf(t), rowlock.Labels(map[string]string{"job": "7"}))
 	if lock.Token() != 1 || lock.Permits() != 1 || lock.Mode() != rowlock.Permit || lock.State() != rowlock.Held {
@@ -39,6 +40,7 @@ func TestALockIsHeldUntilItIsReleased(t *testing.T) {
 }
 
 func TestABusyLockIsRefused(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	mustLock(t, client, nameOf(t))
 	if lock, ok, err := client.TryLock(background, nameOf(t)); lock != nil || ok || err != nil {
@@ -59,6 +61,7 @@ func TestABusyLockIsRefused(t *testing.T) {
 }
 
 func TestAFreeLockIsTaken(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock, ok, err := client.TryLock(background, nameOf(t))
 	if !ok || err != nil || lock.Token() != 1 {
@@ -67,6 +70,7 @@ func TestAFreeLockIsTaken(t *testing.T) {
 }
 
 func TestWaitersMoveUp(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	first := mustLock(t, client, nameOf(t))
 	places := make(chan rowlock.Place, 10)
@@ -109,6 +113,7 @@ func waitFor(t *testing.T, client *rowlock.Client, name string, length uint32) <
 }
 
 func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock := mustLock(t, client, nameOf(t))
 	ctx, cancel := context.WithCancelCause(background)
@@ -135,6 +140,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 }
 
 func TestADeadlineEndsAWait(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	mustLock(t, client, nameOf(t))
 	ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
@@ -146,6 +152,7 @@ func TestADeadlineEndsAWait(t *testing.T) {
 }
 
 func TestAPanicOfWhoIsToldPlacesGivesUpTheWait(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	mustLock(t, client, nameOf(t))
 	func() {
@@ -160,6 +167,7 @@ func TestAPanicOfWhoIsToldPlacesGivesUpTheWait(t *testing.T) {
 }
 
 func TestReadersBesideEachOther(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	mustLock(t, client, nameOf(t), rowlock.As(rowlock.Shared))
 	if lock := mustLock(t, client, nameOf(t), rowlock.As(rowlock.Shared)); lock.Mode() != rowlock.Shared {
@@ -171,6 +179,7 @@ func TestReadersBesideEachOther(t *testing.T) {
 }
 
 func TestTheSameRequestIsTheSameClaim(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	first := mustLock(t, client, nameOf(t), rowlock.RequestID(nameOf(t)))
 	other := connectTo(t, sharedAddress(t))
@@ -185,6 +194,7 @@ func TestTheSameRequestIsTheSameClaim(t *testing.T) {
 }
 
 func TestAHandedOverLeaseBelongsToWhoHasItsID(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock := mustLock(t, client, nameOf(t))
 	if err := lock.HandOver(background, time.Minute); err != nil {
@@ -204,6 +214,7 @@ func TestAHandedOverLeaseBelongsToWhoHasItsID(t *testing.T) {
 }
 
 func TestALeaseWithoutEnd(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock := mustLock(t, client, nameOf(t), rowlock.TTL(rowlock.Forever))
 	if lock.Remaining() != rowlock.Forever || lock.State() != rowlock.Held {
@@ -215,6 +226,7 @@ func TestALeaseWithoutEnd(t *testing.T) {
 }
 
 func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	_, err := client.Lock(background, "", rowlock.TTL(time.Millisecond), rowlock.Permits(2_000_000))
 	failed, ok := errors.AsType[*rowlock.Error](err)
@@ -224,6 +236,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 }
 
 func TestOptionsThatCannotWork(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, "127.0.0.1:1")
 	for name, option := range map[string]rowlock.LockOption{
 		"Margin":  rowlock.Margin(15 * time.Second),

@@ -9,6 +9,7 @@ import (
 )
 
 func TestWithLockReleasesWhenTheWorkIsDone(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	var working context.Context
 	err := client.WithLock(background, nameOf(t), func(ctx context.Context, lock *rowlock.Lock) error {
@@ -24,6 +25,7 @@ func TestWithLockReleasesWhenTheWorkIsDone(t *testing.T) {
 }
 
 func TestWithLockFailsWithItsWork(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	broken := errors.New("broken")
 	err := client.WithLock(background, nameOf(t), func(context.Context, *rowlock.Lock) error { return broken })
@@ -40,6 +42,7 @@ func TestWithLockFailsWithItsWork(t *testing.T) {
 }
 
 func TestWithLockCancelsItsWorkWhenTheLockIsLost(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	entered := make(chan struct{})
 	left := make(chan error)
@@ -72,6 +75,7 @@ func TestWithLockCancelsItsWorkWhenTheLockIsLost(t *testing.T) {
 }
 
 func TestWithLockTellsALossThatTheWorkDidNotNotice(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	err := client.WithLock(background, nameOf(t), func(ctx context.Context, lock *rowlock.Lock) error {
 		if _, err := client.ForceRelease(background, nameOf(t), "test"); err != nil {
@@ -86,6 +90,7 @@ func TestWithLockTellsALossThatTheWorkDidNotNotice(t *testing.T) {
 }
 
 func TestLocksWithinLocks(t *testing.T) {
+	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	err := client.WithLock(background, nameOf(t)+"/outer", func(ctx context.Context, outer *rowlock.Lock) error {
 		return client.WithLock(ctx, nameOf(t)+"/inner", func(ctx context.Context, inner *rowlock.Lock) error {

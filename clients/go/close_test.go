@@ -1,0 +1,68 @@
+package rowlock_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+func TestCloseFreesEverythingAndLeavesNothingBehind(t *testing.T) {
+	other := connectTo(t, sharedAddress(t))
+	client := connectTo(t, sharedAddress(t))
+	lock := mustLock(t, client, nameOf(t))
+	failed := make(chan error)
+	go func() {
+		_, err := client.Lock(background, nameOf(t))
+		failed <- err
+	}()
+	until(t, "the place", func() bool { return look(t, other, nameOf(t)).Waiting == 1 })
+	for range 2 {
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := within(t, "the wait's end", failed); !errors.Is(err, rowlock.ErrClosed) {
+		t.Error(err)
+	}
+	if err := lock.Err(); !errors.Is(err, rowlock.ErrReleased) {
+		t.Error(err)
+	}
+	if info := look(t, other, nameOf(t)); info.HolderCount != 0 || info.Waiting != 0 {
+		t.Errorf("%+v", info)
+	}
+	if _, err := client.Lock(background, nameOf(t)); !errors.Is(err, rowlock.ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := client.GetLock(background, nameOf(t)); !errors.Is(err, rowlock.ErrClosed) {
+		t.Error(err)
+	}
+	other.Close()
+	for _, stack := range strings.Split(stacks(), "\n\n") {
+		if strings.Contains(stack, "rowlock.(*sessionStream)") || strings.Contains(stack, "grpc/internal/transport") {
+			t.Errorf("left behind: %s", stack)
+		}
+	}
+}
+
+func TestCloseWithoutAServer(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, deadAddress(t))
+	failed := make(chan error)
+	go func() {
+		_, err := client.Lock(background, nameOf(t))
+		failed <- err
+	}()
+	// It may be before that or after.
+	client.Close()
+	if err := within(t, "the wait's end", failed); !errors.Is(err, rowlock.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func stacks() string {
+	text := make([]byte, 1<<20)
+	return string(text[:runtime.Stack(text, true)])
+}

@@ -1,0 +1,80 @@
+package rowlock
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+func TestTheVersionIsThatOfTheServer(t *testing.T) {
+	text, err := os.ReadFile("../../package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var server struct{ Version string }
+	if err := json.Unmarshal(text, &server); err != nil || server.Version != Version {
+		t.Fatalf("%q is not %q (%v)", Version, server.Version, err)
+	}
+}
+
+func TestRequestIDsAreRandomUUIDs(t *testing.T) {
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	if id := newRequestID(); !form.MatchString(id) || id == newRequestID() {
+		t.Fatal(id)
+	}
+}
+
+func TestTheBackoffRisesToItsBound(t *testing.T) {
+	for failures := 1; failures < 100; failures++ {
+		full := min(backoffMax, backoffFirst<<min(failures-1, 10))
+		if pause := backoff(failures, 0); pause < full/2 || pause > full {
+			t.Fatalf("%v after %d failures", pause, failures)
+		}
+	}
+	if pause := backoff(1, time.Minute); pause != time.Minute {
+		t.Fatal(pause)
+	}
+}
+
+// What a lease can be counted on for, as time goes by: of 30 s from second 100, with a margin of 2 s.
+func TestALeaseByTheClock(t *testing.T) {
+	clock := 103 * time.Second
+	turns := &turns{now: func() time.Duration { return clock }}
+	lease := &rowlockv1.Lease{LeaseId: "id", Ttl: durationpb.New(30 * time.Second)}
+	held := newHeldLease(turns, lease, 100*time.Second, 2*time.Second)
+	if held.renewAt != 110*time.Second || held.mayRenewAt() != 105*time.Second || held.isShort() {
+		t.Fatal(held.renewAt, held.mayRenewAt(), held.isShort())
+	}
+	for _, at := range []struct {
+		second    time.Duration
+		state     State
+		remaining time.Duration
+	}{{103, Held, 25}, {119, Held, 9}, {120, Uncertain, 8}, {127, Uncertain, 1}, {128, Lost, 0}, {103, Lost, 0}} {
+		clock = at.second * time.Second
+		if state := held.state(); state != at.state || held.remaining() != at.remaining*time.Second {
+			t.Errorf("at %d s: %s, %v left", at.second, state, held.remaining())
+		}
+	}
+	held.prolonged(lease, 128*time.Second)
+	if held.state() != Lost {
+		t.Error("a loss is final")
+	}
+}
+
+func TestALeaseThatWasLongOnItsWayIsShort(t *testing.T) {
+	turns := &turns{now: func() time.Duration { return 119 * time.Second }}
+	lease := &rowlockv1.Lease{Ttl: durationpb.New(30 * time.Second)}
+	if !newHeldLease(turns, lease, 100*time.Second, 2*time.Second).isShort() {
+		t.Error("with 9 s of 30 left")
+	}
+	provisional := &rowlockv1.Lease{Ttl: durationpb.New(7 * time.Second), Provisional: true}
+	if !newHeldLease(turns, provisional, 119*time.Second, 2*time.Second).isShort() {
+		t.Error("its confirmation may come too late")
+	}
+}
