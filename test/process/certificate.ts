@@ -51,7 +51,9 @@ function pem(certificate: Buffer): string {
 /** Tag, length, contents: all that DER is. */
 function der(tag: number, contents: Buffer): Buffer {
   const { length } = contents;
-  const head = length < 0x80 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
+  // The shortest form, or it is no DER: some read it all the same, and Go does not.
+  const long = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const head = length < 0x80 ? [tag, length] : [tag, ...long];
   return Buffer.concat([Buffer.from(head), contents]);
 }
 
