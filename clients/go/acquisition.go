@@ -32,7 +32,7 @@ type acquisition struct {
 	isAbandoned bool
 	// settled is closed when one of these is known.
 	settled chan struct{}
-	granted *heldLease
+	granted *Lock
 	refused *Refusal
 	failure *Error
 	// place is the latest that was not told yet; news has something in it where there is one.
@@ -57,7 +57,7 @@ func newAcquisition(client *Client, name string, asked *lockOptions) *acquisitio
 }
 
 // run waits for what becomes of it, outside of turns.
-func (a *acquisition) run(ctx context.Context) (*heldLease, *Refusal, *Error) {
+func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
 	// Where the user's function panics, too.
 	defer a.client.turns.take(func() { a.abandon(closedError()) })
 	for {
@@ -95,7 +95,7 @@ func (a *acquisition) isSettled() bool {
 	return a.granted != nil || a.refused != nil || a.failure != nil
 }
 
-func (a *acquisition) settle(granted *heldLease, refused *Refusal, failure *Error) {
+func (a *acquisition) settle(granted *Lock, refused *Refusal, failure *Error) {
 	if a.isSettled() {
 		return
 	}
@@ -218,8 +218,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 		return
 	}
 	// In this very turn, so that nothing that is said of it is missed.
-	a.client.locked(held)
-	a.settle(held, nil, nil)
+	a.settle(a.client.locked(held, lease), nil, nil)
 }
 
 // renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.

@@ -137,14 +137,8 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 	if isClosed {
 		return nil, nil, closedError()
 	}
-	granted, refused, failed := acquisition.run(ctx)
-	var lock *Lock
-	c.turns.take(func() {
-		delete(c.acquisitions, acquisition)
-		if granted != nil {
-			lock = c.locks[granted.id]
-		}
-	})
+	defer c.turns.take(func() { delete(c.acquisitions, acquisition) })
+	lock, refused, failed := acquisition.run(ctx)
 	if failed != nil {
 		return nil, nil, failed
 	}
@@ -197,10 +191,17 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// locked makes a lock of a lease, in the turn in which it was granted.
-func (c *Client) locked(lease *heldLease) {
-	c.keeper.keep(lease)
-	c.locks[lease.id] = &Lock{client: c, lease: lease}
+// locked makes a lock of a lease, in the turn in which it was granted. Who has asked again under the same request id gets the
+// same lock.
+func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease) *Lock {
+	if own := c.locks[held.id]; own != nil && own.lease.state() != Lost {
+		c.keeper.prolong(own.lease, lease, held.basis)
+		return own
+	}
+	lock := &Lock{client: c, lease: held}
+	c.locks[held.id] = lock
+	c.keeper.keep(held)
+	return lock
 }
 
 // forget: it is not held any more, as far as this client is concerned.

@@ -182,6 +182,9 @@ func TestTheSameRequestIsTheSameClaim(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	first := mustLock(t, client, nameOf(t), rowlock.RequestID(nameOf(t)))
+	if again := mustLock(t, client, nameOf(t), rowlock.RequestID(nameOf(t))); again != first {
+		t.Fatal("it is another lock, and only one of the two is renewed")
+	}
 	other := connectTo(t, sharedAddress(t))
 	second := mustLock(t, other, nameOf(t), rowlock.RequestID(nameOf(t)))
 	if first.LeaseID() != second.LeaseID() || second.Token() != 1 {

@@ -238,10 +238,9 @@ func (s *sessionStream) take(response *rowlockv1.SessionResponse) {
 	}
 	s.received++
 	s.hasReceived = true
-	if news := min(response.GetHeard()-s.heard, uint64(len(s.sentAt))); response.GetHeard() > s.heard && news > 0 {
-		s.heard += news
-		s.heardSentAt = s.sentAt[news-1]
-		s.sentAt = s.sentAt[news:]
+	for s.heard < response.GetHeard() && len(s.sentAt) > 0 {
+		s.heard++
+		s.heardSentAt, s.sentAt = s.sentAt[0], s.sentAt[1:]
 	}
 	if opened := response.GetOpened(); opened != nil && s.inForce == nil {
 		s.begin(opened)
