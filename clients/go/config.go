@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,7 +54,8 @@ type ConnectionEvent struct {
 
 // checked is the configuration with all defaults, or what cannot work.
 func (c Config) checked() (Config, error) {
-	c.Addresses = slices.Clone(c.Addresses)
+	// Copies, as whoever has made them may change theirs.
+	c.Addresses, c.Labels, c.Headers = slices.Clone(c.Addresses), maps.Clone(c.Labels), maps.Clone(c.Headers)
 	for index, address := range c.Addresses {
 		c.Addresses[index] = strings.TrimSpace(address)
 	}

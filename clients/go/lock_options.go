@@ -2,6 +2,7 @@ package rowlock
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -92,7 +93,7 @@ func Owner(owner string) LockOption {
 
 // Labels are what else people see who look at the lock, beside those of the client.
 func Labels(labels map[string]string) LockOption {
-	return func(o *lockOptions) { o.labels = labels }
+	return func(o *lockOptions) { o.labels = maps.Clone(labels) }
 }
 
 // RequestID stands for the claim: who asks again under the same id comes back to the same lease or place. Unless told

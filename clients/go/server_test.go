@@ -19,7 +19,7 @@ import (
 )
 
 // painfullyLong is how long a test waits for something that does not come.
-const painfullyLong = 30 * time.Second
+const painfullyLong = time.Minute
 
 // server is a server of this repository, a process of its own on an SQLite file.
 type server struct {
@@ -183,7 +183,7 @@ func look(t *testing.T, client *rowlock.Client, name string) rowlock.LockInfo {
 // until waits until something is so, looking often.
 func until(t *testing.T, what string, isSo func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(painfullyLong); !isSo(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(painfullyLong); !isSo(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited too long: %s", what)
 		}

@@ -16,10 +16,10 @@ import (
 func TestLeasesAreRenewed(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
-	short := mustLock(t, client, nameOf(t), rowlock.TTL(2*time.Second))
-	// A lease that runs on the server's clock alone has ended by the time that one of so many ttls has.
+	short := mustLock(t, client, nameOf(t), rowlock.TTL(5*time.Second))
+	// A lease of two such times that nobody renews: when it has ended, the other one has been renewed.
 	timer := mustLock(t, client, nameOf(t)+"/timer")
-	if err := timer.HandOver(background, 5*time.Second); err != nil {
+	if err := timer.HandOver(background, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the other lease to end", func() bool { return look(t, client, nameOf(t)+"/timer").HolderCount == 0 })
@@ -185,7 +185,7 @@ func deadAddress(t *testing.T) string {
 func TestManyWaitsDoNotStandInTheWayOfRenewals(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
-	kept := mustLock(t, client, nameOf(t)+"/kept", rowlock.TTL(3*time.Second))
+	kept := mustLock(t, client, nameOf(t)+"/kept", rowlock.TTL(10*time.Second))
 	held := mustLock(t, client, nameOf(t))
 	const waits = 1_500
 	granted := make(chan *rowlock.Lock, waits)

@@ -22,7 +22,7 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 				Labels:       map[string]string{"way": "unary"},
 				OnConnection: func(event rowlock.ConnectionEvent) { told <- event },
 			})
-			lock := mustLock(t, client, nameOf(t), rowlock.TTL(2*time.Second))
+			lock := mustLock(t, client, nameOf(t), rowlock.TTL(5*time.Second))
 			if event := within(t, "the connection", told); !event.IsConnected || !event.IsUnary {
 				t.Fatalf("%+v", event)
 			}
@@ -44,7 +44,7 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 				t.Fatalf("%+v", place)
 			}
 			// So that it is renewed meanwhile.
-			_, err := client.Lock(background, nameOf(t), rowlock.Wait(3*time.Second))
+			_, err := client.Lock(background, nameOf(t), rowlock.Wait(6*time.Second))
 			if !errors.Is(err, rowlock.ErrTimedOut) || lock.State() != rowlock.Held {
 				t.Fatal(err, lock.State())
 			}

@@ -1,0 +1,44 @@
+package rowlock_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+func ExampleClient_WithLock() {
+	client, err := rowlock.Connect(rowlock.Config{Addresses: []string{"127.0.0.1:50051"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	err = client.WithLock(context.Background(), "etl/load", func(ctx context.Context, lock *rowlock.Lock) error {
+		fmt.Printf("alone, with fencing token %d\n", lock.Token())
+		return ctx.Err()
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleClient_Lock() {
+	client, err := rowlock.Connect(rowlock.Config{Addresses: []string{"locks-1:50051", "locks-2:50051"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	lock, err := client.Lock(context.Background(), "pool", rowlock.Permits(3), rowlock.Wait(time.Minute),
+		rowlock.OnPosition(func(place rowlock.Place) { fmt.Printf("%d before me\n", place.Ahead) }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lock.Close()
+	select {
+	case <-lock.Done():
+		log.Fatal(lock.Err())
+	case <-time.After(time.Minute):
+	}
+}
