@@ -40,11 +40,10 @@ func TestCloseFreesEverythingAndLeavesNothingBehind(t *testing.T) {
 		t.Error(err)
 	}
 	other.Close()
-	for _, stack := range strings.Split(stacks(), "\n\n") {
-		if strings.Contains(stack, "rowlock.(*sessionStream)") || strings.Contains(stack, "grpc/internal/transport") {
-			t.Errorf("left behind: %s", stack)
-		}
-	}
+	// Those of gRPC end by themselves, but are not waited for.
+	until(t, "all goroutines to end", func() bool {
+		return !strings.Contains(stacks(), "rowlock.(*") && !strings.Contains(stacks(), "grpc/internal/transport")
+	})
 }
 
 func TestCloseWithoutAServer(t *testing.T) {

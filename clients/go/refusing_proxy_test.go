@@ -1,6 +1,8 @@
 package rowlock_test
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -16,6 +18,8 @@ func startRefusingProxy(t *testing.T, to string, refuse http.HandlerFunc) string
 	protocols.SetUnencryptedHTTP2(true)
 	passOn := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: to})
 	passOn.Transport = &http.Transport{Protocols: protocols}
+	// Tests take servers away on purpose.
+	passOn.ErrorLog = log.New(io.Discard, "", 0)
 	proxy := &http.Server{
 		Protocols: protocols,
 		Handler: http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {

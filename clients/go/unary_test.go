@@ -22,7 +22,7 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 				Labels:       map[string]string{"way": "unary"},
 				OnConnection: func(event rowlock.ConnectionEvent) { told <- event },
 			})
-			lock := mustLock(t, client, nameOf(t), rowlock.TTL(5*time.Second))
+			lock := mustLock(t, client, nameOf(t), rowlock.TTL(slowTTL))
 			if event := within(t, "the connection", told); !event.IsConnected || !event.IsUnary {
 				t.Fatalf("%+v", event)
 			}
@@ -43,11 +43,11 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 			if place := within(t, "a place", places); place.Ahead != 0 || place.QueueLength != 1 {
 				t.Fatalf("%+v", place)
 			}
-			// So that it is renewed meanwhile.
-			_, err := client.Lock(background, nameOf(t), rowlock.Wait(6*time.Second))
+			_, err := client.Lock(background, nameOf(t), rowlock.Wait(300*time.Millisecond))
 			if !errors.Is(err, rowlock.ErrTimedOut) || lock.State() != rowlock.Held {
 				t.Fatal(err, lock.State())
 			}
+			untilRenewed(t, client, nameOf(t))
 			if released, err := lock.Release(background); !released || err != nil {
 				t.Fatal(released, err)
 			}
@@ -69,7 +69,7 @@ func TestWithoutStreamsALossIsToldInTime(t *testing.T) {
 	t.Parallel()
 	running := startServer(t, "127.0.0.1:0", freshDatabase(t))
 	client := connectTo(t, startRefusingProxy(t, running.address, refusals["unimplemented"]))
-	lock := mustLock(t, client, nameOf(t), rowlock.TTL(3*time.Second), rowlock.Margin(time.Second))
+	lock := mustLock(t, client, nameOf(t), rowlock.TTL(slowTTL))
 	if _, err := connectTo(t, running.address).ForceRelease(background, nameOf(t), "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestWithoutStreamsLocksOutliveAServer(t *testing.T) {
 	database := freshDatabase(t)
 	running := startServer(t, "127.0.0.1:0", database)
 	client := connectTo(t, startRefusingProxy(t, running.address, refusals["unimplemented"]))
-	lock := mustLock(t, client, nameOf(t), rowlock.TTL(20*time.Second))
+	lock := mustLock(t, client, nameOf(t), rowlock.TTL(longTTL))
 	next := waitFor(t, client, nameOf(t), 1)
 	running.end(syscall.SIGTERM)
 	until(t, "the loss of the server", func() bool { return lock.State() == rowlock.Uncertain })
