@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Error is what the methods of this package fail with, beside [OptionError]: what a server has said, what was refused where a lock was demanded,
-// and what the client finds itself. errors.Is(err, reason) asks for its reason.
+// Error is what the methods of this package fail with, beside [OptionError]: what a server has said, what was refused where a
+// lock was demanded, and what the client finds itself. errors.Is(err, reason) asks for its reason.
 type Error struct {
 	// Reason is what a program acts on.
 	Reason Reason

@@ -58,7 +58,8 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 			if _, err := client.ForceRelease(background, nameOf(t), "test"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := client.SetLimit(background, rowlock.ForName(nameOf(t)), 2, rowlock.IfVersion(5)); !errors.Is(err, rowlock.ErrVersionMismatch) {
+			_, err = client.SetLimit(background, rowlock.ForName(nameOf(t)), 2, rowlock.IfVersion(5))
+			if !errors.Is(err, rowlock.ErrVersionMismatch) {
 				t.Fatal(err)
 			}
 		})
