@@ -1,0 +1,1365 @@
+package rowlock.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+ * first-come-first-served queues.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class LockServiceGrpc {
+
+  private LockServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "rowlock.v1.LockService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.AcquireRequest,
+      rowlock.v1.AcquireResponse> getAcquireMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Acquire",
+      requestType = rowlock.v1.AcquireRequest.class,
+      responseType = rowlock.v1.AcquireResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.AcquireRequest,
+      rowlock.v1.AcquireResponse> getAcquireMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.AcquireRequest, rowlock.v1.AcquireResponse> getAcquireMethod;
+    if ((getAcquireMethod = LockServiceGrpc.getAcquireMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getAcquireMethod = LockServiceGrpc.getAcquireMethod) == null) {
+          LockServiceGrpc.getAcquireMethod = getAcquireMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.AcquireRequest, rowlock.v1.AcquireResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Acquire"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.AcquireRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.AcquireResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("Acquire"))
+              .build();
+        }
+      }
+    }
+    return getAcquireMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.WaitInQueueRequest,
+      rowlock.v1.WaitInQueueResponse> getWaitInQueueMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "WaitInQueue",
+      requestType = rowlock.v1.WaitInQueueRequest.class,
+      responseType = rowlock.v1.WaitInQueueResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<rowlock.v1.WaitInQueueRequest,
+      rowlock.v1.WaitInQueueResponse> getWaitInQueueMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.WaitInQueueRequest, rowlock.v1.WaitInQueueResponse> getWaitInQueueMethod;
+    if ((getWaitInQueueMethod = LockServiceGrpc.getWaitInQueueMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getWaitInQueueMethod = LockServiceGrpc.getWaitInQueueMethod) == null) {
+          LockServiceGrpc.getWaitInQueueMethod = getWaitInQueueMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.WaitInQueueRequest, rowlock.v1.WaitInQueueResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "WaitInQueue"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.WaitInQueueRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.WaitInQueueResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("WaitInQueue"))
+              .build();
+        }
+      }
+    }
+    return getWaitInQueueMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.RenewRequest,
+      rowlock.v1.RenewResponse> getRenewMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Renew",
+      requestType = rowlock.v1.RenewRequest.class,
+      responseType = rowlock.v1.RenewResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.RenewRequest,
+      rowlock.v1.RenewResponse> getRenewMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.RenewRequest, rowlock.v1.RenewResponse> getRenewMethod;
+    if ((getRenewMethod = LockServiceGrpc.getRenewMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getRenewMethod = LockServiceGrpc.getRenewMethod) == null) {
+          LockServiceGrpc.getRenewMethod = getRenewMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.RenewRequest, rowlock.v1.RenewResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Renew"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.RenewRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.RenewResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("Renew"))
+              .build();
+        }
+      }
+    }
+    return getRenewMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ReleaseRequest,
+      rowlock.v1.ReleaseResponse> getReleaseMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Release",
+      requestType = rowlock.v1.ReleaseRequest.class,
+      responseType = rowlock.v1.ReleaseResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ReleaseRequest,
+      rowlock.v1.ReleaseResponse> getReleaseMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ReleaseRequest, rowlock.v1.ReleaseResponse> getReleaseMethod;
+    if ((getReleaseMethod = LockServiceGrpc.getReleaseMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getReleaseMethod = LockServiceGrpc.getReleaseMethod) == null) {
+          LockServiceGrpc.getReleaseMethod = getReleaseMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ReleaseRequest, rowlock.v1.ReleaseResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Release"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ReleaseRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ReleaseResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("Release"))
+              .build();
+        }
+      }
+    }
+    return getReleaseMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.SetLimitRequest,
+      rowlock.v1.SetLimitResponse> getSetLimitMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "SetLimit",
+      requestType = rowlock.v1.SetLimitRequest.class,
+      responseType = rowlock.v1.SetLimitResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.SetLimitRequest,
+      rowlock.v1.SetLimitResponse> getSetLimitMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitResponse> getSetLimitMethod;
+    if ((getSetLimitMethod = LockServiceGrpc.getSetLimitMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getSetLimitMethod = LockServiceGrpc.getSetLimitMethod) == null) {
+          LockServiceGrpc.getSetLimitMethod = getSetLimitMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "SetLimit"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.SetLimitRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.SetLimitResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("SetLimit"))
+              .build();
+        }
+      }
+    }
+    return getSetLimitMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.GetLockRequest,
+      rowlock.v1.GetLockResponse> getGetLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetLock",
+      requestType = rowlock.v1.GetLockRequest.class,
+      responseType = rowlock.v1.GetLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.GetLockRequest,
+      rowlock.v1.GetLockResponse> getGetLockMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.GetLockRequest, rowlock.v1.GetLockResponse> getGetLockMethod;
+    if ((getGetLockMethod = LockServiceGrpc.getGetLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getGetLockMethod = LockServiceGrpc.getGetLockMethod) == null) {
+          LockServiceGrpc.getGetLockMethod = getGetLockMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.GetLockRequest, rowlock.v1.GetLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.GetLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.GetLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("GetLock"))
+              .build();
+        }
+      }
+    }
+    return getGetLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ListLocksRequest,
+      rowlock.v1.ListLocksResponse> getListLocksMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListLocks",
+      requestType = rowlock.v1.ListLocksRequest.class,
+      responseType = rowlock.v1.ListLocksResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ListLocksRequest,
+      rowlock.v1.ListLocksResponse> getListLocksMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksResponse> getListLocksMethod;
+    if ((getListLocksMethod = LockServiceGrpc.getListLocksMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getListLocksMethod = LockServiceGrpc.getListLocksMethod) == null) {
+          LockServiceGrpc.getListLocksMethod = getListLocksMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListLocks"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListLocksRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListLocksResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ListLocks"))
+              .build();
+        }
+      }
+    }
+    return getListLocksMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ListLimitsRequest,
+      rowlock.v1.ListLimitsResponse> getListLimitsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListLimits",
+      requestType = rowlock.v1.ListLimitsRequest.class,
+      responseType = rowlock.v1.ListLimitsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ListLimitsRequest,
+      rowlock.v1.ListLimitsResponse> getListLimitsMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsResponse> getListLimitsMethod;
+    if ((getListLimitsMethod = LockServiceGrpc.getListLimitsMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getListLimitsMethod = LockServiceGrpc.getListLimitsMethod) == null) {
+          LockServiceGrpc.getListLimitsMethod = getListLimitsMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListLimits"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListLimitsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListLimitsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ListLimits"))
+              .build();
+        }
+      }
+    }
+    return getListLimitsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ForceReleaseRequest,
+      rowlock.v1.ForceReleaseResponse> getForceReleaseMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ForceRelease",
+      requestType = rowlock.v1.ForceReleaseRequest.class,
+      responseType = rowlock.v1.ForceReleaseResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ForceReleaseRequest,
+      rowlock.v1.ForceReleaseResponse> getForceReleaseMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseResponse> getForceReleaseMethod;
+    if ((getForceReleaseMethod = LockServiceGrpc.getForceReleaseMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getForceReleaseMethod = LockServiceGrpc.getForceReleaseMethod) == null) {
+          LockServiceGrpc.getForceReleaseMethod = getForceReleaseMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ForceRelease"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ForceReleaseRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ForceReleaseResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ForceRelease"))
+              .build();
+        }
+      }
+    }
+    return getForceReleaseMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.SessionRequest,
+      rowlock.v1.SessionResponse> getSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Session",
+      requestType = rowlock.v1.SessionRequest.class,
+      responseType = rowlock.v1.SessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.BIDI_STREAMING)
+  public static io.grpc.MethodDescriptor<rowlock.v1.SessionRequest,
+      rowlock.v1.SessionResponse> getSessionMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.SessionRequest, rowlock.v1.SessionResponse> getSessionMethod;
+    if ((getSessionMethod = LockServiceGrpc.getSessionMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getSessionMethod = LockServiceGrpc.getSessionMethod) == null) {
+          LockServiceGrpc.getSessionMethod = getSessionMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.SessionRequest, rowlock.v1.SessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.BIDI_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Session"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.SessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.SessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("Session"))
+              .build();
+        }
+      }
+    }
+    return getSessionMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static LockServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceStub>() {
+        @java.lang.Override
+        public LockServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceStub(channel, callOptions);
+        }
+      };
+    return LockServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports all types of calls on the service
+   */
+  public static LockServiceBlockingV2Stub newBlockingV2Stub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceBlockingV2Stub>() {
+        @java.lang.Override
+        public LockServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceBlockingV2Stub(channel, callOptions);
+        }
+      };
+    return LockServiceBlockingV2Stub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static LockServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceBlockingStub>() {
+        @java.lang.Override
+        public LockServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return LockServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static LockServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceFutureStub>() {
+        @java.lang.Override
+        public LockServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceFutureStub(channel, callOptions);
+        }
+      };
+    return LockServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * first-come-first-served queues.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
+     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * </pre>
+     */
+    default void acquire(rowlock.v1.AcquireRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.AcquireResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getAcquireMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
+     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
+     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
+     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
+     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
+     * given its ticket before that.
+     * </pre>
+     */
+    default void waitInQueue(rowlock.v1.WaitInQueueRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.WaitInQueueResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getWaitInQueueMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
+     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * </pre>
+     */
+    default void renew(rowlock.v1.RenewRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.RenewResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRenewMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * </pre>
+     */
+    default void release(rowlock.v1.ReleaseRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ReleaseResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReleaseMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
+     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
+     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
+     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
+     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
+     * version that the first one made.
+     * </pre>
+     */
+    default void setLimit(rowlock.v1.SetLimitRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.SetLimitResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getSetLimitMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
+     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
+     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * </pre>
+     */
+    default void getLock(rowlock.v1.GetLockRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.GetLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
+     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * </pre>
+     */
+    default void listLocks(rowlock.v1.ListLocksRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListLocksResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListLocksMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
+     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
+     * as for GetLock.
+     * </pre>
+     */
+    default void listLimits(rowlock.v1.ListLimitsRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListLimitsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListLimitsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
+     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * also for a call that is repeated.
+     * </pre>
+     */
+    default void forceRelease(rowlock.v1.ForceReleaseRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getForceReleaseMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * All of a client's calls over one stream: any number of commands in each request, any number of results in each
+     * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
+     * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
+     * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
+     * `release` and renewals are decided before the others, and listings come last.
+     * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
+     * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
+     * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
+     * given up. The client comes back by a new session, through any server, whose commands name what it had:
+     * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
+     * its first request if it likes.
+     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
+     * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+     * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
+     * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
+     * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
+     * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
+     * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+     * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
+     * the client does not read; and what ends any call: a message that is too large, or none of ours.
+     * </pre>
+     */
+    default io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
+        io.grpc.stub.StreamObserver<rowlock.v1.SessionResponse> responseObserver) {
+      return io.grpc.stub.ServerCalls.asyncUnimplementedStreamingCall(getSessionMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service LockService.
+   * <pre>
+   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * first-come-first-served queues.
+   * </pre>
+   */
+  public static abstract class LockServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return LockServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service LockService.
+   * <pre>
+   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * first-come-first-served queues.
+   * </pre>
+   */
+  public static final class LockServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<LockServiceStub> {
+    private LockServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
+     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * </pre>
+     */
+    public void acquire(rowlock.v1.AcquireRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.AcquireResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getAcquireMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
+     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
+     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
+     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
+     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
+     * given its ticket before that.
+     * </pre>
+     */
+    public void waitInQueue(rowlock.v1.WaitInQueueRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.WaitInQueueResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getWaitInQueueMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
+     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * </pre>
+     */
+    public void renew(rowlock.v1.RenewRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.RenewResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRenewMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * </pre>
+     */
+    public void release(rowlock.v1.ReleaseRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ReleaseResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReleaseMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
+     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
+     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
+     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
+     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
+     * version that the first one made.
+     * </pre>
+     */
+    public void setLimit(rowlock.v1.SetLimitRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.SetLimitResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getSetLimitMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
+     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
+     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * </pre>
+     */
+    public void getLock(rowlock.v1.GetLockRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.GetLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
+     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public void listLocks(rowlock.v1.ListLocksRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListLocksResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListLocksMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
+     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
+     * as for GetLock.
+     * </pre>
+     */
+    public void listLimits(rowlock.v1.ListLimitsRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListLimitsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListLimitsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
+     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * also for a call that is repeated.
+     * </pre>
+     */
+    public void forceRelease(rowlock.v1.ForceReleaseRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getForceReleaseMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * All of a client's calls over one stream: any number of commands in each request, any number of results in each
+     * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
+     * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
+     * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
+     * `release` and renewals are decided before the others, and listings come last.
+     * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
+     * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
+     * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
+     * given up. The client comes back by a new session, through any server, whose commands name what it had:
+     * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
+     * its first request if it likes.
+     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
+     * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+     * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
+     * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
+     * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
+     * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
+     * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+     * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
+     * the client does not read; and what ends any call: a message that is too large, or none of ours.
+     * </pre>
+     */
+    public io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
+        io.grpc.stub.StreamObserver<rowlock.v1.SessionResponse> responseObserver) {
+      return io.grpc.stub.ClientCalls.asyncBidiStreamingCall(
+          getChannel().newCall(getSessionMethod(), getCallOptions()), responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service LockService.
+   * <pre>
+   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * first-come-first-served queues.
+   * </pre>
+   */
+  public static final class LockServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<LockServiceBlockingV2Stub> {
+    private LockServiceBlockingV2Stub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceBlockingV2Stub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceBlockingV2Stub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
+     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * </pre>
+     */
+    public rowlock.v1.AcquireResponse acquire(rowlock.v1.AcquireRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getAcquireMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
+     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
+     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
+     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
+     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
+     * given its ticket before that.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<?, rowlock.v1.WaitInQueueResponse>
+        waitInQueue(rowlock.v1.WaitInQueueRequest request) {
+      return io.grpc.stub.ClientCalls.blockingV2ServerStreamingCall(
+          getChannel(), getWaitInQueueMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
+     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * </pre>
+     */
+    public rowlock.v1.RenewResponse renew(rowlock.v1.RenewRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getRenewMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * </pre>
+     */
+    public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getReleaseMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
+     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
+     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
+     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
+     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
+     * version that the first one made.
+     * </pre>
+     */
+    public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getSetLimitMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
+     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
+     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * </pre>
+     */
+    public rowlock.v1.GetLockResponse getLock(rowlock.v1.GetLockRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
+     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListLocksResponse listLocks(rowlock.v1.ListLocksRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListLocksMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
+     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
+     * as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListLimitsResponse listLimits(rowlock.v1.ListLimitsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListLimitsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
+     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * also for a call that is repeated.
+     * </pre>
+     */
+    public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getForceReleaseMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * All of a client's calls over one stream: any number of commands in each request, any number of results in each
+     * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
+     * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
+     * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
+     * `release` and renewals are decided before the others, and listings come last.
+     * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
+     * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
+     * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
+     * given up. The client comes back by a new session, through any server, whose commands name what it had:
+     * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
+     * its first request if it likes.
+     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
+     * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+     * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
+     * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
+     * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
+     * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
+     * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+     * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
+     * the client does not read; and what ends any call: a message that is too large, or none of ours.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<rowlock.v1.SessionRequest, rowlock.v1.SessionResponse>
+        session() {
+      return io.grpc.stub.ClientCalls.blockingBidiStreamingCall(
+          getChannel(), getSessionMethod(), getCallOptions());
+    }
+  }
+
+  /**
+   * A stub to allow clients to do limited synchronous rpc calls to service LockService.
+   * <pre>
+   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * first-come-first-served queues.
+   * </pre>
+   */
+  public static final class LockServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<LockServiceBlockingStub> {
+    private LockServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
+     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * </pre>
+     */
+    public rowlock.v1.AcquireResponse acquire(rowlock.v1.AcquireRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getAcquireMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
+     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
+     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
+     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
+     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
+     * given its ticket before that.
+     * </pre>
+     */
+    public java.util.Iterator<rowlock.v1.WaitInQueueResponse> waitInQueue(
+        rowlock.v1.WaitInQueueRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getWaitInQueueMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
+     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * </pre>
+     */
+    public rowlock.v1.RenewResponse renew(rowlock.v1.RenewRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRenewMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * </pre>
+     */
+    public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReleaseMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
+     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
+     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
+     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
+     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
+     * version that the first one made.
+     * </pre>
+     */
+    public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getSetLimitMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
+     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
+     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * </pre>
+     */
+    public rowlock.v1.GetLockResponse getLock(rowlock.v1.GetLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
+     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListLocksResponse listLocks(rowlock.v1.ListLocksRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListLocksMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
+     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
+     * as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListLimitsResponse listLimits(rowlock.v1.ListLimitsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListLimitsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
+     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * also for a call that is repeated.
+     * </pre>
+     */
+    public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getForceReleaseMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
+   * <pre>
+   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * first-come-first-served queues.
+   * </pre>
+   */
+  public static final class LockServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<LockServiceFutureStub> {
+    private LockServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
+     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.AcquireResponse> acquire(
+        rowlock.v1.AcquireRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getAcquireMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
+     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.RenewResponse> renew(
+        rowlock.v1.RenewRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRenewMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ReleaseResponse> release(
+        rowlock.v1.ReleaseRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReleaseMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
+     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
+     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
+     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
+     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
+     * version that the first one made.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(
+        rowlock.v1.SetLimitRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getSetLimitMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
+     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
+     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.GetLockResponse> getLock(
+        rowlock.v1.GetLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetLockMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
+     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ListLocksResponse> listLocks(
+        rowlock.v1.ListLocksRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListLocksMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
+     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
+     * as for GetLock.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ListLimitsResponse> listLimits(
+        rowlock.v1.ListLimitsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListLimitsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
+     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * also for a call that is repeated.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ForceReleaseResponse> forceRelease(
+        rowlock.v1.ForceReleaseRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getForceReleaseMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_ACQUIRE = 0;
+  private static final int METHODID_WAIT_IN_QUEUE = 1;
+  private static final int METHODID_RENEW = 2;
+  private static final int METHODID_RELEASE = 3;
+  private static final int METHODID_SET_LIMIT = 4;
+  private static final int METHODID_GET_LOCK = 5;
+  private static final int METHODID_LIST_LOCKS = 6;
+  private static final int METHODID_LIST_LIMITS = 7;
+  private static final int METHODID_FORCE_RELEASE = 8;
+  private static final int METHODID_SESSION = 9;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_ACQUIRE:
+          serviceImpl.acquire((rowlock.v1.AcquireRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.AcquireResponse>) responseObserver);
+          break;
+        case METHODID_WAIT_IN_QUEUE:
+          serviceImpl.waitInQueue((rowlock.v1.WaitInQueueRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.WaitInQueueResponse>) responseObserver);
+          break;
+        case METHODID_RENEW:
+          serviceImpl.renew((rowlock.v1.RenewRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.RenewResponse>) responseObserver);
+          break;
+        case METHODID_RELEASE:
+          serviceImpl.release((rowlock.v1.ReleaseRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ReleaseResponse>) responseObserver);
+          break;
+        case METHODID_SET_LIMIT:
+          serviceImpl.setLimit((rowlock.v1.SetLimitRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.SetLimitResponse>) responseObserver);
+          break;
+        case METHODID_GET_LOCK:
+          serviceImpl.getLock((rowlock.v1.GetLockRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.GetLockResponse>) responseObserver);
+          break;
+        case METHODID_LIST_LOCKS:
+          serviceImpl.listLocks((rowlock.v1.ListLocksRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ListLocksResponse>) responseObserver);
+          break;
+        case METHODID_LIST_LIMITS:
+          serviceImpl.listLimits((rowlock.v1.ListLimitsRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ListLimitsResponse>) responseObserver);
+          break;
+        case METHODID_FORCE_RELEASE:
+          serviceImpl.forceRelease((rowlock.v1.ForceReleaseRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_SESSION:
+          return (io.grpc.stub.StreamObserver<Req>) serviceImpl.session(
+              (io.grpc.stub.StreamObserver<rowlock.v1.SessionResponse>) responseObserver);
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getAcquireMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.AcquireRequest,
+              rowlock.v1.AcquireResponse>(
+                service, METHODID_ACQUIRE)))
+        .addMethod(
+          getWaitInQueueMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              rowlock.v1.WaitInQueueRequest,
+              rowlock.v1.WaitInQueueResponse>(
+                service, METHODID_WAIT_IN_QUEUE)))
+        .addMethod(
+          getRenewMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.RenewRequest,
+              rowlock.v1.RenewResponse>(
+                service, METHODID_RENEW)))
+        .addMethod(
+          getReleaseMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ReleaseRequest,
+              rowlock.v1.ReleaseResponse>(
+                service, METHODID_RELEASE)))
+        .addMethod(
+          getSetLimitMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.SetLimitRequest,
+              rowlock.v1.SetLimitResponse>(
+                service, METHODID_SET_LIMIT)))
+        .addMethod(
+          getGetLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.GetLockRequest,
+              rowlock.v1.GetLockResponse>(
+                service, METHODID_GET_LOCK)))
+        .addMethod(
+          getListLocksMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ListLocksRequest,
+              rowlock.v1.ListLocksResponse>(
+                service, METHODID_LIST_LOCKS)))
+        .addMethod(
+          getListLimitsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ListLimitsRequest,
+              rowlock.v1.ListLimitsResponse>(
+                service, METHODID_LIST_LIMITS)))
+        .addMethod(
+          getForceReleaseMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ForceReleaseRequest,
+              rowlock.v1.ForceReleaseResponse>(
+                service, METHODID_FORCE_RELEASE)))
+        .addMethod(
+          getSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncBidiStreamingCall(
+            new MethodHandlers<
+              rowlock.v1.SessionRequest,
+              rowlock.v1.SessionResponse>(
+                service, METHODID_SESSION)))
+        .build();
+  }
+
+  private static abstract class LockServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    LockServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return rowlock.v1.LockServiceProto.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("LockService");
+    }
+  }
+
+  private static final class LockServiceFileDescriptorSupplier
+      extends LockServiceBaseDescriptorSupplier {
+    LockServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class LockServiceMethodDescriptorSupplier
+      extends LockServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    LockServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (LockServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new LockServiceFileDescriptorSupplier())
+              .addMethod(getAcquireMethod())
+              .addMethod(getWaitInQueueMethod())
+              .addMethod(getRenewMethod())
+              .addMethod(getReleaseMethod())
+              .addMethod(getSetLimitMethod())
+              .addMethod(getGetLockMethod())
+              .addMethod(getListLocksMethod())
+              .addMethod(getListLimitsMethod())
+              .addMethod(getForceReleaseMethod())
+              .addMethod(getSessionMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}
