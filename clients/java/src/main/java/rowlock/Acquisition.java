@@ -1,0 +1,274 @@
+// One lock being asked for: from the first request to the grant or the refusal, however many connections that takes. Whoever
+// gives up leaves nothing behind: the place is given back as soon as its ticket is known. On the loop only.
+
+package rowlock;
+
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import rowlock.v1.AcquireRequest;
+import rowlock.v1.Lease;
+import rowlock.v1.RenewRequest;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
+import rowlock.v1.Ticket;
+import rowlock.v1.WaitInQueueRequest;
+import rowlock.v1.WhenBusy;
+
+final class Acquisition implements Ask {
+  /** What an acquisition needs of its client. */
+  interface Owner {
+    /** The lease is held from now on. */
+    Lock keep(HeldLease lease);
+
+    /** Ends a claim that nobody wants any more. */
+    void giveBack(String id);
+  }
+
+  /** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
+  private static final Set<Reason> UNTOLD_ENDS = Set.of(Reason.LAPSED, Reason.EXPIRED);
+
+  private static final Set<Reason> UNTOLD_FAILURES = Set.of(Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST);
+
+  /** What the server may take for a wait that is over to say so. */
+  private static final long LATE = Times.ofMillis(2_000);
+
+  /** Positions that nobody looks at are told this seldom. */
+  private static final Duration SELDOM = Duration.ofHours(1);
+
+  private final Loop loop;
+  private final Clock clock;
+  private final Calls calls;
+  private final Executor positions;
+  private final Owner owner;
+  private final String name;
+  private final LockOptions asked;
+  private final long giveUpAfter;
+  private final CompletableFuture<Outcome> outcome;
+  private final long until;
+
+  /** The latest place that was not told yet. */
+  private final AtomicReference<Place> untold = new AtomicReference<>();
+
+  private String requestId;
+
+  /** Null until it is known. */
+  private String ticketId;
+
+  private Call call;
+  private boolean isSettled;
+  private boolean isAbandoned;
+
+  Acquisition(
+      Loop loop,
+      Clock clock,
+      Calls calls,
+      Executor positions,
+      Owner owner,
+      String name,
+      LockOptions asked,
+      long giveUpAfter,
+      CompletableFuture<Outcome> outcome) {
+    this.loop = loop;
+    this.clock = clock;
+    this.calls = calls;
+    this.positions = positions;
+    this.owner = owner;
+    this.name = name;
+    this.asked = asked;
+    this.giveUpAfter = giveUpAfter;
+    this.outcome = outcome;
+    requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
+    until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
+  }
+
+  /** To be called once. */
+  void begin() {
+    if (!isAbandoned) call = calls.begin(this);
+  }
+
+  /** Fails with {@code why}, and gives back what was or will be got. */
+  void abandon(Throwable why) {
+    if (isSettled) return;
+    isSettled = true;
+    isAbandoned = true;
+    outcome.completeExceptionally(why);
+    if (ticketId != null) giveBack(ticketId);
+    else if (call != null && !call.wasSent) calls.cancel(call);
+  }
+
+  private void settle(Outcome how) {
+    isSettled = true;
+    if (!outcome.complete(how) && how instanceof Outcome.Granted granted) granted.lock().releaseAsync();
+  }
+
+  private void fail(RowlockException error) {
+    isSettled = true;
+    outcome.completeExceptionally(error);
+  }
+
+  /** Asks for the lock under another id, as what there was under the last one is gone. */
+  private void again() {
+    requestId = UUID.randomUUID().toString();
+    ticketId = null;
+    begin();
+  }
+
+  private boolean isWait() {
+    return !asked.isTry();
+  }
+
+  private long left() {
+    return Math.max(Times.ofMillis(1), until - clock.now());
+  }
+
+  @Override
+  public Kind kind() {
+    return isWait() ? Kind.WAIT : Kind.OTHER;
+  }
+
+  @Override
+  public Repeat repeat() {
+    return Repeat.ALWAYS;
+  }
+
+  @Override
+  public long giveUpAfter() {
+    return isWait() && until < Times.FOREVER ? Math.min(giveUpAfter, left() + LATE) : giveUpAfter;
+  }
+
+  @Override
+  public SessionCommand.Builder command(Connection connection) {
+    SessionCommand.Builder command = SessionCommand.newBuilder();
+    if (!isWait()) return command.setAcquire(request(WhenBusy.WHEN_BUSY_REFUSE));
+    WaitInQueueRequest.Builder wait = WaitInQueueRequest.newBuilder();
+    if (ticketId != null && connection.knowsTickets()) wait.setTicketId(ticketId);
+    else wait.setAcquire(request(WhenBusy.WHEN_BUSY_WAIT));
+    Duration interval = asked.onPosition.isPresent() ? asked.positionInterval : SELDOM;
+    return command.setWaitInQueue(wait.setMinUpdateInterval(Times.protoOf(interval)));
+  }
+
+  private AcquireRequest request(WhenBusy whenBusy) {
+    AcquireRequest.Builder request =
+        AcquireRequest.newBuilder()
+            .setName(name)
+            .setMode(asked.mode.proto())
+            .setPermits(asked.permits)
+            .setRequestId(requestId)
+            .setOwner(asked.owner)
+            .putAllLabels(asked.labels)
+            .setWhenBusy(whenBusy);
+    asked.ttl.ifPresentOrElse(
+        ttl -> request.setTtl(Times.protoOf(ttl)), () -> request.setNoExpiry(true));
+    if (isWait() && until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
+    return request.build();
+  }
+
+  @Override
+  public boolean answered(SessionResult result, long basis) {
+    if (result.hasAcquire()) {
+      switch (result.getAcquire().getOutcomeCase()) {
+        case LEASE -> granted(result.getAcquire().getLease(), basis);
+        case REFUSAL -> ended(Refusal.of(result.getAcquire().getRefusal()));
+        default -> failed(unexpected(result));
+      }
+      return true;
+    }
+    switch (result.getWaitInQueue().getUpdateCase()) {
+      case GRANTED -> granted(result.getWaitInQueue().getGranted(), basis);
+      case ENDED -> ended(Refusal.of(result.getWaitInQueue().getEnded()));
+      case POSITION -> {
+        return isAtPlace(result.getWaitInQueue().getPosition());
+      }
+      default -> failed(unexpected(result));
+    }
+    return true;
+  }
+
+  /** Whether nobody wants it any more. */
+  private boolean isAtPlace(Ticket ticket) {
+    ticketId = ticket.getTicketId();
+    if (isAbandoned) {
+      owner.giveBack(ticketId);
+      return true;
+    }
+    asked.onPosition.ifPresent(listener -> tell(listener, Place.of(ticket)));
+    return false;
+  }
+
+  /** Only the latest place, where the listener is slow. */
+  private void tell(Consumer<Place> listener, Place place) {
+    if (untold.getAndSet(place) != null) return;
+    positions.execute(
+        () -> {
+          try {
+            listener.accept(untold.getAndSet(null));
+          } catch (RuntimeException | Error thrown) {
+            loop.run(() -> abandon(thrown));
+          }
+        });
+  }
+
+  private static RowlockException unexpected(SessionResult result) {
+    return new RowlockException(
+        Reason.UNKNOWN,
+        Status.Code.INTERNAL,
+        "The server answered with " + result.getResultCase() + " of nothing.");
+  }
+
+  private void granted(Lease lease, long basis) {
+    if (isAbandoned) {
+      owner.giveBack(lease.getLeaseId());
+      return;
+    }
+    HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
+    if (held.isShort()) {
+      renew(lease.getLeaseId());
+      return;
+    }
+    // In this very turn, so that nothing that is said of it is missed.
+    settle(new Outcome.Granted(owner.keep(held)));
+  }
+
+  /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
+  private void renew(String leaseId) {
+    ticketId = leaseId;
+    RenewRequest request = RenewRequest.newBuilder().setLeaseId(leaseId).build();
+    call =
+        calls.begin(
+            new Question(
+                SessionCommand.newBuilder().setRenew(request).build(),
+                Kind.URGENT,
+                Repeat.ALWAYS,
+                giveUpAfter,
+                (result, basis) -> granted(result.getRenew().getLease(), basis),
+                this::failed));
+  }
+
+  private void ended(Refusal refusal) {
+    boolean isLeft = !isWait() || clock.now() < until;
+    if (UNTOLD_ENDS.contains(refusal.reason()) && isLeft && mayAskAgain()) again();
+    else settle(new Outcome.Refused(refusal));
+  }
+
+  @Override
+  public void failed(RowlockException error) {
+    if (UNTOLD_FAILURES.contains(error.reason()) && ticketId != null && mayAskAgain()) again();
+    else fail(error);
+  }
+
+  /** A request id that the caller has chosen stands for one claim. */
+  private boolean mayAskAgain() {
+    return asked.requestId.isEmpty() && !isAbandoned;
+  }
+
+  private void giveBack(String id) {
+    if (call != null) calls.cancel(call);
+    owner.giveBack(id);
+  }
+}

@@ -1,0 +1,26 @@
+// Where a server is: host:port, an IPv6 host in brackets.
+
+package rowlock;
+
+record Address(String host, int port) {
+  private static final int PORT_MAX = 65_535;
+
+  static Address of(String text) {
+    String trimmed = text.trim();
+    int colon = trimmed.lastIndexOf(':');
+    if (colon > 0 && trimmed.substring(colon + 1).matches("\\d{1,5}")) {
+      String host = trimmed.substring(0, colon);
+      int port = Integer.parseInt(trimmed.substring(colon + 1));
+      boolean isBracketed = host.startsWith("[") && host.endsWith("]");
+      boolean isHost = isBracketed || !(host.contains(":") || host.contains("/"));
+      if (isHost && port > 0 && port <= PORT_MAX)
+        return new Address(isBracketed ? host.substring(1, host.length() - 1) : host, port);
+    }
+    throw new IllegalArgumentException("addresses: \"" + text + "\" must be host:port");
+  }
+
+  @Override
+  public String toString() {
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+  }
+}

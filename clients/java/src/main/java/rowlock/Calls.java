@@ -1,0 +1,274 @@
+// All that is asked for and not yet answered. A call outlives connections: what was not answered over one is asked for again
+// over the next, where that is safe; it is retried when it could not be done at the moment, and given up when no answer comes
+// in time. On the loop only.
+
+package rowlock;
+
+import io.grpc.Status;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
+
+final class Calls {
+  private final Loop loop;
+  private final Clock clock;
+  private final List<Address> addresses;
+
+  /** There should be a connection, as something is asked for. */
+  private final Runnable need;
+
+  /** Why there was none lately. */
+  private final Supplier<RowlockException> lastError;
+
+  private final Set<Call> open = new LinkedHashSet<>();
+  private final Map<Long, Call> byNumber = new HashMap<>();
+  private final Map<Ask.Kind, TreeMap<Long, Call>> queues = new EnumMap<>(Ask.Kind.class);
+  private Call.Use current;
+  private long begun;
+  private long numbers;
+  private final List<Runnable> onIdle = new ArrayList<>();
+
+  Calls(
+      Loop loop,
+      Clock clock,
+      List<Address> addresses,
+      Runnable need,
+      Supplier<RowlockException> lastError) {
+    this.loop = loop;
+    this.clock = clock;
+    this.addresses = addresses;
+    this.need = need;
+    this.lastError = lastError;
+    for (Ask.Kind kind : Ask.Kind.values()) queues.put(kind, new TreeMap<>());
+  }
+
+  int size() {
+    return open.size();
+  }
+
+  Call begin(Ask ask) {
+    Call call = new Call(ask, ++begun);
+    open.add(call);
+    queue(call);
+    return call;
+  }
+
+  /** From now on, its answers are nobody's business. The server is told; what it has done by then stays done. */
+  void cancel(Call call) {
+    if (call.isOver) return;
+    if (byNumber.get(call.number) == call)
+      call.use.connection.send(SessionCommand.newBuilder().setCancel(call.number).build());
+    close(call);
+  }
+
+  /** Runs it when nothing is open any more. */
+  void whenIdle(Runnable told) {
+    if (open.isEmpty()) told.run();
+    else onIdle.add(told);
+  }
+
+  void failAll(RowlockException error) {
+    for (Call call : List.copyOf(open)) fail(call, error);
+  }
+
+  /** A connection begins: from now on, calls go there. */
+  void begun(Connection connection) {
+    current = new Call.Use(connection);
+    pump();
+  }
+
+  /** Nothing goes there any more. */
+  void leaving(Connection connection) {
+    if (current != null && current.connection == connection) current = null;
+  }
+
+  /** Its server has answered, so that more may be asked of it. */
+  void opened() {
+    pump();
+  }
+
+  void results(List<SessionResult> results, long basis) {
+    for (SessionResult result : results) {
+      Call call = byNumber.get(result.getCall());
+      if (call == null) continue;
+      switch (result.getResultCase()) {
+        case ERROR -> failed(call, ErrorDetails.errorOf(result.getError()));
+        case REJECTED -> failed(call, ErrorDetails.errorOf(result.getRejected()));
+        case RESULT_NOT_SET -> {}
+        default -> answered(call, result, basis);
+      }
+    }
+    pump();
+  }
+
+  /**
+   * The server may have heard more of this client between its decision and the response that tells it: what is decided for a
+   * call counts from when it was asked for. Of a grant after a place only the response says when it was made.
+   */
+  private void answered(Call call, SessionResult result, long basis) {
+    Loop.cancel(call.giveUpTimer);
+    call.giveUpTimer = null;
+    call.failures = 0;
+    long at = Math.min(basis, call.asked);
+    call.asked = Times.FOREVER;
+    if (call.ask.answered(result, at)) close(call);
+  }
+
+  /** What was asked for there is asked for again elsewhere, or fails. */
+  void ended(Connection connection, RowlockException error) {
+    leaving(connection);
+    List<Call> lost =
+        byNumber.values().stream().filter(call -> call.use.connection == connection).toList();
+    for (Call call : lost) {
+      leave(call);
+      switch (call.ask.repeat()) {
+        case ALWAYS -> queue(call);
+        case UNSENT -> fail(call, inDoubt(error));
+        case IN_THIS_SESSION -> fail(call, error);
+      }
+    }
+  }
+
+  private void failed(Call call, RowlockException error) {
+    Ask.Repeat repeat = call.ask.repeat();
+    // What a bound has refused was not done.
+    boolean isSafe =
+        repeat == Ask.Repeat.ALWAYS
+            || (repeat == Ask.Repeat.UNSENT && error.reason() == Reason.OVERLOADED);
+    if (!error.isTransient() || !isSafe) {
+      fail(call, error);
+      return;
+    }
+    boolean isMoving = call.use != current;
+    leave(call);
+    if (isMoving) {
+      queue(call);
+      return;
+    }
+    call.lastError = error;
+    call.failures++;
+    long atLeast = error.retryAfter().map(Times::ofDuration).orElse(0L);
+    call.retryTimer =
+        loop.after(
+            Backoff.nanos(call.failures, atLeast),
+            () -> {
+              if (!call.isOver) queue(call);
+            });
+  }
+
+  private void queue(Call call) {
+    if (call.isOver) return;
+    queues.get(call.ask.kind()).put(call.order, call);
+    expectAnswer(call);
+    need.run();
+    pump();
+  }
+
+  /** An answer is due: the call fails unless something comes within its time. */
+  private void expectAnswer(Call call) {
+    long within = call.ask.giveUpAfter();
+    if (call.giveUpTimer != null || within >= Times.FOREVER) return;
+    call.giveUpTimer = loop.after(within, () -> fail(call, noAnswer(call, within)));
+  }
+
+  private void pump() {
+    for (TreeMap<Long, Call> queue : queues.values())
+      while (current != null && !queue.isEmpty()) {
+        Call call = queue.firstEntry().getValue();
+        if (!send(call, current)) break;
+        queue.remove(call.order);
+      }
+  }
+
+  /** Whether it was sent, or has failed by that. */
+  private boolean send(Call call, Call.Use use) {
+    Connection connection = use.connection;
+    boolean isOpen = connection.bounds() != null;
+    if (!use.hasRoom(call.isWait())) return false;
+    // A server of which nothing was heard may not be there, and then this would be in doubt for nothing.
+    if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
+    SessionCommand command = call.ask.command(connection).setCall(++numbers).build();
+    int bytes = command.getSerializedSize();
+    int bytesMax = connection.commandBytesMax();
+    if (bytes > bytesMax) {
+      if (!isOpen) return false;
+      // Not in this turn: whoever is told may ask for more.
+      loop.run(() -> fail(call, tooLarge(bytes, bytesMax)));
+      return true;
+    }
+    call.number = numbers;
+    call.use = use;
+    call.wasSent = true;
+    call.asked = clock.now();
+    byNumber.put(call.number, call);
+    use.count(call.isWait(), 1);
+    connection.send(command);
+    return true;
+  }
+
+  private void fail(Call call, RowlockException error) {
+    if (call.isOver) return;
+    close(call);
+    call.ask.failed(error);
+  }
+
+  private void close(Call call) {
+    if (call.isOver) return;
+    call.isOver = true;
+    Loop.cancel(call.retryTimer);
+    Loop.cancel(call.giveUpTimer);
+    leave(call);
+    queues.get(call.ask.kind()).remove(call.order);
+    open.remove(call);
+    if (!open.isEmpty()) return;
+    List<Runnable> told = List.copyOf(onIdle);
+    onIdle.clear();
+    told.forEach(Runnable::run);
+  }
+
+  private void leave(Call call) {
+    if (call.use == null) return;
+    byNumber.remove(call.number);
+    call.use.count(call.isWait(), -1);
+    call.use = null;
+  }
+
+  private RowlockException noAnswer(Call call, long within) {
+    if (call.lastError != null) return call.lastError;
+    RowlockException why = lastError.get();
+    String servers = addresses.stream().map(Address::toString).collect(Collectors.joining(", "));
+    String message =
+        "No server has answered within "
+            + Math.round(within / 1e6)
+            + " ms at "
+            + servers
+            + ": see that one runs there, and that it and this client both use TLS or both do not."
+            + (why == null ? "" : " Last: " + why.getMessage());
+    return new RowlockException(
+        message, ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE), why);
+  }
+
+  private static RowlockException inDoubt(RowlockException error) {
+    String message =
+        "The connection was lost before the answer came: it may have been done or not. "
+            + error.getMessage();
+    return new RowlockException(
+        message, ErrorDetails.of(Reason.CONNECTION_LOST, Status.Code.UNAVAILABLE), error);
+  }
+
+  private static RowlockException tooLarge(int bytes, int bytesMax) {
+    String message =
+        "This would take " + bytes + " bytes, and the server takes no more than " + bytesMax + " of one command.";
+    return new RowlockException(
+        message, ErrorDetails.tooLarge(bytesMax), null);
+  }
+}

@@ -1,0 +1,119 @@
+// What an error carries beside its message, and how it is read from a status.
+
+package rowlock;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.rpc.BadRequest;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+record ErrorDetails(
+    Reason reason,
+    String reasonName,
+    Status.Code code,
+    List<Violation> violations,
+    Map<String, String> metadata,
+    Optional<Duration> retryAfter,
+    Optional<Refusal> refusal,
+    boolean isOfServer) {
+  private static final String DOMAIN = "rowlock";
+
+  /** What gRPC calls failures of the connection beside UNAVAILABLE. */
+  private static final Set<Status.Code> TRANSPORT =
+      Set.of(Status.Code.INTERNAL, Status.Code.UNKNOWN);
+
+  static ErrorDetails of(Reason reason, Status.Code code) {
+    return of(reason, code, Map.of());
+  }
+
+  static ErrorDetails leaseLost(String endReason) {
+    return of(Reason.LEASE_LOST, Status.Code.FAILED_PRECONDITION, Map.of("end_reason", endReason));
+  }
+
+  static ErrorDetails tooLarge(int bytesMax) {
+    Map<String, String> metadata = Map.of("bytes_max", String.valueOf(bytesMax));
+    return of(Reason.MESSAGE_TOO_LARGE, Status.Code.RESOURCE_EXHAUSTED, metadata);
+  }
+
+  private static ErrorDetails of(Reason reason, Status.Code code, Map<String, String> metadata) {
+    return new ErrorDetails(
+        reason, reason.name(), code, List.of(), metadata, Optional.empty(), Optional.empty(), false);
+  }
+
+  static ErrorDetails of(Refusal refusal) {
+    return new ErrorDetails(
+        refusal.reason(),
+        refusal.reason().name(),
+        Status.Code.FAILED_PRECONDITION,
+        List.of(),
+        Map.of(),
+        refusal.retryAfter(),
+        Optional.of(refusal),
+        false);
+  }
+
+  /** Of one call in a session, and of what a call of its own has carried. */
+  static RowlockException errorOf(com.google.rpc.Status status) {
+    return new RowlockException(status.getMessage(), of(status), null);
+  }
+
+  /** Of a call as gRPC knows it. */
+  static RowlockException errorOf(Throwable failure) {
+    com.google.rpc.Status status = StatusProto.fromThrowable(failure);
+    Throwable root = failure;
+    while (root.getCause() != null) root = root.getCause();
+    if (status == null)
+      return new RowlockException(
+          String.valueOf(failure.getMessage()),
+          of(Reason.UNKNOWN, Status.Code.UNKNOWN),
+          failure);
+    ErrorDetails details = of(status);
+    // Its cause is on this side: no server and no proxy has answered so.
+    boolean isOfTransport =
+        !details.isOfServer && failure.getCause() != null && TRANSPORT.contains(details.code);
+    if (isOfTransport) details = of(Reason.UNKNOWN, Status.Code.UNAVAILABLE);
+    // Of a connection that cannot be had, only the cause tells more than "io exception".
+    boolean saysMore = !details.isOfServer && root != failure && root.getMessage() != null;
+    String message = saysMore ? status.getMessage() + " (" + root.getMessage() + ")" : status.getMessage();
+    return new RowlockException(message, details, failure);
+  }
+
+  private static ErrorDetails of(com.google.rpc.Status status) {
+    Optional<ErrorInfo> info =
+        find(status, ErrorInfo.class).filter(found -> found.getDomain().equals(DOMAIN));
+    String name = info.map(ErrorInfo::getReason).orElse(Reason.UNKNOWN.name());
+    return new ErrorDetails(
+        Reason.of(name),
+        name,
+        Status.fromCodeValue(status.getCode()).getCode(),
+        find(status, BadRequest.class).stream()
+            .flatMap(bad -> bad.getFieldViolationsList().stream())
+            .map(fault -> new Violation(fault.getField(), fault.getDescription()))
+            .toList(),
+        info.map(found -> Map.copyOf(found.getMetadataMap())).orElse(Map.of()),
+        find(status, RetryInfo.class).map(retry -> Times.durationOf(retry.getRetryDelay())),
+        Optional.empty(),
+        info.isPresent());
+  }
+
+  private static <T extends Message> Optional<T> find(com.google.rpc.Status status, Class<T> kind) {
+    for (Any any : status.getDetailsList()) {
+      if (!any.is(kind)) continue;
+      try {
+        return Optional.of(any.unpack(kind));
+      } catch (InvalidProtocolBufferException malformed) {
+        throw new IllegalArgumentException("Malformed details of an error", malformed);
+      }
+    }
+    return Optional.empty();
+  }
+}

@@ -1,0 +1,77 @@
+// How threads wait for what the loop will answer.
+
+package rowlock;
+
+import io.grpc.Status;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
+
+final class Futures {
+  private Futures() {}
+
+  /** Throws what it has failed with. */
+  static <T> T await(CompletableFuture<T> answer) throws InterruptedException {
+    try {
+      return answer.get();
+    } catch (ExecutionException failed) {
+      throw rethrown(failed.getCause());
+    }
+  }
+
+  /** The same for a call that is short: its thread stays interrupted, and does not wait. */
+  static <T> T answer(CompletableFuture<T> answer) {
+    try {
+      return await(answer);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new RowlockException(
+          "The thread was interrupted before the answer came: it may have been done or not.",
+          ErrorDetails.of(Reason.CANCELLED, Status.Code.CANCELLED),
+          interrupted);
+    }
+  }
+
+  /** For what is bounded anyway. The thread stays interrupted if it is. */
+  static void awaitCalmly(CompletableFuture<Void> answer) {
+    boolean wasInterrupted = false;
+    for (; ; ) {
+      try {
+        await(answer);
+        break;
+      } catch (InterruptedException interrupted) {
+        wasInterrupted = true;
+      }
+    }
+    if (wasInterrupted) Thread.currentThread().interrupt();
+  }
+
+  /**
+   * For users: what they do next is not done on the loop. Cancelling it cancels the first, and what comes all the same is given
+   * to {@code unwanted}.
+   */
+  static <T> CompletableFuture<T> handedOut(
+      CompletableFuture<T> answer, Told told, Consumer<T> unwanted) {
+    CompletableFuture<T> handed = new CompletableFuture<>();
+    answer.whenComplete(
+        (value, failure) ->
+            told.run(
+                () -> {
+                  boolean isTaken =
+                      failure == null ? handed.complete(value) : handed.completeExceptionally(failure);
+                  if (!isTaken && failure == null) unwanted.accept(value);
+                }));
+    handed.whenComplete(
+        (value, failure) -> {
+          if (handed.isCancelled()) answer.cancel(true);
+        });
+    return handed;
+  }
+
+  private static RuntimeException rethrown(Throwable cause) {
+    if (cause instanceof RowlockException error) return error.again();
+    if (cause instanceof RuntimeException thrown) return thrown;
+    if (cause instanceof Error thrown) throw thrown;
+    return new IllegalStateException(cause);
+  }
+}

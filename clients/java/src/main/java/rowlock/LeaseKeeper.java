@@ -1,0 +1,232 @@
+// Renews the leases that this client holds, all together, and notices those that are lost: by their time, which is looked at
+// before anything is renewed, or because the server says so. On the loop only.
+
+package rowlock;
+
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import rowlock.v1.Lease;
+import rowlock.v1.LostLease;
+import rowlock.v1.RenewLeases;
+import rowlock.v1.RenewRequest;
+import rowlock.v1.RenewedLease;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
+
+final class LeaseKeeper {
+  /** Leases of one renewal: well within what a request may hold by default. */
+  private static final int AT_ONCE_MAX = 500;
+
+  /** While anything is held, the clock is looked at so often: a machine that slept must notice it. */
+  private static final long LOOK_EVERY = Times.ofMillis(1_000);
+
+  /** When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl. */
+  private static final long AGAIN = Times.ofMillis(150);
+
+  /** The server says so: it has ended, or did so long ago. */
+  private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
+
+  private final Loop loop;
+  private final Clock clock;
+  private final Calls calls;
+
+  /** Whether there is a connection. */
+  private final BooleanSupplier isOpen;
+
+  /** There should be one. */
+  private final Runnable need;
+
+  /** The server answers, but cannot renew. */
+  private final Consumer<RowlockException> leave;
+
+  private final Map<String, HeldLease> held = new LinkedHashMap<>();
+  private Loop.Timer timer;
+  private long wakeAt = Times.FOREVER;
+
+  LeaseKeeper(
+      Loop loop,
+      Clock clock,
+      Calls calls,
+      BooleanSupplier isOpen,
+      Runnable need,
+      Consumer<RowlockException> leave) {
+    this.loop = loop;
+    this.clock = clock;
+    this.calls = calls;
+    this.isOpen = isOpen;
+    this.need = need;
+    this.leave = leave;
+  }
+
+  int size() {
+    return held.size();
+  }
+
+  void keep(HeldLease lease) {
+    held.put(lease.id, lease);
+    wakeAt(Math.min(Math.min(lease.changesAt(), lease.renewAt), clock.now() + LOOK_EVERY));
+  }
+
+  /** It is renewed no more. */
+  void drop(HeldLease lease) {
+    held.remove(lease.id, lease);
+    if (held.isEmpty()) stop();
+  }
+
+  /** All leases are renewed in the first requests of a connection, so that its server knows of them. */
+  void begun() {
+    lookAtAll();
+    renew(List.copyOf(held.values()));
+  }
+
+  /** The connection that they were told in is gone. */
+  void orphaned() {
+    held.values().forEach(HeldLease::orphaned);
+  }
+
+  void confirmed(Collection<Lease> leases, long basis) {
+    for (Lease lease : leases) {
+      HeldLease lasting = held.get(lease.getLeaseId());
+      // It was confirmed after the acknowledgement, and the response may have heard more than that.
+      if (lasting != null) lasting.prolong(lease, Math.min(basis, lasting.toldAt));
+    }
+    wake();
+  }
+
+  void lost(Collection<LostLease> leases) {
+    for (LostLease lease : leases) {
+      String how = Reason.nameOf(lease.getReason());
+      String message = "has ended (" + how.toLowerCase(Locale.ROOT) + "): stop what the lock protects.";
+      lose(lease.getLeaseId(), RowlockException.leaseLost(lease.getLockName(), how, message));
+    }
+  }
+
+  void stop() {
+    Loop.cancel(timer);
+    timer = null;
+    wakeAt = Times.FOREVER;
+  }
+
+  private void lookAtAll() {
+    held.values().forEach(HeldLease::look);
+    held.values().removeIf(HeldLease::isOver);
+  }
+
+  private void tick() {
+    lookAtAll();
+    long now = clock.now();
+    List<HeldLease> idle = held.values().stream().filter(lease -> !lease.isRenewing).toList();
+    if (idle.stream().anyMatch(lease -> lease.renewAt <= now)) {
+      if (isOpen.getAsBoolean())
+        renew(idle.stream().filter(lease -> lease.mayRenewAt() <= now).toList());
+      else need.run();
+    }
+    wake();
+  }
+
+  private void renew(List<HeldLease> leases) {
+    for (int at = 0; at < leases.size(); at += AT_ONCE_MAX)
+      renewTogether(leases.subList(at, Math.min(at + AT_ONCE_MAX, leases.size())));
+  }
+
+  private void renewTogether(List<HeldLease> leases) {
+    for (HeldLease lease : leases) lease.isRenewing = true;
+    RenewLeases.Builder request = RenewLeases.newBuilder();
+    for (HeldLease lease : leases)
+      request.addLeases(RenewRequest.newBuilder().setLeaseId(lease.id));
+    RenewLeases command = request.build();
+    calls.begin(
+        new Ask() {
+          @Override
+          public Kind kind() {
+            return Kind.URGENT;
+          }
+
+          /** The next connection renews all leases that are left by then. */
+          @Override
+          public Repeat repeat() {
+            return Repeat.IN_THIS_SESSION;
+          }
+
+          @Override
+          public SessionCommand.Builder command(Connection connection) {
+            return SessionCommand.newBuilder().setRenewLeases(command);
+          }
+
+          @Override
+          public long giveUpAfter() {
+            return Times.FOREVER;
+          }
+
+          @Override
+          public boolean answered(SessionResult result, long basis) {
+            List<RenewedLease> renewed = result.getRenewLeases().getLeasesList();
+            for (int at = 0; at < leases.size(); at++) renewed(leases.get(at), renewed.get(at), basis);
+            wake();
+            return true;
+          }
+
+          @Override
+          public void failed(RowlockException error) {
+            for (HeldLease lease : leases) LeaseKeeper.this.failed(lease, error);
+            wake();
+          }
+        });
+  }
+
+  private void renewed(HeldLease lease, RenewedLease renewed, long basis) {
+    lease.isRenewing = false;
+    if (renewed.hasLease()) lease.prolong(renewed.getLease(), basis);
+    else failed(lease, ErrorDetails.errorOf(renewed.getError()));
+  }
+
+  private void failed(HeldLease lease, RowlockException error) {
+    lease.isRenewing = false;
+    if (GONE.contains(error.reason())) {
+      lose(lease.id, error);
+      return;
+    }
+    long atLeast = error.retryAfter().map(Times::ofDuration).orElse(0L);
+    lease.renewAt = clock.now() + Math.max(AGAIN, atLeast);
+    if (lease.state() == LockState.UNCERTAIN && isOpen.getAsBoolean()) leave.accept(error);
+  }
+
+  private void lose(String leaseId, RowlockException error) {
+    HeldLease lease = held.remove(leaseId);
+    if (lease != null) lease.lose(error);
+  }
+
+  private void wake() {
+    if (held.isEmpty()) {
+      stop();
+      return;
+    }
+    long at = clock.now() + LOOK_EVERY;
+    boolean isConnected = isOpen.getAsBoolean();
+    for (HeldLease lease : held.values()) {
+      at = Math.min(at, lease.changesAt());
+      // Without a connection, its beginning renews them.
+      if (!lease.isRenewing && isConnected) at = Math.min(at, lease.renewAt);
+    }
+    wakeAt(at);
+  }
+
+  private void wakeAt(long at) {
+    if (timer != null && wakeAt <= at) return;
+    Loop.cancel(timer);
+    wakeAt = at;
+    timer =
+        loop.after(
+            Math.max(0, at - clock.now()),
+            () -> {
+              timer = null;
+              tick();
+            });
+  }
+}

@@ -1,0 +1,22 @@
+package rowlock;
+
+/**
+ * A limit that was set, for one name or for a pattern.
+ *
+ * @param target the name or the pattern
+ * @param isPattern which of the two it is
+ * @param limit permits that may be held at once
+ * @param version of this setting
+ * @param reason why, as was said when it was set
+ */
+public record LimitSetting(
+    String target, boolean isPattern, int limit, long version, String reason) {
+  static LimitSetting of(rowlock.v1.LimitSetting setting) {
+    return new LimitSetting(
+        setting.hasPattern() ? setting.getPattern() : setting.getName(),
+        setting.hasPattern(),
+        setting.getLimit(),
+        setting.getVersion(),
+        setting.getReason());
+  }
+}

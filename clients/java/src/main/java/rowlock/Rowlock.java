@@ -1,0 +1,602 @@
+package rowlock;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import rowlock.v1.ClaimReference;
+import rowlock.v1.ForceReleaseRequest;
+import rowlock.v1.ListLimitsRequest;
+import rowlock.v1.RenewRequest;
+import rowlock.v1.SessionResponse;
+
+/**
+ * The client: one connection for all locks of a program. For any thread; one for a program is enough.
+ *
+ * <pre>{@code
+ * try (Rowlock rowlock = Rowlock.connect("127.0.0.1:50051");
+ *     Lock lock = rowlock.lock("etl/load")) {
+ *   System.out.println("alone, with fencing token " + lock.token());
+ * }
+ * }</pre>
+ *
+ * <p>A thread that waits for a lock gives up when it is interrupted, with an {@link InterruptedException}, and its place is free
+ * at once. The other calls are short; interrupted, they fail with {@link Reason#CANCELLED}, and their thread stays so.
+ */
+public final class Rowlock implements AutoCloseable {
+  /** What closing may take: to give back what is held, and then to close the connection in good order. */
+  private static final long GIVE_BACK_WITHIN = Times.ofMillis(2_000);
+
+  private static final long CLOSE_WITHIN = Times.ofMillis(1_000);
+
+  private final ConnectOptions options;
+  private final Loop loop = new Loop();
+  private final Clock clock = new Clock();
+  private final Told told = new Told();
+  private final Executor positions = told.inTurn();
+  private final Connections connections;
+  private final Calls calls;
+  private final LeaseKeeper keeper;
+  private final Verbs verbs;
+  private final Map<String, Lock> locks = new ConcurrentHashMap<>();
+
+  /** What was promised and has not come, for those to whom closing is told last. */
+  private final Set<CompletableFuture<?>> promised = ConcurrentHashMap.newKeySet();
+
+  /** On the loop only. */
+  private final Set<Acquisition> acquisitions = new HashSet<>();
+
+  private final AtomicBoolean isClosing = new AtomicBoolean();
+  private final CompletableFuture<Void> closed = new CompletableFuture<>();
+
+  private Rowlock(ConnectOptions options) {
+    this.options = options;
+    connections =
+        new Connections(loop, clock, told, options, this::isNeeded, new ConnectionsOwner());
+    calls = new Calls(loop, clock, options.addresses, connections::need, connections::lastError);
+    keeper =
+        new LeaseKeeper(
+            loop, clock, calls, connections::isOpen, connections::need, connections::leave);
+    verbs = new Verbs(loop, calls, options.giveUpAfter);
+  }
+
+  /**
+   * Makes a client. Nothing is sent before something is asked for.
+   *
+   * @param addresses {@code host:port} of each server, in the order in which they are tried
+   * @return a client, to be closed
+   * @throws IllegalArgumentException for what cannot work
+   */
+  public static Rowlock connect(String... addresses) {
+    return connect(ConnectOptions.to(addresses).build());
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param options made by {@link ConnectOptions#to(String...)}
+   * @return a client, to be closed
+   */
+  public static Rowlock connect(ConnectOptions options) {
+    return new Rowlock(options);
+  }
+
+  /**
+   * Waits for the lock, for as long as it takes, and holds it until it is closed.
+   *
+   * @param name the lock
+   * @return to be closed
+   * @throws RowlockException where it is refused, or no server answers
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Lock lock(String name) throws InterruptedException {
+    return lock(name, LockOptions.defaults());
+  }
+
+  /**
+   * The same with options chosen in place: {@code rowlock.lock("etl/load", with -> with.permits(3))}.
+   *
+   * @param name the lock
+   * @param choice chooses them
+   * @return to be closed
+   * @throws RowlockException where it is refused (the wait is over, for one), or no server answers
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Lock lock(String name, Consumer<LockOptions.Builder> choice) throws InterruptedException {
+    return lock(name, LockOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param name the lock
+   * @param options chosen
+   * @return to be closed
+   * @throws RowlockException where it is refused (the wait is over, for one), or no server answers
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Lock lock(String name, LockOptions options) throws InterruptedException {
+    return demanded(name, acquire(name, options));
+  }
+
+  /**
+   * The same without a thread that waits. Cancelling it gives up the wait.
+   *
+   * @param name the lock
+   * @param options chosen
+   * @return to be closed; fails with a {@link RowlockException}
+   */
+  public CompletableFuture<Lock> lockAsync(String name, LockOptions options) {
+    return handedOut(begin(name, options), outcome -> demanded(name, outcome), Lock::releaseAsync);
+  }
+
+  /**
+   * The lock if it is free now.
+   *
+   * @param name the lock
+   * @return to be closed; empty when it is busy or paused
+   * @throws RowlockException where it is refused otherwise, or no server answers
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Optional<Lock> tryLock(String name) throws InterruptedException {
+    return tryLock(name, LockOptions.defaults());
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param name the lock
+   * @param options chosen; it is not waited, whatever they say
+   * @return to be closed; empty when it is busy or paused
+   * @throws RowlockException where it is refused otherwise, or no server answers
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Optional<Lock> tryLock(String name, LockOptions options) throws InterruptedException {
+    return tried(name, acquire(name, options.withoutWait()));
+  }
+
+  /**
+   * The same without a thread that waits for the answer.
+   *
+   * @param name the lock
+   * @param options chosen
+   * @return to be closed; empty when it is busy or paused
+   */
+  public CompletableFuture<Optional<Lock>> tryLockAsync(String name, LockOptions options) {
+    return handedOut(
+        begin(name, options.withoutWait()),
+        outcome -> tried(name, outcome),
+        lock -> lock.ifPresent(Lock::releaseAsync));
+  }
+
+  /**
+   * The lock, or why not: for those to whom a refusal is an answer.
+   *
+   * @param name the lock
+   * @param options chosen
+   * @return one of the two
+   * @throws RowlockException if no server answers, or the request is wrong
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Outcome acquire(String name, LockOptions options) throws InterruptedException {
+    CompletableFuture<Outcome> outcome = begin(name, options);
+    try {
+      return Futures.await(outcome);
+    } catch (InterruptedException interrupted) {
+      if (!outcome.cancel(true)) outcome.thenAccept(Rowlock::giveUp);
+      throw interrupted;
+    }
+  }
+
+  /**
+   * The same without a thread that waits. Cancelling it gives up the wait.
+   *
+   * @param name the lock
+   * @param options chosen
+   * @return one of the two; fails with a {@link RowlockException}
+   */
+  public CompletableFuture<Outcome> acquireAsync(String name, LockOptions options) {
+    return handedOut(begin(name, options), outcome -> outcome, Rowlock::giveUp);
+  }
+
+  /**
+   * Does something while holding the lock: {@code rowlock.withLock("etl/load", lock -> load(lock.token()))}. See {@link
+   * #callWithLock(String, LockOptions, LockedCall)}.
+   *
+   * @param <E> what the work throws
+   * @param name the lock
+   * @param work to be done
+   * @throws E what the work throws
+   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   */
+  public <E extends Exception> void withLock(String name, LockedAction<E> work)
+      throws E, InterruptedException {
+    withLock(name, LockOptions.defaults(), work);
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param <E> what the work throws
+   * @param name the lock
+   * @param options chosen
+   * @param work to be done
+   * @throws E what the work throws
+   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   */
+  public <E extends Exception> void withLock(
+      String name, LockOptions options, LockedAction<E> work) throws E, InterruptedException {
+    this.<Optional<Void>, E>callWithLock(
+        name,
+        options,
+        lock -> {
+          work.run(lock);
+          return Optional.empty();
+        });
+  }
+
+  /**
+   * Does something with a result while holding the lock. See {@link #callWithLock(String, LockOptions, LockedCall)}.
+   *
+   * @param <T> the result
+   * @param <E> what the work throws
+   * @param name the lock
+   * @param work to be done
+   * @return its result
+   * @throws E what the work throws
+   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   */
+  public <T, E extends Exception> T callWithLock(String name, LockedCall<T, E> work)
+      throws E, InterruptedException {
+    return callWithLock(name, LockOptions.defaults(), work);
+  }
+
+  /**
+   * Does something on this thread while holding the lock, and releases it. When the lock is lost before the work has ended, this
+   * thread is interrupted: what blocks in the work (sleeps, queues, channels) then ends with an {@link InterruptedException} or the
+   * like; what only computes should look at {@link Lock#requireHeld()} now and then. The interruption ends with the work.
+   *
+   * @param <T> the result
+   * @param <E> what the work throws
+   * @param name the lock
+   * @param options chosen
+   * @param work to be done
+   * @return its result
+   * @throws E what the work throws
+   * @throws RowlockException with {@link Reason#LEASE_LOST} where the lock was lost before the work had ended, as then others may
+   *     have run beside it; also if the work did not notice
+   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   */
+  public <T, E extends Exception> T callWithLock(
+      String name, LockOptions options, LockedCall<T, E> work) throws E, InterruptedException {
+    try (Lock lock = lock(name, options)) {
+      return UnderLock.call(lock, work);
+    }
+  }
+
+  /**
+   * Ends a lease, or gives up a place, by its id.
+   *
+   * @param leaseId or the id of a ticket
+   * @return whether it was this call that ended it
+   */
+  public boolean release(String leaseId) {
+    Lock own = locks.get(leaseId);
+    return own == null ? Futures.answer(open(verbs.release(leaseId, Times.FOREVER))) : own.release();
+  }
+
+  /**
+   * Renews a lease once, by its id.
+   *
+   * @param leaseId which
+   * @return the lease
+   */
+  public RenewedLease renew(String leaseId) {
+    return renew(RenewRequest.newBuilder().setLeaseId(leaseId).build());
+  }
+
+  /**
+   * The same for another time to live.
+   *
+   * @param leaseId which
+   * @param ttl from now on, 1 s to 24 days
+   * @return the lease
+   */
+  public RenewedLease renew(String leaseId, Duration ttl) {
+    return renew(RenewRequest.newBuilder().setLeaseId(leaseId).setTtl(Times.protoOf(ttl)).build());
+  }
+
+  private RenewedLease renew(RenewRequest request) {
+    return RenewedLease.of(Futures.answer(open(verbs.renew(request))));
+  }
+
+  /**
+   * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).because("night shift"))}.
+   *
+   * @param change of what, to what; with a version it is not repeated when its answer is lost
+   * @return what is in force now
+   */
+  public LimitInForce setLimit(LimitChange change) {
+    return Futures.answer(open(verbs.setLimit(change.request())));
+  }
+
+  /**
+   * One lock as it stands.
+   *
+   * @param name also one that nobody has used
+   * @return a view
+   */
+  public LockView getLock(String name) {
+    return Futures.answer(open(verbs.getLock(name)));
+  }
+
+  /**
+   * Locks as they stand; the pages are fetched as they are needed.
+   *
+   * @param listed which
+   * @return views
+   */
+  public Stream<LockView> listLocks(ListOptions listed) {
+    return Pages.stream(
+        token -> {
+          var page = Futures.answer(open(verbs.listLocks(listed.request(token))));
+          return new Pages.Page<>(
+              page.getLocksList().stream().map(LockView::of).toList(), page.getNextPageToken());
+        });
+  }
+
+  /**
+   * The limits that were set, for names and patterns that begin so.
+   *
+   * @param prefix empty: all
+   * @return settings
+   */
+  public Stream<LimitSetting> listLimits(String prefix) {
+    ListLimitsRequest request = ListLimitsRequest.newBuilder().setPrefix(prefix).build();
+    return Pages.stream(
+        token -> {
+          var asked = request.toBuilder().setPageToken(token).build();
+          var page = Futures.answer(open(verbs.listLimits(asked)));
+          return new Pages.Page<>(
+              page.getLimitsList().stream().map(LimitSetting::of).toList(), page.getNextPageToken());
+        });
+  }
+
+  /**
+   * An operator's tool: ends all holders of a lock, up to 500 in one call. Not repeated when its answer is lost, as that would end
+   * those who were granted the lock by it.
+   *
+   * @param name the lock
+   * @param reason why
+   * @return what was ended
+   */
+  public ForceReleased forceRelease(String name, String reason) {
+    return forceRelease(ForceReleaseRequest.newBuilder().setName(name).setReason(reason).build());
+  }
+
+  /**
+   * Ends one who holds or waits.
+   *
+   * @param name the lock
+   * @param ticketNumber as {@link ClaimView} has it
+   * @param reason why
+   * @return what was ended
+   */
+  public ForceReleased forceRelease(String name, long ticketNumber, String reason) {
+    ClaimReference claim =
+        ClaimReference.newBuilder().setLockName(name).setTicketNumber(ticketNumber).build();
+    return forceRelease(ForceReleaseRequest.newBuilder().setClaim(claim).setReason(reason).build());
+  }
+
+  private ForceReleased forceRelease(ForceReleaseRequest request) {
+    return Futures.answer(open(verbs.forceRelease(request)));
+  }
+
+  /**
+   * Gives up all waits, releases all locks, and closes the connection, within some 3 s. Can be called twice.
+   */
+  @Override
+  public void close() {
+    if (isClosing.compareAndSet(false, true)) loop.run(this::giveAllBack);
+    Futures.awaitCalmly(closed);
+  }
+
+  private void giveAllBack() {
+    for (Acquisition acquisition : List.copyOf(acquisitions))
+      acquisition.abandon(RowlockException.closed());
+    // Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
+    for (Lock lock : List.copyOf(locks.values())) lock.releaseAsync();
+    if (!connections.isOpen()) {
+      finish();
+      return;
+    }
+    Loop.Timer late = loop.after(GIVE_BACK_WITHIN, this::finish);
+    // After what was just given back has begun.
+    loop.run(
+        () ->
+            calls.whenIdle(
+                () -> {
+                  late.cancel();
+                  finish();
+                }));
+  }
+
+  private boolean isFinishing;
+
+  private void finish() {
+    if (isFinishing) return;
+    isFinishing = true;
+    keeper.stop();
+    calls.failAll(RowlockException.closed());
+    connections.close(CLOSE_WITHIN, this::finished);
+  }
+
+  private void finished() {
+    loop.close();
+    for (CompletableFuture<?> answer : promised)
+      answer.completeExceptionally(RowlockException.closed());
+    told.close();
+    closed.complete(null);
+  }
+
+  private boolean isNeeded() {
+    return calls.size() > 0 || keeper.size() > 0;
+  }
+
+  /** Fails if the client was closed, and when it is. */
+  private <T> CompletableFuture<T> open(CompletableFuture<T> answer) {
+    if (isClosing.get()) answer.completeExceptionally(RowlockException.closed());
+    return promised(answer);
+  }
+
+  /** Fails at the latest when closing is over. */
+  private <T> CompletableFuture<T> promised(CompletableFuture<T> answer) {
+    promised.add(answer);
+    answer.whenComplete((value, failure) -> promised.remove(answer));
+    if (loop.isClosed()) answer.completeExceptionally(RowlockException.closed());
+    return answer;
+  }
+
+  private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
+    CompletableFuture<Outcome> outcome = open(new CompletableFuture<>());
+    if (outcome.isDone()) return outcome;
+    Acquisition acquisition =
+        new Acquisition(
+            loop, clock, calls, positions, new AcquisitionOwner(), name, asked, options.giveUpAfter, outcome);
+    loop.run(
+        () -> {
+          if (outcome.isDone()) return;
+          acquisitions.add(acquisition);
+          acquisition.begin();
+        });
+    outcome.whenComplete(
+        (granted, failure) ->
+            loop.run(
+                () -> {
+                  acquisitions.remove(acquisition);
+                  if (outcome.isCancelled()) acquisition.abandon(failure);
+                }));
+    return outcome;
+  }
+
+  private <A, T> CompletableFuture<T> handedOut(
+      CompletableFuture<A> first, Function<A, T> read, Consumer<T> unwanted) {
+    CompletableFuture<T> answer = first.thenApply(read);
+    answer.whenComplete(
+        (value, failure) -> {
+          if (answer.isCancelled()) first.cancel(true);
+        });
+    return Futures.handedOut(answer, told, unwanted);
+  }
+
+  private static Lock demanded(String name, Outcome outcome) {
+    if (outcome instanceof Outcome.Granted granted) return granted.lock();
+    throw RowlockException.refused(name, ((Outcome.Refused) outcome).refusal());
+  }
+
+  private static Optional<Lock> tried(String name, Outcome outcome) {
+    if (outcome instanceof Outcome.Refused refused) {
+      Reason reason = refused.refusal().reason();
+      if (reason == Reason.BUSY || reason == Reason.PAUSED) return Optional.empty();
+    }
+    return Optional.of(demanded(name, outcome));
+  }
+
+  private static void giveUp(Outcome outcome) {
+    if (outcome instanceof Outcome.Granted granted) granted.lock().releaseAsync();
+  }
+
+  private final class AcquisitionOwner implements Acquisition.Owner {
+    @Override
+    public Lock keep(HeldLease lease) {
+      keeper.keep(lease);
+      Lock lock = new Lock(lease, new LockVerbs(), told);
+      locks.put(lease.id, lock);
+      return lock;
+    }
+
+    @Override
+    public void giveBack(String id) {
+      verbs.giveBack(id);
+    }
+  }
+
+  private final class LockVerbs implements Lock.Verbs {
+    @Override
+    public CompletableFuture<Boolean> release(HeldLease lease) {
+      boolean isHeld = lease.state() != LockState.LOST;
+      // By then it has ended by itself.
+      long within = lease.remaining() + lease.margin;
+      drop(lease);
+      if (isHeld) return promised(verbs.release(lease.id, within));
+      // It was lost by this client's own count, perhaps, and the server keeps it still.
+      verbs.giveBack(lease.id);
+      return CompletableFuture.completedFuture(false);
+    }
+
+    @Override
+    public CompletableFuture<HandedOver> handOver(HeldLease lease, RenewRequest request) {
+      return open(verbs.renew(request))
+          .thenApply(
+              renewed -> {
+                drop(lease);
+                return new HandedOver(lease.id, lease.token);
+              });
+    }
+
+    private void drop(HeldLease lease) {
+      locks.remove(lease.id);
+      lease.giveBack();
+      loop.run(() -> keeper.drop(lease));
+    }
+  }
+
+  private final class ConnectionsOwner implements Connections.Owner {
+    @Override
+    public void onBegun(Connection connection) {
+      keeper.begun();
+      calls.begun(connection);
+    }
+
+    @Override
+    public void onResponse(Connection connection, SessionResponse response, long basis) {
+      if (response.getConfirmedCount() > 0) keeper.confirmed(response.getConfirmedList(), basis);
+      calls.results(response.getResultsList(), basis);
+      keeper.lost(response.getLostList());
+      if (response.hasOpened()) calls.opened();
+      if (hasProvisional(response)) connection.touch();
+    }
+
+    @Override
+    public void onLeaving(Connection connection) {
+      keeper.orphaned();
+      calls.leaving(connection);
+    }
+
+    @Override
+    public void onEnded(Connection connection, RowlockException error) {
+      keeper.orphaned();
+      calls.ended(connection, error);
+    }
+
+    @Override
+    public void onHopeless(RowlockException error) {
+      calls.failAll(error);
+    }
+
+    /** Whether there is a lease in it that waits to be acknowledged. */
+    private boolean hasProvisional(SessionResponse response) {
+      return response.getResultsList().stream()
+          .anyMatch(result -> result.getWaitInQueue().getGranted().getProvisional());
+    }
+  }
+}

@@ -1,0 +1,233 @@
+// One session with one server: gathers what is asked for into requests, knows when each of them was sent, is heard as often as
+// the server wants, and notices a server that falls silent. Knows nothing of what the commands mean.
+
+package rowlock;
+
+import com.google.protobuf.CodedOutputStream;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionOpen;
+import rowlock.v1.SessionOpened;
+import rowlock.v1.SessionRequest;
+import rowlock.v1.SessionResponse;
+
+final class SessionConnection implements Connection {
+  /** Of a request beside its commands. */
+  private static final int FRAME_BYTES = 64;
+
+  /** Silence is counted in ticks, of which one passes at the most while this process is frozen. */
+  private static final int SILENT_TICKS_MAX = 4;
+
+  private final Loop loop;
+  private final Clock clock;
+  private final Address address;
+  private final ManagedChannel channel;
+  private final Listener listener;
+  private final ClientCallStreamObserver<SessionRequest> requests;
+
+  private Bounds bounds;
+  private int bytesMax;
+  private SessionOpen open;
+  private final ArrayDeque<SessionCommand> commands = new ArrayDeque<>();
+  private boolean isScheduled;
+
+  /** When each request was sent that the server has not yet been known to hear: the first is number heard + 1. */
+  private final ArrayDeque<Long> sent = new ArrayDeque<>();
+
+  private long heard;
+  private long heardSent;
+  private long received;
+  private boolean sentSinceBeat;
+  private boolean receivedSinceTick = true;
+  private int silentTicks;
+  private final List<Loop.Timer> timers = new ArrayList<>();
+  private boolean isOver;
+  private boolean isHalfClosed;
+  private Runnable closed = () -> {};
+
+  /** @param bytesMax what a request may hold until the server has said it. */
+  SessionConnection(
+      Loop loop,
+      Clock clock,
+      Address address,
+      ManagedChannel channel,
+      String owner,
+      Map<String, String> labels,
+      int bytesMax,
+      Listener listener) {
+    this.loop = loop;
+    this.clock = clock;
+    this.address = address;
+    this.channel = channel;
+    this.bytesMax = bytesMax;
+    this.listener = listener;
+    open = SessionOpen.newBuilder().setOwner(owner).putAllLabels(labels).build();
+    heardSent = clock.now();
+    Responses responses = new Responses();
+    LockServiceGrpc.newStub(channel).session(responses);
+    requests = responses.requests;
+    touch();
+  }
+
+  @Override
+  public Address address() {
+    return address;
+  }
+
+  @Override
+  public Bounds bounds() {
+    return bounds;
+  }
+
+  @Override
+  public int commandBytesMax() {
+    return bytesMax - FRAME_BYTES;
+  }
+
+  @Override
+  public boolean knowsTickets() {
+    return true;
+  }
+
+  @Override
+  public void send(SessionCommand command) {
+    commands.add(command);
+    touch();
+  }
+
+  @Override
+  public void touch() {
+    if (isScheduled || isOver || isHalfClosed) return;
+    isScheduled = true;
+    loop.run(
+        () -> {
+          isScheduled = false;
+          flush();
+        });
+  }
+
+  @Override
+  public void close(long within, Runnable whenClosed) {
+    if (isOver) {
+      whenClosed.run();
+      return;
+    }
+    flush();
+    isHalfClosed = true;
+    closed = whenClosed;
+    requests.onCompleted();
+    timers.add(loop.after(within, this::over));
+  }
+
+  @Override
+  public void destroy() {
+    over();
+  }
+
+  private void flush() {
+    if (isOver || isHalfClosed) return;
+    do {
+      SessionRequest.Builder request = SessionRequest.newBuilder();
+      int bytes = FRAME_BYTES;
+      if (open != null) {
+        request.setOpen(open);
+        bytes += open.getSerializedSize();
+        open = null;
+      }
+      for (SessionCommand next; (next = commands.peek()) != null; commands.remove()) {
+        bytes += CodedOutputStream.computeMessageSize(SessionRequest.COMMANDS_FIELD_NUMBER, next);
+        if (bytes > bytesMax && request.getCommandsCount() > 0) break;
+        request.addCommands(next);
+      }
+      sent.add(clock.now());
+      sentSinceBeat = true;
+      requests.onNext(request.setReceived(received).build());
+    } while (!commands.isEmpty());
+  }
+
+  private void take(SessionResponse response) {
+    if (isOver) return;
+    received++;
+    receivedSinceTick = true;
+    for (; heard < response.getHeard(); heard++) {
+      Long at = sent.poll();
+      if (at != null) heardSent = at;
+    }
+    if (response.hasOpened() && bounds == null) begin(response.getOpened());
+    listener.onResponse(this, response, heardSent);
+  }
+
+  private void begin(SessionOpened opened) {
+    bytesMax = opened.getMessageBytesMax();
+    bounds = new Bounds(opened.getReplica(), opened.getWaitsMax(), opened.getCommandsMax(), bytesMax);
+    if (opened.hasHeartbeatInterval())
+      timers.add(loop.every(Times.ofProto(opened.getHeartbeatInterval()), this::beat));
+    if (opened.hasSilenceMax())
+      timers.add(loop.every(Times.ofProto(opened.getSilenceMax()) / SILENT_TICKS_MAX, this::listen));
+  }
+
+  private void beat() {
+    if (!sentSinceBeat) touch();
+    sentSinceBeat = false;
+  }
+
+  /** Every request is answered, so a server that says nothing to one of them is gone. */
+  private void listen() {
+    silentTicks = receivedSinceTick || sent.isEmpty() ? 0 : silentTicks + 1;
+    receivedSinceTick = false;
+    if (silentTicks >= SILENT_TICKS_MAX) end("The server does not answer any more.");
+  }
+
+  private void end(String message) {
+    end(new RowlockException(Reason.UNKNOWN, Status.Code.UNAVAILABLE, message));
+  }
+
+  private void end(RowlockException error) {
+    if (isOver) return;
+    over();
+    if (!isHalfClosed) listener.onEnded(this, error);
+  }
+
+  private void over() {
+    if (isOver) return;
+    isOver = true;
+    timers.forEach(Loop.Timer::cancel);
+    requests.cancel("The session is over.", null);
+    channel.shutdownNow();
+    closed.run();
+  }
+
+  /** On threads of gRPC. */
+  private final class Responses
+      implements ClientResponseObserver<SessionRequest, SessionResponse> {
+    private ClientCallStreamObserver<SessionRequest> requests;
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<SessionRequest> stream) {
+      requests = stream;
+    }
+
+    @Override
+    public void onNext(SessionResponse response) {
+      loop.run(() -> take(response));
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      loop.run(() -> end(ErrorDetails.errorOf(failure)));
+    }
+
+    @Override
+    public void onCompleted() {
+      loop.run(() -> end("The session has ended."));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package rowlock;
+
+import io.grpc.ChannelCredentials;
+import io.grpc.TlsChannelCredentials;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** How servers are trusted, and who this client is to them. All files are PEM. */
+public final class TlsOptions {
+  final ChannelCredentials credentials;
+  final Optional<String> serverName;
+
+  private TlsOptions(Builder builder) {
+    TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
+    try {
+      if (builder.ca.isPresent()) tls.trustManager(new ByteArrayInputStream(builder.ca.get()));
+      if (builder.certificate.isPresent())
+        tls.keyManager(
+            new ByteArrayInputStream(builder.certificate.get()),
+            new ByteArrayInputStream(builder.key.orElseThrow()));
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+    credentials = tls.build();
+    serverName = builder.serverName;
+  }
+
+  /**
+   * The authorities that Java trusts.
+   *
+   * @return options
+   */
+  public static TlsOptions ofSystem() {
+    return builder().build();
+  }
+
+  /**
+   * Begins to choose.
+   *
+   * @return a builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Chooses options for TLS. */
+  public static final class Builder {
+    private Optional<byte[]> ca = Optional.empty();
+    private Optional<byte[]> certificate = Optional.empty();
+    private Optional<byte[]> key = Optional.empty();
+    private Optional<String> serverName = Optional.empty();
+
+    private Builder() {}
+
+    /**
+     * Certificates of the authorities to trust; unset: those that Java trusts.
+     *
+     * @param file read at once
+     * @return this builder
+     */
+    public Builder ca(Path file) {
+      ca = Optional.of(read(file));
+      return this;
+    }
+
+    /**
+     * The client's own certificate, where the server asks for one.
+     *
+     * @param certificate with its chain; read at once
+     * @param key in PKCS #8; read at once
+     * @return this builder
+     */
+    public Builder certificate(Path certificate, Path key) {
+      this.certificate = Optional.of(read(certificate));
+      this.key = Optional.of(read(key));
+      return this;
+    }
+
+    /**
+     * The name that the server's certificate has, where it is not that of the address.
+     *
+     * @param name of the server
+     * @return this builder
+     */
+    public Builder serverName(String name) {
+      serverName = Optional.of(name);
+      return this;
+    }
+
+    /**
+     * What was chosen.
+     *
+     * @return options
+     */
+    public TlsOptions build() {
+      return new TlsOptions(this);
+    }
+
+    private static byte[] read(Path file) {
+      try {
+        return Files.readAllBytes(file);
+      } catch (IOException unreadable) {
+        throw new UncheckedIOException(unreadable);
+      }
+    }
+  }
+}

@@ -1,0 +1,264 @@
+// The same commands as calls of their own, for a way to the server on which streams are refused. Nothing here is told by the
+// server unasked: a wait is asked for again each second (UnaryWait), and that a lease is lost is heard with its next renewal.
+
+package rowlock;
+
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import rowlock.v1.AcquireRequest;
+import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.RenewLeases;
+import rowlock.v1.RenewedLease;
+import rowlock.v1.RenewedLeases;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResponse;
+import rowlock.v1.SessionResult;
+
+final class UnaryConnection implements Connection {
+  /** A call that is not answered within it says that the server is gone. */
+  private static final long ANSWERED_WITHIN = Times.ofMillis(10_000);
+
+  /** The server says itself what is too much. */
+  private static final Bounds BOUNDS =
+      new Bounds("", Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
+
+  final Loop loop;
+  final Clock clock;
+  private final Address address;
+  private final ManagedChannel channel;
+  private final String owner;
+  private final Map<String, String> labels;
+  private final Listener listener;
+  private final Map<Long, UnaryWait> waits = new HashMap<>();
+
+  /** Numbers of calls whose results somebody still wants. */
+  private final Set<Long> open = new HashSet<>();
+
+  private boolean isOver;
+
+  UnaryConnection(
+      Loop loop,
+      Clock clock,
+      Address address,
+      ManagedChannel channel,
+      String owner,
+      Map<String, String> labels,
+      Listener listener) {
+    this.loop = loop;
+    this.clock = clock;
+    this.address = address;
+    this.channel = channel;
+    this.owner = owner;
+    this.labels = labels;
+    this.listener = listener;
+  }
+
+  @Override
+  public Address address() {
+    return address;
+  }
+
+  @Override
+  public Bounds bounds() {
+    return BOUNDS;
+  }
+
+  @Override
+  public int commandBytesMax() {
+    return BOUNDS.bytesMax();
+  }
+
+  @Override
+  public boolean knowsTickets() {
+    return false;
+  }
+
+  @Override
+  public void send(SessionCommand command) {
+    if (isOver) return;
+    if (command.hasCancel()) {
+      open.remove(command.getCancel());
+      UnaryWait wait = waits.remove(command.getCancel());
+      if (wait != null) wait.stop();
+      return;
+    }
+    long number = command.getCall();
+    open.add(number);
+    switch (command.getCommandCase()) {
+      case ACQUIRE ->
+          ask(number, LockServiceGrpc.getAcquireMethod(), signed(command.getAcquire()), SessionResult.Builder::setAcquire);
+      case WAIT_IN_QUEUE -> {
+        UnaryWait wait = new UnaryWait(
+                this,
+                number,
+                signed(command.getWaitInQueue().getAcquire()),
+                Times.ofProto(command.getWaitInQueue().getMinUpdateInterval()));
+        waits.put(number, wait);
+        wait.ask();
+      }
+      case RENEW ->
+          ask(number, LockServiceGrpc.getRenewMethod(), command.getRenew(), SessionResult.Builder::setRenew);
+      case RENEW_LEASES -> renewEach(number, command.getRenewLeases());
+      case RELEASE ->
+          ask(number, LockServiceGrpc.getReleaseMethod(), command.getRelease(), SessionResult.Builder::setRelease);
+      case SET_LIMIT ->
+          ask(number, LockServiceGrpc.getSetLimitMethod(), command.getSetLimit(), SessionResult.Builder::setSetLimit);
+      case GET_LOCK ->
+          ask(number, LockServiceGrpc.getGetLockMethod(), command.getGetLock(), SessionResult.Builder::setGetLock);
+      case LIST_LOCKS ->
+          ask(number, LockServiceGrpc.getListLocksMethod(), command.getListLocks(), SessionResult.Builder::setListLocks);
+      case LIST_LIMITS ->
+          ask(number, LockServiceGrpc.getListLimitsMethod(), command.getListLimits(), SessionResult.Builder::setListLimits);
+      case FORCE_RELEASE ->
+          ask(number, LockServiceGrpc.getForceReleaseMethod(), command.getForceRelease(), SessionResult.Builder::setForceRelease);
+      default -> throw new IllegalArgumentException("No command: " + command.getCommandCase());
+    }
+  }
+
+  @Override
+  public void touch() {
+    // Each call says that this client is there.
+  }
+
+  @Override
+  public void close(long within, Runnable closed) {
+    over();
+    closed.run();
+  }
+
+  @Override
+  public void destroy() {
+    over();
+  }
+
+  /** With what a session would say once for all. */
+  private AcquireRequest signed(AcquireRequest request) {
+    AcquireRequest.Builder builder = request.toBuilder();
+    if (request.getOwner().isEmpty()) builder.setOwner(owner);
+    return builder.putAllLabels(labels).putAllLabels(request.getLabelsMap()).build();
+  }
+
+  private <Q, A> void ask(
+      long number,
+      MethodDescriptor<Q, A> method,
+      Q request,
+      BiFunction<SessionResult.Builder, A, SessionResult.Builder> into) {
+    long basis = clock.now();
+    call(
+        method,
+        request,
+        answer -> tell(into.apply(SessionResult.newBuilder(), answer), number, basis),
+        error -> tell(SessionResult.newBuilder().setError(error), number, basis));
+  }
+
+  private void renewEach(long number, RenewLeases asked) {
+    long basis = clock.now();
+    int count = asked.getLeasesCount();
+    RenewedLease[] renewed = new RenewedLease[count];
+    int[] answered = {0};
+    BiConsumer<Integer, RenewedLease.Builder> done =
+        (at, lease) -> {
+          renewed[at] = lease.build();
+          if (++answered[0] < count) return;
+          RenewedLeases all = RenewedLeases.newBuilder().addAllLeases(List.of(renewed)).build();
+          tell(SessionResult.newBuilder().setRenewLeases(all), number, basis);
+        };
+    for (int index = 0; index < count; index++) {
+      int at = index;
+      call(
+          LockServiceGrpc.getRenewMethod(),
+          asked.getLeases(index),
+          answer -> done.accept(at, RenewedLease.newBuilder().setLease(answer.getLease())),
+          error -> done.accept(at, RenewedLease.newBuilder().setError(error)));
+    }
+  }
+
+  /** One call. What is not an answer of a Rowlock server about this very call ends the connection. */
+  <Q, A> void call(
+      MethodDescriptor<Q, A> method,
+      Q request,
+      Consumer<A> answered,
+      Consumer<com.google.rpc.Status> failed) {
+    if (isOver) return;
+    CallOptions options =
+        CallOptions.DEFAULT.withDeadlineAfter(ANSWERED_WITHIN, TimeUnit.NANOSECONDS);
+    ClientCalls.asyncUnaryCall(
+        channel.newCall(method, options),
+        request,
+        new StreamObserver<A>() {
+          @Override
+          public void onNext(A answer) {
+            loop.run(
+                () -> {
+                  if (!isOver) answered.accept(answer);
+                });
+          }
+
+          @Override
+          public void onError(Throwable failure) {
+            loop.run(() -> failed(failure, failed));
+          }
+
+          @Override
+          public void onCompleted() {}
+        });
+  }
+
+  private void failed(
+      Throwable failure, Consumer<com.google.rpc.Status> failed) {
+    if (isOver) return;
+    RowlockException error = ErrorDetails.errorOf(failure);
+    boolean isGone =
+        error.reason() == Reason.SHUTTING_DOWN
+            || (!error.isOfServer()
+                && (error.code() == Status.Code.UNAVAILABLE
+                    || error.code() == Status.Code.DEADLINE_EXCEEDED));
+    if (!isGone) {
+      failed.accept(StatusProto.fromThrowable(failure));
+      return;
+    }
+    over();
+    listener.onEnded(this, unavailable(error));
+  }
+
+  /** Whatever it is that this server does not answer with: another one may. */
+  private static RowlockException unavailable(RowlockException error) {
+    if (error.code() == Status.Code.UNAVAILABLE) return error;
+    return new RowlockException(Reason.UNKNOWN, Status.Code.UNAVAILABLE, error.getMessage());
+  }
+
+  void tell(SessionResult.Builder result, long number, long basis) {
+    if (isOver || !open.contains(number)) return;
+    boolean isPosition = result.hasWaitInQueue() && result.getWaitInQueue().hasPosition();
+    if (!isPosition) {
+      open.remove(number);
+      waits.remove(number);
+    }
+    SessionResponse response =
+        SessionResponse.newBuilder().addResults(result.setCall(number)).build();
+    listener.onResponse(this, response, basis);
+  }
+
+  private void over() {
+    if (isOver) return;
+    isOver = true;
+    waits.values().forEach(UnaryWait::stop);
+    waits.clear();
+    open.clear();
+    channel.shutdownNow();
+  }
+}

@@ -1,0 +1,122 @@
+// The verbs that are answered once, as futures over the calls. For any thread.
+
+package rowlock;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import rowlock.v1.ForceReleaseRequest;
+import rowlock.v1.GetLockRequest;
+import rowlock.v1.Lease;
+import rowlock.v1.ListLimitsRequest;
+import rowlock.v1.ListLimitsResponse;
+import rowlock.v1.ListLocksRequest;
+import rowlock.v1.ListLocksResponse;
+import rowlock.v1.ReleaseRequest;
+import rowlock.v1.RenewRequest;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
+import rowlock.v1.SetLimitRequest;
+
+final class Verbs {
+  private final Loop loop;
+  private final Calls calls;
+  private final long giveUpAfter;
+
+  Verbs(Loop loop, Calls calls, long giveUpAfter) {
+    this.loop = loop;
+    this.calls = calls;
+    this.giveUpAfter = giveUpAfter;
+  }
+
+  /** Fails where no server answers within the time. */
+  CompletableFuture<Boolean> release(String leaseId, long within) {
+    return ask(
+        SessionCommand.newBuilder()
+            .setRelease(ReleaseRequest.newBuilder().setLeaseId(leaseId)),
+        Ask.Repeat.ALWAYS,
+        Ask.Kind.URGENT,
+        within,
+        result -> result.getRelease().getReleased());
+  }
+
+  /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
+  void giveBack(String id) {
+    release(id, Times.FOREVER);
+  }
+
+  CompletableFuture<Lease> renew(RenewRequest request) {
+    return ask(
+        SessionCommand.newBuilder().setRenew(request),
+        Ask.Repeat.ALWAYS,
+        Ask.Kind.URGENT,
+        Times.FOREVER,
+        result -> result.getRenew().getLease());
+  }
+
+  CompletableFuture<LimitInForce> setLimit(SetLimitRequest request) {
+    // A change that was made is a mismatch when it is repeated.
+    boolean isSafe = !request.hasExpectedVersion();
+    return ask(
+        SessionCommand.newBuilder().setSetLimit(request),
+        isSafe ? Ask.Repeat.ALWAYS : Ask.Repeat.UNSENT,
+        Ask.Kind.OTHER,
+        Times.FOREVER,
+        result -> LimitInForce.of(result.getSetLimit()));
+  }
+
+  CompletableFuture<LockView> getLock(String name) {
+    return read(
+        SessionCommand.newBuilder().setGetLock(GetLockRequest.newBuilder().setName(name)),
+        result -> LockView.of(result.getGetLock().getLock()));
+  }
+
+  CompletableFuture<ListLocksResponse> listLocks(ListLocksRequest request) {
+    return read(SessionCommand.newBuilder().setListLocks(request), SessionResult::getListLocks);
+  }
+
+  CompletableFuture<ListLimitsResponse> listLimits(ListLimitsRequest request) {
+    return read(SessionCommand.newBuilder().setListLimits(request), SessionResult::getListLimits);
+  }
+
+  CompletableFuture<ForceReleased> forceRelease(ForceReleaseRequest request) {
+    // Of a name, a repeated one would end those who were granted by the first.
+    return ask(
+        SessionCommand.newBuilder().setForceRelease(request),
+        request.hasClaim() ? Ask.Repeat.ALWAYS : Ask.Repeat.UNSENT,
+        Ask.Kind.OTHER,
+        Times.FOREVER,
+        result ->
+            new ForceReleased(
+                result.getForceRelease().getEndedList().stream().map(ClaimView::of).toList(),
+                result.getForceRelease().getRemaining()));
+  }
+
+  private <T> CompletableFuture<T> read(
+      SessionCommand.Builder command, Function<SessionResult, T> read) {
+    return ask(
+        command,
+        Ask.Repeat.ALWAYS,
+        Ask.Kind.OTHER,
+        Times.FOREVER,
+        read);
+  }
+
+  private <T> CompletableFuture<T> ask(
+      SessionCommand.Builder command,
+      Ask.Repeat repeat,
+      Ask.Kind kind,
+      long within,
+      Function<SessionResult, T> read) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    Question question =
+        new Question(
+            command.build(),
+            kind,
+            repeat,
+            Math.min(giveUpAfter, within),
+            (result, basis) -> answer.complete(read.apply(result)),
+            answer::completeExceptionally);
+    loop.run(() -> calls.begin(question));
+    return answer;
+  }
+}
