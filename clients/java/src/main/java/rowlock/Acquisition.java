@@ -61,7 +61,7 @@ final class Acquisition implements Ask {
   private String ticketId;
 
   private Call call;
-  private boolean isSettled;
+  private volatile boolean isSettled;
   private boolean isAbandoned;
 
   Acquisition(
@@ -207,7 +207,8 @@ final class Acquisition implements Ask {
     positions.execute(
         () -> {
           try {
-            listener.accept(untold.getAndSet(null));
+            Place latest = untold.getAndSet(null);
+            if (!isSettled) listener.accept(latest);
           } catch (RuntimeException | Error thrown) {
             loop.run(() -> abandon(thrown));
           }

@@ -1,0 +1,164 @@
+// The conformance driver of this client: commands as lines of JSON on the standard input, results and events on the standard
+// output, as test/clients/conformance/README.md has them. Words for words: what a client does is not done here.
+
+package rowlock.conformance;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import rowlock.ConnectOptions;
+import rowlock.Rowlock;
+import rowlock.TlsOptions;
+
+/** Drives the client by lines of JSON. */
+public final class Driver {
+  /** What answers a command; null where it has answered itself, or will. */
+  @FunctionalInterface
+  interface Verb {
+    Map<String, ?> run(JsonObject asked) throws Exception;
+  }
+
+  private static final Gson GSON = new Gson();
+
+  private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+  private final Map<String, Rowlock> clients = new ConcurrentHashMap<>();
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final Map<String, Verb> verbs = new HashMap<>();
+
+  private Driver() {
+    verbs.put("connect", this::connect);
+    verbs.put("close", this::close);
+    verbs.put("block", Driver::block);
+    new OperatorVerbs(this::clientOf).addTo(verbs);
+    new HeldLocks(this).addTo(verbs);
+    FencedStoreVerbs.addTo(verbs);
+  }
+
+  /**
+   * Runs until the end of the standard input.
+   *
+   * @param arguments none
+   * @throws Exception for what is wrong with the driver itself
+   */
+  public static void main(String[] arguments) throws Exception {
+    new Driver().run();
+  }
+
+  private void run() throws IOException {
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line; (line = in.readLine()) != null; ) {
+      JsonObject command = GSON.fromJson(line, JsonObject.class);
+      String verb = command.get("do").getAsString();
+      // In order of arrival, and none of these waits for anything.
+      if (verb.equals("connect") || verb.equals("acquire")) run(command);
+      else threads.execute(() -> run(command));
+    }
+    clients.values().forEach(Rowlock::close);
+    System.exit(0);
+  }
+
+  private void run(JsonObject command) {
+    try {
+      Verb verb = verbs.get(command.get("do").getAsString());
+      if (verb == null) throw new IllegalArgumentException("There is no such command: " + command);
+      Map<String, ?> result = verb.run(command);
+      if (result != null) answer(command, result);
+    } catch (Exception failure) {
+      fail(command, failure);
+    }
+  }
+
+  void answer(JsonObject command, Map<String, ?> result) {
+    say(Map.of("id", command.get("id"), "result", result));
+  }
+
+  void fail(JsonObject command, Throwable failure) {
+    say(Map.of("id", command.get("id"), "error", Failures.shown(failure)));
+  }
+
+  void say(Map<String, ?> line) {
+    String json = GSON.toJson(line);
+    synchronized (out) {
+      out.print(json + "\n");
+      out.flush();
+    }
+  }
+
+  ExecutorService threads() {
+    return threads;
+  }
+
+  Rowlock clientOf(JsonObject command) {
+    Rowlock found = clients.get(text(command, "client"));
+    if (found == null) throw new IllegalArgumentException("There is no such client: " + command);
+    return found;
+  }
+
+  private Map<String, ?> connect(JsonObject asked) {
+    String[] addresses =
+        asked.getAsJsonArray("addresses").asList().stream()
+            .map(JsonElement::getAsString)
+            .toArray(String[]::new);
+    ConnectOptions.Builder options = ConnectOptions.to(addresses);
+    if (has(asked, "owner")) options.owner(text(asked, "owner"));
+    texts(asked, "labels").forEach(options::label);
+    if (has(asked, "giveUpAfterMs")) options.giveUpAfter(millis(asked, "giveUpAfterMs"));
+    if (has(asked, "connectTimeoutMs")) options.connectTimeout(millis(asked, "connectTimeoutMs"));
+    if (has(asked, "headers")) options.headers(texts(asked, "headers"));
+    if (has(asked, "tls")) options.tls(tls(asked.getAsJsonObject("tls")));
+    clients.put(text(asked, "client"), Rowlock.connect(options.build()));
+    return Map.of();
+  }
+
+  private static TlsOptions tls(JsonObject files) {
+    TlsOptions.Builder options = TlsOptions.builder();
+    if (has(files, "caFile")) options.ca(Path.of(text(files, "caFile")));
+    if (has(files, "certFile"))
+      options.certificate(Path.of(text(files, "certFile")), Path.of(text(files, "keyFile")));
+    if (has(files, "serverName")) options.serverName(text(files, "serverName"));
+    return options.build();
+  }
+
+  private Map<String, ?> close(JsonObject asked) {
+    clientOf(asked).close();
+    return Map.of();
+  }
+
+  /** The client has threads of its own, which go on. */
+  private static Map<String, ?> block(JsonObject asked) {
+    long until = System.nanoTime() + millis(asked, "ms").toNanos();
+    while (System.nanoTime() < until) Thread.onSpinWait();
+    return Map.of();
+  }
+
+  static boolean has(JsonObject object, String key) {
+    return object.has(key) && !object.get(key).isJsonNull();
+  }
+
+  static String text(JsonObject object, String key) {
+    return object.get(key).getAsString();
+  }
+
+  static Duration millis(JsonObject object, String key) {
+    return Duration.ofNanos((long) (object.get(key).getAsDouble() * 1e6));
+  }
+
+  static Map<String, String> texts(JsonObject object, String key) {
+    Map<String, String> texts = new HashMap<>();
+    if (has(object, key))
+      object.getAsJsonObject(key).asMap().forEach((name, value) -> texts.put(name, value.getAsString()));
+    return texts;
+  }
+}

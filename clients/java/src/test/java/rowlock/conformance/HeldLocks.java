@@ -1,0 +1,203 @@
+// Locks by the handles that the runner gave them: asked for, held in a scope or without one, looked at and let go.
+
+package rowlock.conformance;
+
+import static rowlock.conformance.Driver.has;
+import static rowlock.conformance.Driver.millis;
+import static rowlock.conformance.Driver.text;
+
+import com.google.gson.JsonObject;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import rowlock.HandedOver;
+import rowlock.Lock;
+import rowlock.LockOptions;
+import rowlock.Mode;
+import rowlock.Outcome;
+import rowlock.Place;
+import rowlock.Refusal;
+import rowlock.Rowlock;
+
+final class HeldLocks {
+  private static final class Handle {
+    /** Cancelled to give up. */
+    volatile Future<?> asking;
+
+    volatile Lock lock;
+
+    /** Of a scope: counted down to leave it. */
+    final CountDownLatch leaving = new CountDownLatch(1);
+
+    /** Of a scope: how it ended. */
+    final CompletableFuture<Void> left = new CompletableFuture<>();
+  }
+
+  private final Driver driver;
+  private final Map<String, Handle> handles = new ConcurrentHashMap<>();
+
+  HeldLocks(Driver driver) {
+    this.driver = driver;
+  }
+
+  void addTo(Map<String, Driver.Verb> verbs) {
+    verbs.put("acquire", this::acquire);
+    verbs.put("giveUp", this::giveUp);
+    verbs.put("leave", this::leave);
+    verbs.put("state", this::state);
+    verbs.put("release", asked -> Map.of("released", held(asked).release()));
+    verbs.put("handOver", this::handOver);
+  }
+
+  private Map<String, ?> acquire(JsonObject asked) {
+    Rowlock client = driver.clientOf(asked);
+    LockOptions options = options(asked);
+    Handle handle = new Handle();
+    handles.put(text(asked, "lock"), handle);
+    if (has(asked, "scope") && asked.get("scope").getAsBoolean()) {
+      handle.asking = driver.threads().submit(() -> hold(client, asked, options, handle));
+      return null;
+    }
+    CompletableFuture<Outcome> outcome = client.acquireAsync(text(asked, "name"), options);
+    handle.asking = outcome;
+    outcome.whenComplete(
+        (found, failure) -> {
+          if (failure != null) driver.fail(asked, failure);
+          else if (found instanceof Outcome.Granted granted) granted(asked, handle, granted.lock());
+          else driver.answer(asked, Map.of("refused", shown(((Outcome.Refused) found).refusal())));
+        });
+    return null;
+  }
+
+  /** On a thread of its own, which is in the scope for as long. */
+  private void hold(Rowlock client, JsonObject asked, LockOptions options, Handle handle) {
+    try {
+      client.withLock(
+          text(asked, "name"),
+          options,
+          lock -> {
+            granted(asked, handle, lock);
+            handle.leaving.await();
+          });
+      handle.left.complete(null);
+    } catch (Exception failure) {
+      handle.left.completeExceptionally(failure);
+      if (handle.lock == null) driver.fail(asked, failure);
+    }
+  }
+
+  private void granted(JsonObject asked, Handle handle, Lock lock) {
+    handle.lock = lock;
+    driver.answer(
+        asked,
+        Map.of(
+            "granted",
+            Map.of(
+                "token", String.valueOf(lock.token()),
+                "leaseId", lock.leaseId(),
+                "mode", lock.mode().name().toLowerCase(Locale.ROOT),
+                "permits", lock.permits())));
+    lock.onState(
+        state ->
+            driver.say(
+                Map.of(
+                    "event", "state",
+                    "lock", text(asked, "lock"),
+                    "state", state.name().toLowerCase(Locale.ROOT))));
+  }
+
+  private LockOptions options(JsonObject asked) {
+    LockOptions.Builder options = LockOptions.builder();
+    if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
+    if (has(asked, "ttlMs")) {
+      if (asked.get("ttlMs").getAsJsonPrimitive().isString()) options.noExpiry();
+      else options.ttl(millis(asked, "ttlMs"));
+    }
+    if (has(asked, "marginMs")) options.margin(millis(asked, "marginMs"));
+    if (has(asked, "permits")) options.permits(asked.get("permits").getAsInt());
+    if (has(asked, "mode")) options.mode(Mode.valueOf(text(asked, "mode").toUpperCase(Locale.ROOT)));
+    if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
+    if (has(asked, "owner")) options.owner(text(asked, "owner"));
+    options.labels(Driver.texts(asked, "labels"));
+    if (has(asked, "positionIntervalMs"))
+      options.positionInterval(millis(asked, "positionIntervalMs"));
+    if (has(asked, "positions") && asked.get("positions").getAsBoolean())
+      options.onPosition(place -> driver.say(shown(text(asked, "lock"), place)));
+    return options.build();
+  }
+
+  private static Map<String, ?> shown(String lock, Place place) {
+    return Map.of(
+        "event", "position",
+        "lock", lock,
+        "ahead", place.ahead(),
+        "permitsAhead", place.permitsAhead(),
+        "queueLength", place.queueLength(),
+        "waitedMs", place.waited().toMillis());
+  }
+
+  private static Map<String, ?> shown(Refusal refusal) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("reason", refusal.reason().name());
+    shown.put("message", refusal.message());
+    List<Map<String, String>> holders =
+        refusal.holders().stream()
+            .map(
+                holder ->
+                    Map.of(
+                        "owner", holder.owner(),
+                        "token", String.valueOf(holder.token().orElse(0))))
+            .toList();
+    shown.put("holders", holders);
+    refusal.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
+    return shown;
+  }
+
+  private Map<String, ?> giveUp(JsonObject asked) {
+    find(asked).asking.cancel(true);
+    return Map.of();
+  }
+
+  private Map<String, ?> leave(JsonObject asked) throws Exception {
+    Handle handle = find(asked);
+    handle.leaving.countDown();
+    try {
+      handle.left.get();
+    } catch (ExecutionException failed) {
+      throw failed.getCause() instanceof Exception cause ? cause : failed;
+    }
+    return Map.of("released", true);
+  }
+
+  private Map<String, ?> state(JsonObject asked) {
+    Lock lock = held(asked);
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("state", lock.state().name().toLowerCase(Locale.ROOT));
+    lock.remaining().ifPresent(left -> shown.put("remainingMs", left.toMillis()));
+    return shown;
+  }
+
+  private Map<String, ?> handOver(JsonObject asked) {
+    Lock lock = held(asked);
+    HandedOver over = has(asked, "ttlMs") ? lock.handOver(millis(asked, "ttlMs")) : lock.handOver();
+    return Map.of("leaseId", over.leaseId(), "token", String.valueOf(over.token()));
+  }
+
+  private Handle find(JsonObject asked) {
+    Handle found = handles.get(text(asked, "lock"));
+    if (found == null) throw new IllegalArgumentException("There is no such lock: " + asked);
+    return found;
+  }
+
+  private Lock held(JsonObject asked) {
+    Lock lock = find(asked).lock;
+    if (lock == null) throw new IllegalStateException("Not granted: " + asked);
+    return lock;
+  }
+}
