@@ -25,7 +25,13 @@ public final class FencedStore {
    * Writes the value unless somebody with a higher token has written before. Needs nothing of Rowlock but {@code lock.token()},
    * so it works on any database.
    *
+   * @param connection to it
+   * @param table of the store
+   * @param key of the row
+   * @param value to be written
+   * @param token of the lock
    * @return whether it was written: a row that does not exist is not
+   * @throws SQLException what the database throws
    */
   public static boolean fencedWrite(
       Connection connection, String table, String key, String value, long token)
@@ -44,6 +50,12 @@ public final class FencedStore {
    * Writes the value in a transaction that has found the lease to be held, so that it cannot end before the transaction does.
    * The connection is to the MySQL or MariaDB that Rowlock itself is on.
    *
+   * @param connection to it
+   * @param lockName of the lock
+   * @param token of the lock
+   * @param table of the store
+   * @param key of the row
+   * @param value to be written
    * @return whether it was written: not where the lease has ended, and not to a row that does not exist
    * @throws SQLException what the database throws: after a deadlock (1213) the whole of it can be repeated
    */

@@ -1,0 +1,132 @@
+package rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import rowlock.v1.Lease;
+
+class HeldLeaseTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private long now;
+  private final Clock clock = new Clock(() -> now, OptionalLong::empty);
+  private final List<LockState> told = new ArrayList<>();
+
+  private static Lease lease(long seconds, boolean isProvisional) {
+    return Lease.newBuilder()
+        .setLeaseId("id")
+        .setLockName("etl/load")
+        .setFencingToken(7)
+        .setTtl(Times.protoOf(Duration.ofSeconds(seconds)))
+        .setProvisional(isProvisional)
+        .build();
+  }
+
+  /** Of 30 s with a margin of 2 s, asked for just now. */
+  private HeldLease held() {
+    HeldLease held = new HeldLease(lease(30, false), now, 2 * SECOND, clock);
+    held.listen(told::add);
+    return held;
+  }
+
+  @Test
+  void isHeldThenUncertainThenLostAMarginBeforeItsEnd() {
+    HeldLease held = held();
+    now = 20 * SECOND - 1;
+    assertEquals(LockState.HELD, held.state());
+    assertEquals(20 * SECOND, held.changesAt());
+    now = 20 * SECOND;
+    assertEquals(LockState.UNCERTAIN, held.state());
+    assertEquals(28 * SECOND, held.changesAt());
+    now = 28 * SECOND - 1;
+    assertEquals(LockState.UNCERTAIN, held.state());
+    assertEquals(1, held.remaining());
+    now = 28 * SECOND;
+    assertEquals(LockState.LOST, held.state());
+    assertEquals(List.of(LockState.UNCERTAIN, LockState.LOST), told);
+    RowlockException why = held.why().orElseThrow();
+    assertEquals(Reason.LEASE_LOST, why.reason());
+    assertEquals("EXPIRED", why.metadata().get("end_reason"));
+  }
+
+  @Test
+  void countsFromBeforeItWasAskedFor() {
+    now = 5 * SECOND;
+    HeldLease held = new HeldLease(lease(30, false), 0, 2 * SECOND, clock);
+    assertEquals(23 * SECOND, held.remaining());
+    assertEquals(10 * SECOND, held.renewAt);
+  }
+
+  @Test
+  void isHeldAgainWhenItsRenewalIsAnswered() {
+    HeldLease held = held();
+    now = 21 * SECOND;
+    held.look();
+    held.prolong(lease(30, false), 20 * SECOND);
+    assertEquals(LockState.HELD, held.state());
+    assertEquals(List.of(LockState.UNCERTAIN, LockState.HELD), told);
+    assertEquals(30 * SECOND, held.renewAt);
+  }
+
+  @Test
+  void staysLostWhateverTheServerSaysThen() {
+    HeldLease held = held();
+    now = 29 * SECOND;
+    held.prolong(lease(30, false), 10 * SECOND);
+    assertEquals(LockState.LOST, held.state());
+    assertEquals(List.of(LockState.LOST), told);
+  }
+
+  @Test
+  void isUncertainWithoutAConnection() {
+    HeldLease held = held();
+    held.orphaned();
+    assertEquals(List.of(LockState.UNCERTAIN), told);
+    assertEquals(28 * SECOND, held.changesAt());
+  }
+
+  @Test
+  void tellsNobodyThatItWasGivenBack() {
+    HeldLease held = held();
+    held.giveBack();
+    now = 60 * SECOND;
+    assertEquals(LockState.LOST, held.state());
+    assertEquals(List.of(), told);
+    assertEquals(Optional.of(Duration.ZERO), held.left());
+  }
+
+  @Test
+  void tellsAtOnceWhoListensTooLate() {
+    HeldLease held = held();
+    now = 30 * SECOND;
+    List<LockState> late = new ArrayList<>();
+    held.listen(late::add);
+    assertEquals(List.of(LockState.LOST), late);
+  }
+
+  @Test
+  void isTooShortToBeginWithWhereTheGrantWasLongOnItsWay() {
+    assertFalse(new HeldLease(lease(30, false), now, 2 * SECOND, clock).isShort());
+    now = 19 * SECOND;
+    assertTrue(new HeldLease(lease(30, false), 0, 2 * SECOND, clock).isShort());
+    // Of a provisional one the margin must be small beside what there is.
+    assertTrue(new HeldLease(lease(7, true), now, 2 * SECOND, clock).isShort());
+    assertFalse(new HeldLease(lease(10, true), now, 2 * SECOND, clock).isShort());
+  }
+
+  @Test
+  void withoutEndIsNeverLostByTime() {
+    Lease endless = Lease.newBuilder().setLeaseId("id").setLockName("etl/load").build();
+    HeldLease held = new HeldLease(endless, now, 0, clock);
+    now = 400L * 24 * 3_600 * SECOND;
+    assertEquals(LockState.HELD, held.state());
+    assertEquals(Optional.empty(), held.left());
+  }
+}

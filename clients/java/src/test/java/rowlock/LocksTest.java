@@ -1,0 +1,439 @@
+package rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static rowlock.Until.until;
+
+import io.grpc.Status;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class LocksTest {
+  @TempDir static Path folder;
+  private static Server server;
+
+  private final Rowlock rowlock = Rowlock.connect(server.address);
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = Server.start(folder);
+  }
+
+  @AfterAll
+  static void stop() throws InterruptedException {
+    server.close();
+  }
+
+  @AfterEach
+  void close() {
+    rowlock.close();
+  }
+
+  private void untilWaiting(String name, int count) throws InterruptedException {
+    until(count + " wait for " + name, () -> rowlock.getLock(name).waiting() == count);
+  }
+
+  /** How a thread ended. */
+  private static Thread started(BlockingQueue<Object> ends, InterruptibleCall call) {
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                ends.add(call.call());
+              } catch (Exception | AssertionError thrown) {
+                ends.add(thrown);
+              }
+            });
+    thread.start();
+    return thread;
+  }
+
+  private interface InterruptibleCall {
+    Object call() throws Exception;
+  }
+
+  @Test
+  void isHeldByOneAtATime() throws InterruptedException {
+    try (Lock lock = rowlock.lock("one")) {
+      assertEquals("one", lock.name());
+      assertEquals(1, lock.token());
+      assertEquals(Mode.PERMIT, lock.mode());
+      assertTrue(lock.isHeld());
+      lock.requireHeld();
+      assertTrue(lock.remaining().orElseThrow().compareTo(Duration.ofSeconds(25)) > 0);
+      assertEquals(Optional.empty(), rowlock.tryLock("one"));
+    }
+    try (Lock lock = rowlock.tryLock("one").orElseThrow()) {
+      assertEquals(2, lock.token());
+    }
+  }
+
+  @Test
+  void isReleasedOnce() throws InterruptedException {
+    Lock lock = rowlock.lock("once");
+    assertTrue(lock.release());
+    assertTrue(lock.release());
+    assertEquals(LockState.LOST, lock.state());
+    RowlockException over = assertThrows(RowlockException.class, lock::requireHeld);
+    assertEquals(Reason.RELEASED, over.reason());
+    assertFalse(rowlock.release(lock.leaseId()));
+  }
+
+  @Test
+  void isRefusedInTypesOrThrown() throws InterruptedException {
+    try (Lock lock = rowlock.lock("no", with -> with.owner("anna").label("run", "7"))) {
+      Outcome outcome = rowlock.acquire("no", LockOptions.builder().noWait().build());
+      Refusal refusal = assertInstanceOf(Outcome.Refused.class, outcome).refusal();
+      assertEquals(Reason.BUSY, refusal.reason());
+      ClaimView holder = refusal.holders().get(0);
+      assertEquals("anna", holder.owner());
+      assertEquals("7", holder.labels().get("run"));
+      assertEquals(lock.token(), holder.token().orElseThrow());
+      RowlockException late =
+          assertThrows(
+              RowlockException.class,
+              () -> rowlock.lock("no", with -> with.waitAtMost(Duration.ofMillis(200))));
+      assertEquals(Reason.TIMED_OUT, late.reason());
+      assertEquals(Reason.TIMED_OUT, late.refusal().orElseThrow().reason());
+      RowlockException never =
+          assertThrows(
+              RowlockException.class,
+              () -> rowlock.tryLock("no", LockOptions.builder().permits(2).build()));
+      assertEquals(Reason.NEVER_FITS, never.reason());
+    }
+  }
+
+  @Test
+  void allFaultsOfARequestAreTold() {
+    RowlockException bad =
+        assertThrows(
+            RowlockException.class,
+            () -> rowlock.lock("", with -> with.ttl(Duration.ofMillis(1)).permits(-1)));
+    assertEquals(Reason.BAD_REQUEST, bad.reason());
+    assertEquals(Status.Code.INVALID_ARGUMENT, bad.code());
+    List<String> fields = bad.violations().stream().map(Violation::field).toList();
+    assertEquals(List.of("acquire.name", "acquire.permits", "acquire.ttl"), fields);
+    // Of the thread that asked, too.
+    assertTrue(
+        List.of(bad.getStackTrace()).stream()
+            .anyMatch(frame -> frame.getClassName().equals(LocksTest.class.getName())));
+  }
+
+  @Test
+  void aWaitTellsItsPlaceAndMovesUp() throws Exception {
+    Lock first = rowlock.lock("queue");
+    BlockingQueue<Place> places = new LinkedBlockingQueue<>();
+    CompletableFuture<Lock> second = rowlock.lockAsync("queue", LockOptions.defaults());
+    untilWaiting("queue", 1);
+    CompletableFuture<Lock> third =
+        rowlock.lockAsync(
+            "queue",
+            LockOptions.builder()
+                .onPosition(places::add)
+                .positionInterval(Duration.ZERO)
+                .build());
+    assertEquals(1, places.take().ahead());
+    first.close();
+    assertEquals(0, places.take().ahead());
+    second.get().close();
+    assertEquals(3, third.get().token());
+  }
+
+  @Test
+  void aListenerThatThrowsGivesUpItsWait() throws Exception {
+    try (Lock held = rowlock.lock("throws")) {
+      IllegalStateException thrown =
+          assertThrows(
+              IllegalStateException.class,
+              () ->
+                  rowlock.lock(
+                      "throws",
+                      with ->
+                          with.onPosition(
+                              place -> {
+                                throw new IllegalStateException("enough");
+                              })));
+      assertEquals("enough", thrown.getMessage());
+      untilWaiting("throws", 0);
+      assertTrue(held.isHeld());
+    }
+  }
+
+  @Test
+  void aThreadThatIsInterruptedGivesUpItsPlace() throws InterruptedException {
+    try (Lock held = rowlock.lock("interrupted")) {
+      BlockingQueue<Object> ends = new LinkedBlockingQueue<>();
+      Thread waiting = started(ends, () -> rowlock.lock("interrupted"));
+      untilWaiting("interrupted", 1);
+      waiting.interrupt();
+      assertInstanceOf(InterruptedException.class, ends.take());
+      untilWaiting("interrupted", 0);
+      assertTrue(held.isHeld());
+    }
+  }
+
+  @Test
+  void aFutureThatIsCancelledGivesUpItsPlace() throws InterruptedException {
+    try (Lock held = rowlock.lock("cancelled")) {
+      CompletableFuture<Lock> waiting = rowlock.lockAsync("cancelled", LockOptions.defaults());
+      CompletableFuture<Outcome> other = rowlock.acquireAsync("cancelled", LockOptions.defaults());
+      untilWaiting("cancelled", 2);
+      assertTrue(waiting.cancel(true));
+      assertTrue(other.cancel(true));
+      assertThrows(CancellationException.class, waiting::join);
+      untilWaiting("cancelled", 0);
+      assertTrue(held.isHeld());
+    }
+  }
+
+  @Test
+  void isRenewedForAsLongAsItIsHeld() throws InterruptedException {
+    try (Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(1)))) {
+      BlockingQueue<LockState> states = new LinkedBlockingQueue<>();
+      lock.onState(states::add);
+      Thread.sleep(3_500);
+      assertTrue(lock.isHeld());
+      assertFalse(states.contains(LockState.LOST));
+      assertEquals(Optional.empty(), rowlock.tryLock("renewed"));
+    }
+  }
+
+  @Test
+  void workIsInterruptedWhenTheLockIsLost() throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    BlockingQueue<Object> ends = new LinkedBlockingQueue<>();
+    started(
+        ends,
+        () -> {
+          RowlockException lost =
+              assertThrows(
+                  RowlockException.class,
+                  () ->
+                      rowlock.withLock(
+                          "forced",
+                          lock -> {
+                            begun.countDown();
+                            new CountDownLatch(1).await();
+                          }));
+          assertInstanceOf(InterruptedException.class, lost.getSuppressed()[0]);
+          // It was for the work, which is over.
+          assertFalse(Thread.currentThread().isInterrupted());
+          return lost.metadata().get("end_reason");
+        });
+    begun.await();
+    assertEquals(1, rowlock.forceRelease("forced", "test").ended().size());
+    assertEquals("FORCE_RELEASED", ends.take());
+    assertEquals(2, rowlock.tryLock("forced").orElseThrow().token());
+  }
+
+  @Test
+  void workThatDoesNotNoticeTheLossFailsAllTheSame() {
+    RowlockException lost =
+        assertThrows(
+            RowlockException.class,
+            () ->
+                rowlock.callWithLock(
+                    "unnoticed",
+                    lock -> {
+                      rowlock.forceRelease("unnoticed", "test");
+                      boolean wasInterrupted = false;
+                      while (lock.isHeld()) wasInterrupted |= Thread.interrupted();
+                      return wasInterrupted;
+                    }));
+    assertEquals(Reason.LEASE_LOST, lost.reason());
+    assertFalse(Thread.currentThread().isInterrupted());
+  }
+
+  @Test
+  void workMayBeInterruptedByOthers() throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    BlockingQueue<Object> ends = new LinkedBlockingQueue<>();
+    Thread working =
+        started(
+            ends,
+            () -> {
+              rowlock.withLock(
+                  "others",
+                  lock -> {
+                    begun.countDown();
+                    new CountDownLatch(1).await();
+                  });
+              return "not reached";
+            });
+    begun.await();
+    working.interrupt();
+    assertInstanceOf(InterruptedException.class, ends.take());
+    until("it is released", () -> rowlock.getLock("others").holderCount() == 0);
+  }
+
+  @Test
+  void workHasAResultAndMayThrow() throws InterruptedException {
+    assertEquals(1L, rowlock.<Long, RuntimeException>callWithLock("result", Lock::token));
+    assertThrows(
+        IOException.class,
+        () ->
+            rowlock.withLock(
+                "result",
+                lock -> {
+                  throw new IOException("mine");
+                }));
+    // What it has released itself was not lost.
+    rowlock.withLock("result", Lock::release);
+    assertEquals(4, rowlock.tryLock("result").orElseThrow().token());
+  }
+
+  @Test
+  void aLockIsReleasedByAThreadThatIsInterrupted() throws InterruptedException {
+    Lock lock = rowlock.lock("closing");
+    Thread.currentThread().interrupt();
+    lock.close();
+    assertTrue(Thread.interrupted());
+    until("it is released", () -> rowlock.getLock("closing").holderCount() == 0);
+  }
+
+  @Test
+  void lossIsToldOnceAndAlsoToThoseWhoListenLate() throws InterruptedException {
+    Lock lock = rowlock.lock("told");
+    BlockingQueue<String> told = new LinkedBlockingQueue<>();
+    lock.onLost(() -> told.add("early"));
+    rowlock.forceRelease("told", "test");
+    assertEquals("early", told.take());
+    lock.onLost(() -> told.add("late"));
+    assertEquals("late", told.take());
+    RowlockException lost = assertThrows(RowlockException.class, lock::requireHeld);
+    assertEquals(Reason.LEASE_LOST, lost.reason());
+    assertFalse(lock.release());
+    assertTrue(told.isEmpty());
+  }
+
+  @Test
+  void aListenerThatBlocksKeepsNothingFromBeingRenewed() throws InterruptedException {
+    CountDownLatch over = new CountDownLatch(1);
+    try (Lock held = rowlock.lock("blocks", with -> with.ttl(Duration.ofSeconds(1)))) {
+      CompletableFuture<Lock> waiting =
+          rowlock.lockAsync("blocks", LockOptions.builder().onPosition(place -> await(over)).build());
+      CompletableFuture<Void> after =
+          rowlock.getLock("blocks").holderCount() == 1
+              ? rowlock.tryLockAsync("free", LockOptions.defaults()).thenAccept(lock -> await(over))
+              : null;
+      Thread.sleep(2_500);
+      assertTrue(held.isHeld());
+      over.countDown();
+      after.join();
+      waiting.cancel(true);
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException interrupted) {
+      throw new IllegalStateException(interrupted);
+    }
+  }
+
+  @Test
+  void canBeHandedOverToAnotherProcess() throws InterruptedException {
+    Lock lock = rowlock.lock("handed");
+    HandedOver over = lock.handOver(Duration.ofMinutes(1));
+    assertFalse(lock.isHeld());
+    assertFalse(lock.release());
+    try (Rowlock other = Rowlock.connect(server.address)) {
+      RenewedLease lease = other.renew(over.leaseId(), Duration.ofMinutes(2));
+      assertEquals("handed", lease.name());
+      assertEquals(over.token(), lease.token());
+      assertTrue(lease.ttl().orElseThrow().compareTo(Duration.ofSeconds(110)) > 0);
+      assertTrue(other.release(over.leaseId()));
+    }
+  }
+
+  @Test
+  void limitsAreSetAndListed() throws InterruptedException {
+    LimitInForce set = rowlock.setLimit(LimitChange.ofPattern("pool/*").to(3).because("night"));
+    assertEquals(3, set.limit());
+    LockView lock = rowlock.getLock("pool/a");
+    assertEquals(LimitView.Source.PATTERN, lock.limit().source());
+    assertEquals(Optional.of("pool/*"), lock.limit().pattern());
+    assertEquals(
+        List.of(new LimitSetting("pool/*", true, 3, set.version(), "night")),
+        rowlock.listLimits("pool/").toList());
+    RowlockException mismatch =
+        assertThrows(
+            RowlockException.class,
+            () -> rowlock.setLimit(LimitChange.ofPattern("pool/*").to(4).ifVersion(77)));
+    assertEquals(Reason.VERSION_MISMATCH, mismatch.reason());
+    assertEquals("1", mismatch.metadata().get("version"));
+    try (Lock three = rowlock.lock("pool/a", with -> with.permits(3))) {
+      assertEquals(3, three.permits());
+    }
+    rowlock.setLimit(LimitChange.ofPattern("pool/*").unset());
+    assertEquals(1, rowlock.getLock("pool/a").limit().limit());
+  }
+
+  @Test
+  void allPagesAreListed() throws InterruptedException {
+    for (int index = 0; index < 5; index++) rowlock.lock("page/" + index);
+    List<String> names =
+        rowlock.listLocks(ListOptions.of("page/").busyOnly().pageSize(2)).map(LockView::name).toList();
+    assertEquals(List.of("page/0", "page/1", "page/2", "page/3", "page/4"), names);
+  }
+
+  @Test
+  void closingGivesUpWaitsAndReleasesLocks() throws Exception {
+    AtomicReference<Lock> kept = new AtomicReference<>();
+    CompletableFuture<Lock> waiting;
+    try (Rowlock other = Rowlock.connect(server.address)) {
+      kept.set(other.lock("closed"));
+      waiting = other.lockAsync("closed", LockOptions.defaults());
+      untilWaiting("closed", 1);
+    }
+    assertFalse(kept.get().isHeld());
+    Throwable why = assertThrows(Exception.class, waiting::get).getCause();
+    assertEquals(Reason.CLOSED, assertInstanceOf(RowlockException.class, why).reason());
+    LockView lock = rowlock.getLock("closed");
+    assertEquals(0, lock.holderCount());
+    assertEquals(0, lock.waiting());
+  }
+
+  @Test
+  void aClosedClientLeavesNoThreadAndDoesNothing() throws InterruptedException {
+    List<Thread> before = threads();
+    Rowlock other = Rowlock.connect(server.address);
+    other.lock("threads").onLost(() -> {});
+    assertFalse(threads().equals(before));
+    other.close();
+    other.close();
+    until("its threads are gone", () -> before.containsAll(threads()));
+    RowlockException closed =
+        assertThrows(RowlockException.class, () -> other.getLock("threads"));
+    assertEquals(Reason.CLOSED, closed.reason());
+    assertThrows(RowlockException.class, () -> other.lock("threads"));
+  }
+
+  private static List<Thread> threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith("rowlock-"))
+        .sorted(Comparator.comparing(Thread::getId))
+        .toList();
+  }
+}

@@ -1,0 +1,102 @@
+// A way to a server that can be cut, mended, and made to swallow what is said.
+
+package rowlock;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+final class Pipe implements AutoCloseable {
+  private final Address target;
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+  private ServerSocket listening;
+  private final int port;
+  private volatile boolean isMuted;
+
+  Pipe(String address) throws IOException {
+    target = Address.of(address);
+    listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    port = listening.getLocalPort();
+    accept(listening);
+  }
+
+  String address() {
+    return "127.0.0.1:" + port;
+  }
+
+  /** Nothing comes back from the server any more. */
+  void mute() {
+    isMuted = true;
+  }
+
+  /** All connections are lost, and no other can be had. */
+  void cut() throws IOException {
+    listening.close();
+    for (Socket socket : open) socket.close();
+  }
+
+  void mend() throws IOException {
+    isMuted = false;
+    ServerSocket again = new ServerSocket();
+    again.setReuseAddress(true);
+    again.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+    listening = again;
+    accept(again);
+  }
+
+  @Override
+  public void close() throws IOException {
+    cut();
+  }
+
+  private void accept(ServerSocket on) {
+    run(
+        () -> {
+          for (; ; ) {
+            Socket near = on.accept();
+            Socket far = new Socket(target.host(), target.port());
+            open.add(near);
+            open.add(far);
+            if (on.isClosed()) cut();
+            run(() -> copy(near, far, false));
+            run(() -> copy(far, near, true));
+          }
+        });
+  }
+
+  private void copy(Socket from, Socket to, boolean isAnswer) throws IOException {
+    try (from;
+        to) {
+      InputStream in = from.getInputStream();
+      OutputStream out = to.getOutputStream();
+      byte[] bytes = new byte[65_536];
+      for (int count; (count = in.read(bytes)) >= 0; )
+        if (!(isAnswer && isMuted)) out.write(bytes, 0, count);
+    }
+  }
+
+  private interface Sockets {
+    void run() throws IOException;
+  }
+
+  /** Ends with its sockets. */
+  private static void run(Sockets task) {
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                task.run();
+              } catch (IOException closed) {
+                // That is how it ends.
+              }
+            });
+    thread.setDaemon(true);
+    thread.start();
+  }
+}

@@ -1,0 +1,88 @@
+// A proxy that lets single calls through and refuses the session, as an older server does, or one that bars streams.
+
+package rowlock;
+
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.MethodDescriptor;
+import io.grpc.Server;
+import io.grpc.ServerBuilder;
+import io.grpc.Status;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ServerCalls;
+import java.io.IOException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import io.grpc.CallOptions;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.stub.StreamObserver;
+import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.SessionRequest;
+
+final class StreamlessProxy implements AutoCloseable {
+  private final ManagedChannel channel;
+  private final Server server;
+  private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
+
+  StreamlessProxy(String target, Status refusal) throws IOException {
+    channel = ManagedChannelBuilder.forTarget(target).usePlaintext().build();
+    ServerServiceDefinition.Builder service =
+        ServerServiceDefinition.builder(LockServiceGrpc.getServiceDescriptor());
+    for (MethodDescriptor<?, ?> method : LockServiceGrpc.getServiceDescriptor().getMethods())
+      if (method.getType() == MethodDescriptor.MethodType.UNARY) pass(service, method);
+    service.addMethod(
+        LockServiceGrpc.getWaitInQueueMethod(),
+        ServerCalls.asyncServerStreamingCall(
+            (request, answers) -> answers.onError(refusal.asRuntimeException())));
+    service.addMethod(
+        LockServiceGrpc.getSessionMethod(),
+        ServerCalls.asyncBidiStreamingCall(
+            answers -> {
+              counts.computeIfAbsent("Session", name -> new AtomicInteger()).incrementAndGet();
+              answers.onError(refusal.asRuntimeException());
+              return new Deaf();
+            }));
+    server = ServerBuilder.forPort(0).addService(service.build()).build().start();
+  }
+
+  String address() {
+    return "127.0.0.1:" + server.getPort();
+  }
+
+  /** How often it was called. */
+  int count(String method) {
+    AtomicInteger count = counts.get(method);
+    return count == null ? 0 : count.get();
+  }
+
+  private <Q, A> void pass(ServerServiceDefinition.Builder service, MethodDescriptor<Q, A> method) {
+    AtomicInteger count =
+        counts.computeIfAbsent(method.getBareMethodName(), name -> new AtomicInteger());
+    service.addMethod(
+        method,
+        ServerCalls.asyncUnaryCall(
+            (request, answers) -> {
+              count.incrementAndGet();
+              ClientCalls.asyncUnaryCall(
+                  channel.newCall(method, CallOptions.DEFAULT), request, answers);
+            }));
+  }
+
+  @Override
+  public void close() {
+    server.shutdownNow();
+    channel.shutdownNow();
+  }
+
+  private static final class Deaf implements StreamObserver<SessionRequest> {
+    @Override
+    public void onNext(SessionRequest request) {}
+
+    @Override
+    public void onError(Throwable failure) {}
+
+    @Override
+    public void onCompleted() {}
+  }
+}

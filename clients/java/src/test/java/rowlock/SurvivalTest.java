@@ -1,0 +1,161 @@
+package rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static rowlock.Until.until;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the client keeps while connections come and go, and what it does where that cannot be. */
+@Timeout(60)
+class SurvivalTest {
+  @TempDir static Path folder;
+  private static Server server;
+
+  private final BlockingQueue<ConnectionEvent> events = new LinkedBlockingQueue<>();
+  private final Pipe pipe;
+  private final Rowlock rowlock;
+  private final Rowlock direct = Rowlock.connect(server.address);
+
+  SurvivalTest() throws IOException {
+    pipe = new Pipe(server.address);
+    rowlock =
+        Rowlock.connect(ConnectOptions.to(pipe.address()).onConnection(events::add).build());
+  }
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = Server.start(folder);
+  }
+
+  @AfterAll
+  static void stop() throws InterruptedException {
+    server.close();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    rowlock.close();
+    direct.close();
+    pipe.close();
+  }
+
+  @Test
+  void locksAndPlacesOutliveAConnection() throws Exception {
+    Lock lock = rowlock.lock("kept");
+    BlockingQueue<LockState> states = new LinkedBlockingQueue<>();
+    lock.onState(states::add);
+    List<CompletableFuture<Lock>> line = new ArrayList<>();
+    for (int index = 1; index <= 20; index++) {
+      line.add(rowlock.lockAsync("kept", LockOptions.defaults()));
+      int count = index;
+      until("all wait", () -> direct.getLock("kept").waiting() == count);
+    }
+    pipe.cut();
+    assertEquals(LockState.UNCERTAIN, states.take());
+    pipe.mend();
+    assertEquals(LockState.HELD, states.take());
+    assertTrue(lock.release());
+    for (int index = 0; index < line.size(); index++) {
+      Lock next = line.get(index).get();
+      assertEquals(index + 2, next.token());
+      next.close();
+    }
+    assertInstanceOf(ConnectionEvent.Connected.class, events.take());
+    assertInstanceOf(ConnectionEvent.Disconnected.class, events.take());
+  }
+
+  @Test
+  void aLockIsLostBeforeItsLeaseEndsWhereNoServerIsReached() throws Exception {
+    Lock lock =
+        rowlock.lock(
+            "away", with -> with.ttl(Duration.ofSeconds(3)).margin(Duration.ofMillis(1_000)));
+    BlockingQueue<String> order = new LinkedBlockingQueue<>();
+    lock.onLost(() -> order.add("lost"));
+    direct
+        .lockAsync("away", LockOptions.defaults())
+        .thenAccept(next -> order.add("granted " + next.token()));
+    pipe.mute();
+    assertEquals("lost", order.take());
+    assertEquals("granted 2", order.take());
+    assertEquals(LockState.LOST, lock.state());
+  }
+
+  @Test
+  void whatMustNotBeRepeatedFailsWhereItsAnswerIsLost() throws Exception {
+    assertEquals(1, rowlock.getLock("doubt").limit().limit());
+    pipe.mute();
+    CompletableFuture<LimitInForce> unsafe =
+        CompletableFuture.supplyAsync(
+            () -> rowlock.setLimit(LimitChange.ofName("doubt").to(5).ifVersion(0)));
+    until("it was done", () -> direct.getLock("doubt").limit().limit() == 5);
+    pipe.cut();
+    Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
+    assertEquals(Reason.CONNECTION_LOST, assertInstanceOf(RowlockException.class, why).reason());
+  }
+
+  @Test
+  void whatIsSafeIsRepeated() throws Exception {
+    assertEquals(1, rowlock.getLock("safe").limit().limit());
+    pipe.mute();
+    CompletableFuture<LimitInForce> safe =
+        CompletableFuture.supplyAsync(() -> rowlock.setLimit(LimitChange.ofName("safe").to(5)));
+    until("it was done", () -> direct.getLock("safe").limit().limit() == 5);
+    pipe.cut();
+    pipe.mend();
+    assertEquals(5, safe.get().limit());
+  }
+
+  @Test
+  void whereThereIsNoServerACallFailsInTimeAndSaysWhatToDo() throws IOException {
+    pipe.cut();
+    try (Rowlock other =
+        Rowlock.connect(
+            ConnectOptions.to(pipe.address()).giveUpAfter(Duration.ofMillis(400)).build())) {
+      RowlockException none = assertThrows(RowlockException.class, () -> other.lock("none"));
+      assertEquals(Reason.NO_SERVER, none.reason());
+      assertTrue(none.getMessage().contains(pipe.address()), none.getMessage());
+      assertTrue(none.getMessage().contains("see that one runs there"), none.getMessage());
+      assertTrue(none.getMessage().contains("Connection refused"), none.getMessage());
+    }
+  }
+
+  @Test
+  void theFirstServerThatAnswersIsTaken() throws Exception {
+    pipe.cut();
+    try (Rowlock other = Rowlock.connect(pipe.address(), server.address)) {
+      assertEquals(1, other.lock("second").token());
+    }
+  }
+
+  @Test
+  void headersThatCannotBeHadFailWhatIsAskedFor() {
+    ConnectOptions options =
+        ConnectOptions.to(server.address)
+            .headers(
+                () -> {
+                  throw new IllegalStateException("no token");
+                })
+            .build();
+    try (Rowlock other = Rowlock.connect(options)) {
+      RowlockException failed = assertThrows(RowlockException.class, () -> other.getLock("x"));
+      assertTrue(failed.getMessage().contains("no token"), failed.getMessage());
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static rowlock.Until.until;
+
+import io.grpc.Status;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The same over a way on which streams are refused. */
+@Timeout(60)
+class UnaryTest {
+  @TempDir static Path folder;
+  private static Server server;
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = Server.start(folder);
+  }
+
+  @AfterAll
+  static void stop() throws InterruptedException {
+    server.close();
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Status.Code.class,
+      names = {"UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"})
+  void whateverTheRefusalIsCallsGoTheSameWay(Status.Code code) throws Exception {
+    String name = "way/" + code;
+    BlockingQueue<ConnectionEvent> events = new LinkedBlockingQueue<>();
+    try (StreamlessProxy proxy =
+            new StreamlessProxy(server.address, code.toStatus().withDescription("no streams"));
+        Rowlock rowlock =
+            Rowlock.connect(
+                ConnectOptions.to(proxy.address())
+                    .owner("anna")
+                    .label("team", "etl")
+                    .onConnection(events::add)
+                    .build())) {
+      Lock lock = rowlock.lock(name, with -> with.label("run", "7"));
+      assertEquals(1, lock.token());
+      ConnectionEvent.Connected connected =
+          assertInstanceOf(ConnectionEvent.Connected.class, events.take());
+      assertFalse(connected.isSession());
+      ClaimView holder = rowlock.getLock(name).holders().get(0);
+      assertEquals("anna", holder.owner());
+      assertEquals(Map.of("team", "etl", "run", "7"), holder.labels());
+      assertEquals(Optional.empty(), rowlock.tryLock(name));
+      assertTrue(lock.release());
+      assertEquals(1, proxy.count("Session"));
+    }
+  }
+
+  @Test
+  void waitsAreAskedForAgainAndMoveUp() throws Exception {
+    try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
+        Rowlock rowlock = Rowlock.connect(proxy.address());
+        Rowlock direct = Rowlock.connect(server.address)) {
+      Lock first = direct.lock("wait");
+      CompletableFuture<Lock> second = direct.lockAsync("wait", LockOptions.defaults());
+      until("one waits", () -> direct.getLock("wait").waiting() == 1);
+      BlockingQueue<Place> places = new LinkedBlockingQueue<>();
+      CompletableFuture<Lock> third =
+          rowlock.lockAsync(
+              "wait",
+              LockOptions.builder()
+                  .onPosition(places::add)
+                  .positionInterval(Duration.ofMillis(100))
+                  .build());
+      assertEquals(1, places.take().ahead());
+      first.close();
+      assertEquals(0, places.take().ahead());
+      second.get().close();
+      Lock lock = third.get();
+      assertEquals(3, lock.token());
+      // Confirmed by the call that has told it, so it has its whole time.
+      assertTrue(lock.remaining().orElseThrow().compareTo(Duration.ofSeconds(20)) > 0);
+    }
+  }
+
+  @Test
+  void aWaitThatIsGivenUpFreesItsPlace() throws Exception {
+    try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
+        Rowlock rowlock = Rowlock.connect(proxy.address());
+        Lock held = rowlock.lock("give up")) {
+      CompletableFuture<Lock> waiting = rowlock.lockAsync("give up", LockOptions.defaults());
+      until("it waits", () -> rowlock.getLock("give up").waiting() == 1);
+      waiting.cancel(true);
+      until("it does not", () -> rowlock.getLock("give up").waiting() == 0);
+      RowlockException late =
+          assertThrows(
+              RowlockException.class,
+              () -> rowlock.lock("give up", with -> with.waitAtMost(Duration.ofMillis(300))));
+      assertEquals(Reason.TIMED_OUT, late.reason());
+      assertTrue(held.isHeld());
+    }
+  }
+
+  @Test
+  void leasesAreRenewedAndTheirLossIsHeardOf() throws Exception {
+    try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
+        Rowlock rowlock = Rowlock.connect(proxy.address());
+        Rowlock direct = Rowlock.connect(server.address)) {
+      Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(1)));
+      until("renewed over several ttls", () -> proxy.count("Renew") >= 8);
+      assertTrue(lock.isHeld());
+      CompletableFuture<String> lost = new CompletableFuture<>();
+      lock.onLost(() -> lost.complete("lost"));
+      direct.forceRelease("renewed", "test");
+      assertEquals("lost", lost.get());
+      RowlockException why = assertThrows(RowlockException.class, lock::requireHeld);
+      assertEquals("FORCE_RELEASED", why.metadata().get("end_reason"));
+    }
+  }
+}
