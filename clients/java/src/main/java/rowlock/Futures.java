@@ -6,6 +6,7 @@ import io.grpc.Status;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 final class Futures {
   private Futures() {}
@@ -50,22 +51,30 @@ final class Futures {
    * For users: what they do next is not done on the loop. Cancelling it cancels the first, and what comes all the same is given
    * to {@code unwanted}.
    */
-  static <T> CompletableFuture<T> handedOut(
-      CompletableFuture<T> answer, Told told, Consumer<T> unwanted) {
+  static <A, T> CompletableFuture<T> handedOut(
+      CompletableFuture<A> answer, Told told, Function<A, T> read, Consumer<A> unwanted) {
     CompletableFuture<T> handed = new CompletableFuture<>();
     answer.whenComplete(
         (value, failure) ->
             told.run(
                 () -> {
-                  boolean isTaken =
-                      failure == null ? handed.complete(value) : handed.completeExceptionally(failure);
-                  if (!isTaken && failure == null) unwanted.accept(value);
+                  if (failure != null) handed.completeExceptionally(failure);
+                  else if (!isTaken(handed, value, read)) unwanted.accept(value);
                 }));
     handed.whenComplete(
         (value, failure) -> {
           if (handed.isCancelled()) answer.cancel(true);
         });
     return handed;
+  }
+
+  private static <A, T> boolean isTaken(
+      CompletableFuture<T> handed, A value, Function<A, T> read) {
+    try {
+      return handed.complete(read.apply(value));
+    } catch (RowlockException refused) {
+      return handed.completeExceptionally(refused);
+    }
   }
 
   private static RuntimeException rethrown(Throwable cause) {

@@ -32,6 +32,9 @@ final class LeaseKeeper {
   /** The server says so: it has ended, or did so long ago. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
 
+  /** Where an answer says less than was asked: the lease is renewed again when it is due. */
+  private static final RenewedLease NOTHING = RenewedLease.getDefaultInstance();
+
   private final Loop loop;
   private final Clock clock;
   private final Calls calls;
@@ -167,7 +170,8 @@ final class LeaseKeeper {
           @Override
           public boolean answered(SessionResult result, long basis) {
             List<RenewedLease> renewed = result.getRenewLeases().getLeasesList();
-            for (int at = 0; at < leases.size(); at++) renewed(leases.get(at), renewed.get(at), basis);
+            for (int at = 0; at < leases.size(); at++)
+              renewed(leases.get(at), at < renewed.size() ? renewed.get(at) : NOTHING, basis);
             wake();
             return true;
           }
@@ -182,8 +186,9 @@ final class LeaseKeeper {
 
   private void renewed(HeldLease lease, RenewedLease renewed, long basis) {
     lease.isRenewing = false;
+    lease.renewAt = Math.max(lease.renewAt, clock.now() + AGAIN);
     if (renewed.hasLease()) lease.prolong(renewed.getLease(), basis);
-    else failed(lease, ErrorDetails.errorOf(renewed.getError()));
+    else if (renewed.hasError()) failed(lease, ErrorDetails.errorOf(renewed.getError()));
   }
 
   private void failed(HeldLease lease, RowlockException error) {

@@ -158,7 +158,7 @@ public final class Lock implements AutoCloseable {
    * @return whether it was held until then
    */
   public CompletableFuture<Boolean> releaseAsync() {
-    return Futures.handedOut(releasing().copy(), told, value -> {});
+    return Futures.handedOut(releasing().copy(), told, value -> value, value -> {});
   }
 
   private synchronized CompletableFuture<Boolean> releasing() {

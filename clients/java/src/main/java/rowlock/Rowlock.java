@@ -136,7 +136,7 @@ public final class Rowlock implements AutoCloseable {
    * @return to be closed; fails with a {@link RowlockException}
    */
   public CompletableFuture<Lock> lockAsync(String name, LockOptions options) {
-    return handedOut(begin(name, options), outcome -> demanded(name, outcome), Lock::releaseAsync);
+    return handedOut(begin(name, options), outcome -> demanded(name, outcome));
   }
 
   /**
@@ -172,10 +172,7 @@ public final class Rowlock implements AutoCloseable {
    * @return to be closed; empty when it is busy or paused
    */
   public CompletableFuture<Optional<Lock>> tryLockAsync(String name, LockOptions options) {
-    return handedOut(
-        begin(name, options.withoutWait()),
-        outcome -> tried(name, outcome),
-        lock -> lock.ifPresent(Lock::releaseAsync));
+    return handedOut(begin(name, options.withoutWait()), outcome -> tried(name, outcome));
   }
 
   /**
@@ -205,7 +202,7 @@ public final class Rowlock implements AutoCloseable {
    * @return one of the two; fails with a {@link RowlockException}
    */
   public CompletableFuture<Outcome> acquireAsync(String name, LockOptions options) {
-    return handedOut(begin(name, options), outcome -> outcome, Rowlock::giveUp);
+    return handedOut(begin(name, options), outcome -> outcome);
   }
 
   /**
@@ -488,14 +485,9 @@ public final class Rowlock implements AutoCloseable {
     return outcome;
   }
 
-  private <A, T> CompletableFuture<T> handedOut(
-      CompletableFuture<A> first, Function<A, T> read, Consumer<T> unwanted) {
-    CompletableFuture<T> answer = first.thenApply(read);
-    answer.whenComplete(
-        (value, failure) -> {
-          if (answer.isCancelled()) first.cancel(true);
-        });
-    return Futures.handedOut(answer, told, unwanted);
+  private <T> CompletableFuture<T> handedOut(
+      CompletableFuture<Outcome> outcome, Function<Outcome, T> read) {
+    return Futures.handedOut(outcome, told, read, Rowlock::giveUp);
   }
 
   private static Lock demanded(String name, Outcome outcome) {

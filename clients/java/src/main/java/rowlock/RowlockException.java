@@ -12,6 +12,7 @@ import java.util.Optional;
 public final class RowlockException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  /** Does not survive serialization: the message does. */
   private final transient ErrorDetails details;
 
   RowlockException(String message, ErrorDetails details, Throwable cause) {
@@ -48,7 +49,7 @@ public final class RowlockException extends RuntimeException {
    * @return the reason; {@link Reason#UNKNOWN} where this client does not know it
    */
   public Reason reason() {
-    return details.reason();
+    return details().reason();
   }
 
   /**
@@ -57,7 +58,7 @@ public final class RowlockException extends RuntimeException {
    * @return such as {@code LEASE_LOST}
    */
   public String reasonName() {
-    return details.reasonName();
+    return details().reasonName();
   }
 
   /**
@@ -66,7 +67,7 @@ public final class RowlockException extends RuntimeException {
    * @return such as {@code UNAVAILABLE}
    */
   public Status.Code code() {
-    return details.code();
+    return details().code();
   }
 
   /**
@@ -75,7 +76,7 @@ public final class RowlockException extends RuntimeException {
    * @return empty unless the reason is {@link Reason#BAD_REQUEST}
    */
   public List<Violation> violations() {
-    return details.violations();
+    return details().violations();
   }
 
   /**
@@ -84,7 +85,7 @@ public final class RowlockException extends RuntimeException {
    * @return such as {@code end_reason} of {@link Reason#LEASE_LOST}
    */
   public Map<String, String> metadata() {
-    return details.metadata();
+    return details().metadata();
   }
 
   /**
@@ -93,7 +94,7 @@ public final class RowlockException extends RuntimeException {
    * @return empty where it says nothing
    */
   public Optional<Duration> retryAfter() {
-    return details.retryAfter();
+    return details().retryAfter();
   }
 
   /**
@@ -102,7 +103,11 @@ public final class RowlockException extends RuntimeException {
    * @return how; empty where the error is none of a refusal
    */
   public Optional<Refusal> refusal() {
-    return details.refusal();
+    return details().refusal();
+  }
+
+  private ErrorDetails details() {
+    return details == null ? ErrorDetails.of(Reason.UNKNOWN, Status.Code.UNKNOWN) : details;
   }
 
   /** Whether the same call, a little later, may well succeed. */
@@ -112,6 +117,6 @@ public final class RowlockException extends RuntimeException {
 
   /** Whether a Rowlock server has said it, and nothing between. */
   boolean isOfServer() {
-    return details.isOfServer();
+    return details().isOfServer();
   }
 }

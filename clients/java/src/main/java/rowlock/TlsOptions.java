@@ -1,6 +1,7 @@
 package rowlock;
 
 import io.grpc.ChannelCredentials;
+import io.grpc.Grpc;
 import io.grpc.TlsChannelCredentials;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -26,6 +27,8 @@ public final class TlsOptions {
       throw new UncheckedIOException(unreadable);
     }
     credentials = tls.build();
+    // Reads them, so that what cannot work is told here.
+    Grpc.newChannelBuilder("localhost:1", credentials);
     serverName = builder.serverName;
   }
 
@@ -95,6 +98,7 @@ public final class TlsOptions {
      * What was chosen.
      *
      * @return options
+     * @throws IllegalArgumentException for files that hold something else
      */
     public TlsOptions build() {
       return new TlsOptions(this);

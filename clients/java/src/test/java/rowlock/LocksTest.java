@@ -53,6 +53,15 @@ class LocksTest {
     until(count + " wait for " + name, () -> rowlock.getLock(name).waiting() == count);
   }
 
+  /** What is left grows with each renewal. */
+  private static void untilRenewed(Lock lock, int times) throws InterruptedException {
+    AtomicReference<Duration> left = new AtomicReference<>(Duration.ZERO);
+    for (int renewal = 0; renewal <= times; renewal++)
+      until(
+          "renewal " + renewal,
+          () -> lock.remaining().orElseThrow().compareTo(left.getAndSet(lock.remaining().orElseThrow())) > 0);
+  }
+
   /** How a thread ended. */
   private static Thread started(BlockingQueue<Object> ends, InterruptibleCall call) {
     Thread thread =
@@ -211,7 +220,7 @@ class LocksTest {
     try (Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(1)))) {
       BlockingQueue<LockState> states = new LinkedBlockingQueue<>();
       lock.onState(states::add);
-      Thread.sleep(3_500);
+      untilRenewed(lock, 8);
       assertTrue(lock.isHeld());
       assertFalse(states.contains(LockState.LOST));
       assertEquals(Optional.empty(), rowlock.tryLock("renewed"));
@@ -333,10 +342,8 @@ class LocksTest {
       CompletableFuture<Lock> waiting =
           rowlock.lockAsync("blocks", LockOptions.builder().onPosition(place -> await(over)).build());
       CompletableFuture<Void> after =
-          rowlock.getLock("blocks").holderCount() == 1
-              ? rowlock.tryLockAsync("free", LockOptions.defaults()).thenAccept(lock -> await(over))
-              : null;
-      Thread.sleep(2_500);
+          rowlock.tryLockAsync("free", LockOptions.defaults()).thenAccept(lock -> await(over));
+      untilRenewed(held, 6);
       assertTrue(held.isHeld());
       over.countDown();
       after.join();

@@ -5,9 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -78,6 +83,14 @@ class OptionsTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> ConnectOptions.to("a:1").headers(Map.of("no name", "x")));
+  }
+
+  @Test
+  void certificatesThatAreNoneCannotWork(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("ca.pem"), "no certificate");
+    TlsOptions.Builder options = TlsOptions.builder().ca(file);
+    assertThrows(IllegalArgumentException.class, options::build);
+    assertThrows(UncheckedIOException.class, () -> TlsOptions.builder().ca(folder.resolve("none")));
   }
 
   @Test
