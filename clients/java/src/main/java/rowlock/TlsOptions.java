@@ -18,7 +18,7 @@ public final class TlsOptions {
   private TlsOptions(Builder builder) {
     TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
     try {
-      if (builder.ca.isPresent()) tls.trustManager(new ByteArrayInputStream(builder.ca.get()));
+      builder.ca.ifPresent(pem -> tls.trustManager(Trust.of(pem)));
       if (builder.certificate.isPresent())
         tls.keyManager(
             new ByteArrayInputStream(builder.certificate.get()),
