@@ -217,10 +217,10 @@ class LocksTest {
 
   @Test
   void isRenewedForAsLongAsItIsHeld() throws InterruptedException {
-    try (Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(1)))) {
+    try (Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(3)))) {
       BlockingQueue<LockState> states = new LinkedBlockingQueue<>();
       lock.onState(states::add);
-      untilRenewed(lock, 8);
+      untilRenewed(lock, 4);
       assertTrue(lock.isHeld());
       assertFalse(states.contains(LockState.LOST));
       assertEquals(Optional.empty(), rowlock.tryLock("renewed"));
@@ -338,12 +338,12 @@ class LocksTest {
   @Test
   void aListenerThatBlocksKeepsNothingFromBeingRenewed() throws InterruptedException {
     CountDownLatch over = new CountDownLatch(1);
-    try (Lock held = rowlock.lock("blocks", with -> with.ttl(Duration.ofSeconds(1)))) {
+    try (Lock held = rowlock.lock("blocks", with -> with.ttl(Duration.ofSeconds(3)))) {
       CompletableFuture<Lock> waiting =
           rowlock.lockAsync("blocks", LockOptions.builder().onPosition(place -> await(over)).build());
       CompletableFuture<Void> after =
           rowlock.tryLockAsync("free", LockOptions.defaults()).thenAccept(lock -> await(over));
-      untilRenewed(held, 6);
+      untilRenewed(held, 4);
       assertTrue(held.isHeld());
       over.countDown();
       after.join();

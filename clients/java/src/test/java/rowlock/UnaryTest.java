@@ -120,8 +120,8 @@ class UnaryTest {
     try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
         Rowlock rowlock = Rowlock.connect(proxy.address());
         Rowlock direct = Rowlock.connect(server.address)) {
-      Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(1)));
-      until("renewed over several ttls", () -> proxy.count("Renew") >= 8);
+      Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(3)));
+      until("renewed over several ttls", () -> proxy.count("Renew") >= 4);
       assertTrue(lock.isHeld());
       CompletableFuture<String> lost = new CompletableFuture<>();
       lock.onLost(() -> lost.complete("lost"));
