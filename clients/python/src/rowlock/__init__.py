@@ -1,0 +1,66 @@
+"""Client of Rowlock, the lock server: locks, semaphores and read-write locks that renew themselves.
+
+    import rowlock
+
+    with rowlock.connect("127.0.0.1:50051") as client, client.lock("etl/load") as lock:
+        print(f"alone, with fencing token {lock.token}")
+
+For asyncio there is `rowlock.aio`, with the same names. All times are seconds.
+"""
+
+from rowlock.cancellation import Cancellation
+from rowlock.client import Client, connect
+from rowlock.engine.held_lease import LockState
+from rowlock.engine.verbs import Order
+from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
+from rowlock.lock import Lock, Lost
+from rowlock.modes import Mode
+from rowlock.options import ConnectionEvent, LockOptions, Place, Tls, TryOptions, WaitOptions
+from rowlock.reasons import Reason
+from rowlock.refusal import Refusal
+from rowlock.times import FOREVER
+from rowlock.views import (
+    ClaimView,
+    ForceReleased,
+    HandedOver,
+    LimitInForce,
+    LimitSetting,
+    LimitView,
+    LockView,
+    RenewedLease,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FOREVER",
+    "Cancellation",
+    "ClaimView",
+    "Client",
+    "ConnectionEvent",
+    "ForceReleased",
+    "HandedOver",
+    "LimitInForce",
+    "LimitSetting",
+    "LimitView",
+    "Lock",
+    "LockLost",
+    "LockOptions",
+    "LockRefused",
+    "LockState",
+    "LockTimeout",
+    "LockView",
+    "Lost",
+    "Mode",
+    "Order",
+    "Place",
+    "Reason",
+    "Refusal",
+    "RenewedLease",
+    "RowlockError",
+    "Tls",
+    "TryOptions",
+    "Violation",
+    "WaitOptions",
+    "connect",
+]

@@ -1,0 +1,309 @@
+"""Keeps one connection open while it is needed.
+
+Through the first server that answers, and through another one when it is lost or its server stops: a session, or calls of their own
+where a session is refused before its server has said anything. Knows nothing of what is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from rowlock.backoff import backoff
+from rowlock.clock import Clock
+from rowlock.connection.channel import Metadata, metadata_of, open_channel
+from rowlock.connection.connection import Connection
+from rowlock.connection.session_connection import SessionConnection
+from rowlock.connection.unary_connection import UnaryConnection
+from rowlock.engine.event_loop import EventLoop, Timer
+from rowlock.errors import RowlockError
+from rowlock.options import ConnectionEvent, Headers, Settings
+from rowlock.reasons import Reason
+from rowlock.v1.lock_service_pb2 import SessionResponse
+
+# What any server takes, until one has said more: the least that can be configured.
+_BYTES_MAX_AT_FIRST = 1_024
+# A connection that does not last so long counts as a failure: its successor is not opened at once.
+_LASTED = 1.0
+# Another server would say the same.
+_HOPELESS_CODES = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
+# How an older server, or a proxy that lets no stream through, refuses a session: by a status of its own, or by one of HTTP
+# (404; 400 and a reset stream; 405 and others; 403).
+_NO_STREAM_CODES = ("UNIMPLEMENTED", "INTERNAL", "UNKNOWN", "PERMISSION_DENIED")
+
+
+class Owner(Protocol):
+    """Who is told of connections that come and go."""
+
+    def is_needed(self) -> bool:
+        """Whether anything is held or asked for."""
+
+    def begun(self, connection: Connection) -> None:
+        """Take note that commands can be sent, but nothing was heard of the server yet."""
+
+    def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:
+        """Take a response."""
+
+    def leaving(self, connection: Connection) -> None:
+        """Send nothing more to it, as its server stops; answers may still come."""
+
+    def ended(self, connection: Connection, error: RowlockError) -> None:
+        """Take note of its end."""
+
+    def hopeless(self, error: RowlockError) -> None:
+        """Take note that no server will have this client as it is."""
+
+    def told(self, event: ConnectionEvent) -> None:
+        """Tell the user."""
+
+
+class Connections:
+    """Lives on the thread of the engine."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        headers: Headers | Callable[[], Headers],
+        loop: EventLoop,
+        now: Clock,
+        owner: Owner,
+    ) -> None:
+        """A function that makes headers may block: it is called on a thread of its own."""
+        self._settings = settings
+        self._headers = headers
+        self._loop = loop
+        self._now = now
+        self._owner = owner
+        # All that have not ended: the current one, and those whose servers stop.
+        self._connections: set[Connection] = set()
+        self._current: Connection | None = None
+        # Which attempt to open one is under way; 0: none.
+        self._attempt = 0
+        self._attempts = 0
+        self._metadata: Metadata = ()
+        self._pause: Timer | None = None
+        self._open_timer: Timer | None = None
+        self._address = 0
+        self._failures = 0
+        self._bytes_max = _BYTES_MAX_AT_FIRST
+        self._opened_at = math.inf
+        self._is_closed = False
+        self.last_error: RowlockError | None = None
+        """Why the last connection has ended, or could not be had."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection whose server has answered."""
+        return self._current is not None and self._current.opened is not None
+
+    @property
+    def renewals_at_once(self) -> int:
+        """How many leases may be renewed by one command."""
+        return self._current.renewals_at_once if self._current else 1
+
+    def need(self) -> None:
+        """Open one unless there is one."""
+        if self._current or self._pause or self._attempt or self._is_closed:
+            return
+        self._attempts += 1
+        attempt = self._attempt = self._attempts
+        self._open_timer = self._loop.call_later(
+            self._settings.connect_timeout, lambda: self._timed_out(attempt)
+        )
+        headers = self._headers
+        if callable(headers):
+            asking = threading.Thread(
+                target=self._ask_for_headers, args=(attempt, headers), name="rowlock-headers", daemon=True
+            )
+            asking.start()
+        else:
+            metadata = metadata_of(headers)
+            self._loop.post(lambda: self._open(attempt, metadata))
+
+    def leave(self, error: RowlockError) -> None:
+        """Try another server, where there is one and this one had its time: it answers, but cannot do what is asked."""
+        connection = self._current
+        if connection is None or not self._has_lasted(connection) or len(self._settings.addresses) < 2:
+            return
+        connection.destroy()
+        self.ended(connection, error)
+
+    def close(self, within: float, closed: Callable[[], None]) -> None:
+        """Close all of them in good order, within the time; tell when that is done."""
+        self._is_closed = True
+        self._stop_timers()
+        connections, self._connections, self._current = self._connections, set(), None
+        left = len(connections)
+        if left == 0:
+            closed()
+
+        def one_closed() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                closed()
+
+        for connection in connections:
+            if connection.opened is None:
+                connection.destroy()
+                one_closed()
+            else:
+                connection.close(within, one_closed)
+
+    def _ask_for_headers(self, attempt: int, make: Callable[[], Headers]) -> None:
+        """On a thread of its own."""
+        try:
+            metadata = metadata_of(make())
+        except Exception as failure:
+            message = f"The headers for a connection could not be had: {failure}"
+            error = RowlockError(Reason.UNKNOWN, "UNAUTHENTICATED", message)
+            error.__cause__ = failure
+            self._loop.post(lambda: self._no_headers(attempt, error))
+            return
+        self._loop.post(lambda: self._open(attempt, metadata))
+
+    def _no_headers(self, attempt: int, error: RowlockError) -> None:
+        if attempt != self._attempt:
+            return
+        self._next(error, has_lasted=False)
+        self._owner.hopeless(error)
+
+    def _timed_out(self, attempt: int) -> None:
+        """No headers have come, or no answer."""
+        if self._attempt != attempt:
+            return
+        address, timeout = self._address_now, self._settings.connect_timeout
+        error = RowlockError(
+            Reason.UNKNOWN, "UNAVAILABLE", f"{address} has not answered within {timeout:.3g} s."
+        )
+        connection = self._current
+        if connection is None:
+            self._next(error, has_lasted=False)
+            return
+        connection.destroy()
+        self.ended(connection, error)
+
+    @property
+    def _address_now(self) -> str:
+        return self._settings.addresses[self._address % len(self._settings.addresses)]
+
+    def _open(self, attempt: int, metadata: Metadata) -> None:
+        if attempt != self._attempt or self._is_closed:
+            return
+        settings, address = self._settings, self._address_now
+        self._metadata = metadata
+        self._begin(
+            SessionConnection(
+                address,
+                open_channel(address, settings.tls),
+                metadata,
+                session_owner=settings.owner,
+                labels=settings.labels,
+                bytes_max=self._bytes_max,
+                loop=self._loop,
+                now=self._now,
+                owner=self,
+            )
+        )
+
+    def _open_unary(self, address: str) -> None:
+        settings = self._settings
+        self._begin(
+            UnaryConnection(
+                address,
+                open_channel(address, settings.tls),
+                self._metadata,
+                session_owner=settings.owner,
+                labels=settings.labels,
+                loop=self._loop,
+                now=self._now,
+                owner=self,
+            )
+        )
+
+    def _begin(self, connection: Connection) -> None:
+        self._connections.add(connection)
+        self._current = connection
+        self._owner.begun(connection)
+
+    def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:
+        """Take a response."""
+        if response.HasField("opened") and connection is self._current:
+            self._stop_timers()
+            if isinstance(connection, SessionConnection):
+                self._bytes_max = connection.bytes_max
+            self._opened_at = self._now()
+            replica = response.opened.replica
+            self._owner.told(ConnectionEvent("connected", connection.address, _via(connection), replica))
+        if response.going_away and connection is self._current:
+            self._current = None
+            self._owner.leaving(connection)
+            message = f"{connection.address} is stopping."
+            stopping = RowlockError(Reason.SHUTTING_DOWN, "UNAVAILABLE", message)
+            self._next(stopping, self._has_lasted(connection))
+        self._owner.responded(connection, response, basis)
+
+    def ended(self, connection: Connection, error: RowlockError) -> None:
+        """Take note of its end, and open another one if it was the current one."""
+        if connection not in self._connections:
+            return
+        self._connections.discard(connection)
+        was_current = connection is self._current
+        if was_current:
+            self._current = None
+        if was_current and _is_no_stream(connection, error):
+            self._owner.ended(connection, error)
+            self._open_unary(connection.address)
+            return
+        self._owner.told(ConnectionEvent("disconnected", connection.address, _via(connection), error=error))
+        # First of all, as whoever is told asks for a connection at once.
+        if was_current:
+            self._next(error, self._has_lasted(connection))
+        self._owner.ended(connection, error)
+        if was_current and _is_hopeless(connection, error):
+            self._owner.hopeless(error)
+
+    def _next(self, error: RowlockError, has_lasted: bool) -> None:
+        """At once, unless all servers have failed in turn."""
+        self._stop_timers()
+        count = len(self._settings.addresses)
+        self.last_error = error
+        self._failures = 0 if has_lasted else self._failures + 1
+        self._address = (self._address + 1) % count
+        rounds, rest = divmod(self._failures, count)
+        pause = backoff(rounds) if rounds > 0 and rest == 0 else 0.0
+        if not self._is_closed:
+            self._pause = self._loop.call_later(pause, self._after_pause)
+
+    def _after_pause(self) -> None:
+        self._pause = None
+        if self._owner.is_needed():
+            self.need()
+
+    def _stop_timers(self) -> None:
+        """None is waited for any more."""
+        self._attempt = 0
+        for timer in (self._pause, self._open_timer):
+            if timer:
+                timer.cancel()
+        self._pause = self._open_timer = None
+
+    def _has_lasted(self, connection: Connection) -> bool:
+        return connection.opened is not None and self._now() - self._opened_at >= _LASTED
+
+
+def _via(connection: Connection) -> Literal["session", "unary"]:
+    return "session" if connection.via_session else "unary"
+
+
+def _is_no_stream(connection: Connection, error: RowlockError) -> bool:
+    is_answered = connection.opened is not None or not connection.via_session
+    return not is_answered and error.reason == Reason.UNKNOWN and error.code in _NO_STREAM_CODES
+
+
+def _is_hopeless(connection: Connection, error: RowlockError) -> bool:
+    if connection.opened is not None:
+        return False
+    return error.code in _HOPELESS_CODES or error.reason == Reason.MESSAGE_TOO_LARGE

@@ -1,0 +1,221 @@
+"""One session with one server.
+
+It gathers what is asked for in a turn into requests, knows when each of them was sent, is heard as often as the server wants, and
+notices a server that falls silent. The stream is read by a thread of its own, which hands over what it has read.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import grpc
+
+from rowlock.clock import Clock
+from rowlock.connection.channel import Metadata
+from rowlock.connection.connection import Owner
+from rowlock.engine.event_loop import EventLoop, Timer
+from rowlock.errors import RowlockError, of_status, status_of
+from rowlock.reasons import Reason
+from rowlock.times import seconds_of
+from rowlock.v1.lock_service_pb2 import (
+    SessionCommand,
+    SessionOpen,
+    SessionOpened,
+    SessionRequest,
+    SessionResponse,
+)
+from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
+
+# Of a request beside its commands, and of a command beside its own bytes.
+_FRAME_BYTES = 64
+_TAG_BYTES = 6
+# Silence is counted in ticks, of which one passes at the most while this process is frozen.
+_SILENT_TICKS_MAX = 4
+
+
+class SessionConnection:
+    """Begins to connect when it is made; what goes wrong is told by its end."""
+
+    via_session = True
+    # Well within what a request may hold by default.
+    renewals_at_once = 500
+
+    def __init__(
+        self,
+        address: str,
+        channel: grpc.Channel,
+        metadata: Metadata,
+        *,
+        session_owner: str,
+        labels: Mapping[str, str],
+        bytes_max: int,
+        loop: EventLoop,
+        now: Clock,
+        owner: Owner,
+    ) -> None:
+        """`bytes_max` is what a request may hold until the server has said it."""
+        self.address = address
+        self.opened: SessionOpened | None = None
+        self._channel = channel
+        self._bytes_max = bytes_max
+        self._loop = loop
+        self._now = now
+        self._owner = owner
+        self._open: SessionOpen | None = SessionOpen(owner=session_owner, labels=labels)
+        self._commands: list[SessionCommand] = []
+        self._is_scheduled = False
+        # When each request was sent that the server has not yet been known to hear: the first is number `_heard` + 1.
+        self._sent_at: deque[float] = deque()
+        self._heard = 0
+        self._heard_sent_at = now()
+        self._received = 0
+        self._sent_since_beat = False
+        self._received_since_tick = True
+        self._silent_ticks = 0
+        self._timers: dict[str, Timer] = {}
+        self._is_over = False
+        self._is_half_closed = False
+        self._closed: Callable[[], None] | None = None
+        # Read by a thread of gRPC, which ends with None.
+        self._requests: queue.SimpleQueue[SessionRequest | None] = queue.SimpleQueue()
+        self._call = LockServiceStub(channel).Session(iter(self._requests.get, None), metadata=metadata)
+        threading.Thread(target=self._read, name="rowlock-session", daemon=True).start()
+        self.acknowledge()
+
+    @property
+    def command_bytes_max(self) -> int:
+        """Bytes that a command may have to fit into a request of its own."""
+        return self._bytes_max - _FRAME_BYTES
+
+    @property
+    def bytes_max(self) -> int:
+        """What a request may hold."""
+        return self._bytes_max
+
+    def send(self, command: SessionCommand) -> None:
+        """Add it to the next request, which is sent at the end of this turn."""
+        self._commands.append(command)
+        self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Send a request in this turn, if only an empty one."""
+        if self._is_scheduled or self._is_over or self._is_half_closed:
+            return
+        self._is_scheduled = True
+        self._loop.at_end_of_turn(self._flush)
+
+    def close(self, within: float, closed: Callable[[], None]) -> None:
+        """Half-close it; it is closed when the server has done so, too, or the time is over."""
+        if self._is_over:
+            closed()
+            return
+        self._flush()
+        self._is_half_closed = True
+        self._closed = closed
+        self._requests.put(None)
+        self._timers["close"] = self._loop.call_later(within, self.destroy)
+
+    def destroy(self) -> None:
+        """End it at once, without a word to its owner."""
+        if self._is_over:
+            return
+        self._is_over = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._requests.put(None)
+        self._call.cancel()
+        self._channel.close()
+        if self._closed:
+            self._closed()
+
+    def _flush(self) -> None:
+        self._is_scheduled = False
+        if self._is_over or self._is_half_closed:
+            return
+        commands, self._commands = self._commands, []
+        at = 0
+        while True:
+            request = SessionRequest(received=self._received)
+            size = _FRAME_BYTES
+            if self._open:
+                request.open.CopyFrom(self._open)
+                size += self._open.ByteSize()
+                self._open = None
+            begin = at
+            while at < len(commands):
+                size += commands[at].ByteSize() + _TAG_BYTES
+                if size > self._bytes_max and at > begin:
+                    break
+                at += 1
+            request.commands.extend(commands[begin:at])
+            self._sent_at.append(self._now())
+            self._sent_since_beat = True
+            self._requests.put(request)
+            if at == len(commands):
+                return
+
+    def _read(self) -> None:
+        """On the thread that reads."""
+        try:
+            for response in self._call:
+                self._hand_over(response)
+            error = RowlockError(Reason.UNKNOWN, "UNAVAILABLE", "The session has ended.")
+        except grpc.RpcError as failure:
+            error = of_status(status_of(self._call))
+            error.__cause__ = failure
+        self._loop.post(lambda: self._end(error))
+
+    def _hand_over(self, response: SessionResponse) -> None:
+        self._loop.post(lambda: self._take(response))
+
+    def _take(self, response: SessionResponse) -> None:
+        if self._is_over:
+            return
+        self._received += 1
+        self._received_since_tick = True
+        while self._heard < response.heard and self._sent_at:
+            self._heard += 1
+            self._heard_sent_at = self._sent_at.popleft()
+        if response.HasField("opened") and self.opened is None:
+            self._begin(response.opened)
+        self._owner.responded(self, response, self._heard_sent_at)
+
+    def _begin(self, opened: SessionOpened) -> None:
+        self.opened = opened
+        self._bytes_max = opened.message_bytes_max
+        if opened.HasField("heartbeat_interval"):
+            self._every("beat", seconds_of(opened.heartbeat_interval), self._beat)
+        if opened.HasField("silence_max"):
+            self._every("listen", seconds_of(opened.silence_max) / _SILENT_TICKS_MAX, self._listen)
+
+    def _every(self, name: str, seconds: float, run: Callable[[], None]) -> None:
+        def tick() -> None:
+            self._every(name, seconds, run)
+            run()
+
+        if not self._is_over:
+            self._timers[name] = self._loop.call_later(seconds, tick)
+
+    def _beat(self) -> None:
+        if not self._sent_since_beat:
+            self.acknowledge()
+        self._sent_since_beat = False
+
+    def _listen(self) -> None:
+        """Every request is answered, so a server that says nothing to one of them is gone."""
+        is_silent = not self._received_since_tick and len(self._sent_at) > 0
+        self._silent_ticks = self._silent_ticks + 1 if is_silent else 0
+        self._received_since_tick = False
+        if self._silent_ticks >= _SILENT_TICKS_MAX:
+            self._end(RowlockError(Reason.UNKNOWN, "UNAVAILABLE", "The server does not answer any more."))
+
+    def _end(self, error: RowlockError) -> None:
+        if self._is_over:
+            return
+        is_expected = self._is_half_closed
+        self.destroy()
+        if not is_expected:
+            self._owner.ended(self, error)

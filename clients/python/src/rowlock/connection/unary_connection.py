@@ -1,0 +1,314 @@
+"""Calls of their own, for where no stream gets through: an older server, or a proxy that refuses streams.
+
+Each command is its unary call. A wait asks again and again under its request id, which is its sign of life, tells its place, and
+confirms a grant. Answers are handed over as a session would, each as of when its call was sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import grpc
+from google.rpc.status_pb2 import Status
+
+from rowlock.clock import Clock
+from rowlock.connection.channel import Metadata
+from rowlock.connection.connection import Owner
+from rowlock.engine.event_loop import EventLoop, Timer
+from rowlock.errors import RowlockError, of_status, status_of
+from rowlock.reasons import Reason
+from rowlock.times import seconds_of
+from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE, Ticket
+from rowlock.v1.lock_service_pb2 import (
+    AcquireRequest,
+    AcquireResponse,
+    RenewedLease,
+    RenewedLeases,
+    RenewResponse,
+    SessionCommand,
+    SessionOpened,
+    SessionResponse,
+    SessionResult,
+    WaitInQueueRequest,
+    WaitInQueueResponse,
+)
+from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
+
+# A server that has not answered a call by then is taken for gone.
+_ANSWER_WITHIN = 10.0
+_COMMANDS_MAX = 100
+_WAITS_MAX = 100_000
+_BYTES_MAX = 2**31 - 1
+# Of all waits together, at once and in a second.
+_POLLS_MAX = 50
+_POLLS_A_SECOND = 300
+_POLL_EVERY_MIN = 0.1
+_POLL_EVERY_MAX = 1.0
+# A wait that is over is asked about so much later, so that the server has noticed it, too.
+_LATE = 0.02
+
+_Method = Any
+# What becomes of a call that was sent at that time: its answer, or the status with which it has failed.
+_Done = Callable[[object, float], None]
+
+
+class _Wait:
+    """One who waits, and asks again and again."""
+
+    def __init__(self, number: int, asked: WaitInQueueRequest, now: float) -> None:
+        self.number = number
+        self.request = AcquireRequest()
+        self.request.CopyFrom(asked.acquire)
+        self.request.when_busy = WHEN_BUSY_ENQUEUE
+        self.tell_every = seconds_of(asked.min_update_interval)
+        self.until = math.inf
+        if self.request.HasField("max_wait"):
+            self.until = now + seconds_of(self.request.max_wait) + _LATE
+        self.told: Ticket | None = None
+        self.told_at = -math.inf
+        self.timer: Timer | None = None
+        self.is_over = False
+
+    def has_news(self, ticket: Ticket, now: float) -> bool:
+        """Whether the place is to be told."""
+        if self.told is None:
+            return True
+        has_moved = (ticket.ahead, ticket.permits_ahead) != (self.told.ahead, self.told.permits_ahead)
+        return has_moved and now - self.told_at >= self.tell_every
+
+
+class UnaryConnection:
+    """Counts as open from the beginning; that there is no server is told by the first call."""
+
+    via_session = False
+    renewals_at_once = 1
+
+    def __init__(
+        self,
+        address: str,
+        channel: grpc.Channel,
+        metadata: Metadata,
+        *,
+        session_owner: str,
+        labels: Mapping[str, str],
+        loop: EventLoop,
+        now: Clock,
+        owner: Owner,
+    ) -> None:
+        self.address = address
+        self.opened: SessionOpened | None = None
+        self._channel = channel
+        self._metadata = metadata
+        self._session_owner = session_owner
+        self._labels = labels
+        self._loop = loop
+        self._now = now
+        self._owner = owner
+        self._stub = LockServiceStub(channel)
+        self._waits: dict[int, _Wait] = {}
+        self._due: deque[_Wait] = deque()
+        self._polls = 0
+        self._kept_for = math.inf
+        self._is_over = False
+        loop.post(self._begin)
+
+    @property
+    def command_bytes_max(self) -> int:
+        """Bytes that a command may have: as many as it likes, and the server says if they are too many."""
+        return _BYTES_MAX
+
+    def send(self, command: SessionCommand) -> None:
+        """Begin the call."""
+        if self._is_over:
+            return
+        number, kind = command.call, command.WhichOneof("command")
+        if kind == "cancel":
+            self._cancel(command.cancel)
+        elif kind == "wait_in_queue":
+            wait = _Wait(number, command.wait_in_queue, self._now())
+            self._complete(wait.request)
+            self._waits[number] = wait
+            self._poll_soon(wait)
+        else:
+            self._command(number, command)
+
+    def acknowledge(self) -> None:
+        """Nothing is said of what was received: a wait that asks again confirms its grant by that."""
+
+    def close(self, within: float, closed: Callable[[], None]) -> None:
+        """End it; there is nothing to close in good order."""
+        self.destroy()
+        closed()
+
+    def destroy(self) -> None:
+        """End it at once, without a word to its owner."""
+        self._is_over = True
+        for wait in self._waits.values():
+            self._leave(wait)
+        # It fails what is under way, which nobody hears any more.
+        self._channel.close()
+
+    def _begin(self) -> None:
+        self.opened = SessionOpened(
+            waits_max=_WAITS_MAX, commands_max=_COMMANDS_MAX, message_bytes_max=_BYTES_MAX
+        )
+        if not self._is_over:
+            self._owner.responded(self, SessionResponse(opened=self.opened), self._now())
+
+    def _command(self, number: int, command: SessionCommand) -> None:
+        stub = self._stub
+        match command.WhichOneof("command"):
+            case "acquire":
+                self._complete(command.acquire)
+                self._ask(number, stub.Acquire, command.acquire, "acquire")
+            case "renew":
+                self._ask(number, stub.Renew, command.renew, "renew")
+            case "renew_leases":
+                self._renew(number, command)
+            case "release":
+                self._ask(number, stub.Release, command.release, "release")
+            case "set_limit":
+                self._ask(number, stub.SetLimit, command.set_limit, "set_limit")
+            case "get_lock":
+                self._ask(number, stub.GetLock, command.get_lock, "get_lock")
+            case "list_locks":
+                self._ask(number, stub.ListLocks, command.list_locks, "list_locks")
+            case "list_limits":
+                self._ask(number, stub.ListLimits, command.list_limits, "list_limits")
+            case "force_release":
+                self._ask(number, stub.ForceRelease, command.force_release, "force_release")
+
+    def _complete(self, request: AcquireRequest) -> None:
+        """Add what a session would have said once for all."""
+        request.owner = request.owner or self._session_owner
+        for key, value in self._labels.items():
+            if key not in request.labels:
+                request.labels[key] = value
+
+    def _ask(self, number: int, method: _Method, request: object, result: str) -> None:
+        def done(answer: object, sent_at: float) -> None:
+            field = "error" if isinstance(answer, Status) else result
+            self._answer(SessionResult(call=number, **{field: answer}), sent_at)  # type: ignore[arg-type]
+
+        self._call(method, request, done)
+
+    def _renew(self, number: int, command: SessionCommand) -> None:
+        """One lease: see `renewals_at_once`."""
+
+        def done(answer: object, sent_at: float) -> None:
+            if isinstance(answer, Status):
+                renewed = RenewedLease(error=answer)
+            else:
+                assert isinstance(answer, RenewResponse)
+                renewed = RenewedLease(lease=answer.lease)
+            self._answer(SessionResult(call=number, renew_leases=RenewedLeases(leases=[renewed])), sent_at)
+
+        (request,) = command.renew_leases.leases
+        self._call(self._stub.Renew, request, done)
+
+    def _cancel(self, number: int) -> None:
+        wait = self._waits.get(number)
+        if wait:
+            self._leave(wait)
+            del self._waits[number]
+
+    def _leave(self, wait: _Wait) -> None:
+        wait.is_over = True
+        if wait.timer:
+            wait.timer.cancel()
+
+    def _poll_soon(self, wait: _Wait) -> None:
+        self._due.append(wait)
+        self._poll()
+
+    def _poll(self) -> None:
+        while self._due and self._polls < _POLLS_MAX:
+            wait = self._due.popleft()
+            if not wait.is_over:
+                self._polls += 1
+                self._call(self._stub.Acquire, wait.request, self._polled(wait))
+
+    def _polled(self, wait: _Wait) -> _Done:
+        def done(answer: object, sent_at: float) -> None:
+            self._polls -= 1
+            self._poll()
+            if wait.is_over:
+                return
+            if isinstance(answer, Status):
+                self._last(wait, SessionResult(call=wait.number, error=answer), sent_at)
+                return
+            assert isinstance(answer, AcquireResponse)
+            match answer.WhichOneof("outcome"):
+                case "ticket":
+                    self._placed(wait, answer.ticket, sent_at)
+                case "lease" if answer.lease.provisional:
+                    # The next one confirms it.
+                    self._poll_soon(wait)
+                case "lease":
+                    update = WaitInQueueResponse(granted=answer.lease)
+                    self._last(wait, SessionResult(call=wait.number, wait_in_queue=update), sent_at)
+                case _:
+                    update = WaitInQueueResponse(ended=answer.refusal)
+                    self._last(wait, SessionResult(call=wait.number, wait_in_queue=update), sent_at)
+
+        return done
+
+    def _placed(self, wait: _Wait, ticket: Ticket, sent_at: float) -> None:
+        now = self._now()
+        self._kept_for = seconds_of(ticket.kept_for)
+        if wait.has_news(ticket, now):
+            wait.told, wait.told_at = ticket, now
+            update = WaitInQueueResponse(position=ticket)
+            self._answer(SessionResult(call=wait.number, wait_in_queue=update), sent_at)
+        if wait.is_over or self._is_over:
+            return
+        every = min(max(wait.tell_every, _POLL_EVERY_MIN), _POLL_EVERY_MAX)
+        every = min(max(every, len(self._waits) / _POLLS_A_SECOND), self._kept_for / 3)
+        pause = max(0.0, min(every, wait.until - now))
+        # Asked once at the end of the wait, and no more often than usual after that.
+        wait.until = math.inf if pause < every else wait.until
+        wait.timer = self._loop.call_later(pause, lambda: self._poll_soon(wait))
+
+    def _last(self, wait: _Wait, result: SessionResult, sent_at: float) -> None:
+        self._leave(wait)
+        self._waits.pop(wait.number, None)
+        self._answer(result, sent_at)
+
+    def _call(self, method: _Method, request: object, done: _Done) -> None:
+        if self._is_over:
+            return
+        sent_at = self._now()
+        future = method.future(request, timeout=_ANSWER_WITHIN, metadata=self._metadata)
+        # On a thread of gRPC.
+        future.add_done_callback(lambda ended: self._loop.post(lambda: self._done(ended, done, sent_at)))
+
+    def _done(self, ended: Any, done: _Done, sent_at: float) -> None:
+        if self._is_over:
+            return
+        error = ended.exception()
+        if error is None:
+            done(ended.result(), sent_at)
+            return
+        status = status_of(ended)
+        failure = of_status(status)
+        failure.__cause__ = error
+        if _is_of_the_way(failure):
+            self.destroy()
+            self._owner.ended(self, failure)
+            return
+        done(status, sent_at)
+        # What else is under way is asked for elsewhere.
+        if failure.reason == Reason.SHUTTING_DOWN and not self._is_over:
+            self.destroy()
+            self._owner.ended(self, failure)
+
+    def _answer(self, result: SessionResult, sent_at: float) -> None:
+        self._owner.responded(self, SessionResponse(results=[result]), sent_at)
+
+
+def _is_of_the_way(error: RowlockError) -> bool:
+    """Whether no server has said it: nothing gets through, or nothing has come back in time."""
+    return error.reason == Reason.UNKNOWN and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")

@@ -1,0 +1,44 @@
+"""A call that is answered once: a command, and a future of what the server says to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Literal, TypeVar
+
+from rowlock.connection.connection import Connection
+from rowlock.engine.calls import Ask, Calls, Kind
+from rowlock.engine.futures import reject, resolve
+from rowlock.errors import RowlockError
+from rowlock.v1.lock_service_pb2 import SessionCommand, SessionResult
+
+Repeat = Literal["always", "unsent"]
+
+Value = TypeVar("Value")
+
+
+def ask_once(
+    calls: Calls,
+    command: SessionCommand,
+    read: Callable[[SessionResult, int], Value],
+    future: Future[Value],
+    *,
+    give_up_after: float,
+    repeat: Repeat = "always",
+    kind: Kind = "other",
+) -> None:
+    """Ask for it; `read` is told how often a server was asked. On the thread of the engine."""
+
+    def this(_: Connection) -> SessionCommand:
+        asked = SessionCommand()
+        asked.CopyFrom(command)
+        return asked
+
+    def answered(result: SessionResult, _: float) -> bool:
+        resolve(future, read(result, call.times_sent))
+        return True
+
+    def failed(error: RowlockError) -> None:
+        reject(future, error)
+
+    call = calls.begin(Ask(kind, this, repeat, lambda: give_up_after, answered, failed))

@@ -1,0 +1,180 @@
+"""Renews the leases that this client holds, all together.
+
+And notices those that are lost: by their time, which is looked at before anything is renewed, or because the server says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rowlock.clock import Clock
+from rowlock.connection.connection import Connection
+from rowlock.connection.connections import Connections
+from rowlock.engine.calls import Ask, Calls
+from rowlock.engine.event_loop import EventLoop, Timer
+from rowlock.engine.held_lease import HeldLease, LockState
+from rowlock.errors import RowlockError, lost, of_status
+from rowlock.reasons import Reason, end_of
+from rowlock.v1.lock_pb2 import Lease
+from rowlock.v1.lock_service_pb2 import (
+    LostLease,
+    RenewedLease,
+    RenewLeases,
+    RenewRequest,
+    SessionCommand,
+    SessionResult,
+)
+
+# While anything is held, the clock is looked at so often: a machine that slept must notice it.
+_LOOK_EVERY = 1.0
+# When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl.
+_AGAIN = 0.15
+# The server says so: it has ended, or did so long ago.
+_GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
+
+
+class LeaseKeeper:
+    """Lives on the thread of the engine."""
+
+    def __init__(self, calls: Calls, loop: EventLoop, now: Clock) -> None:
+        self._calls = calls
+        self._loop = loop
+        self._now = now
+        self._held: dict[str, HeldLease] = {}
+        self._timer: Timer | None = None
+        self.connections: Connections | None = None
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def keep(self, lease: HeldLease) -> None:
+        """Renew it from now on."""
+        self._held[lease.id] = lease
+        self._wake()
+
+    def drop(self, lease: HeldLease) -> None:
+        """Renew it no more."""
+        if self._held.get(lease.id) is lease:
+            del self._held[lease.id]
+        if not self._held:
+            self.stop()
+
+    def begun(self, connection: Connection) -> None:
+        """Renew all leases in the first requests of a connection, so that its server knows of them."""
+        self._look_at_all()
+        self._renew(list(self._held.values()), connection.renewals_at_once)
+
+    def orphaned(self) -> None:
+        """Note that the connection is gone that they were told in."""
+        for lease in self._held.values():
+            lease.orphaned()
+
+    def confirmed(self, leases: Iterable[Lease], basis: float) -> None:
+        """Take what is provisional no more, as of `basis` or later."""
+        for lease in leases:
+            held = self._held.get(lease.lease_id)
+            # It was confirmed after the acknowledgement, and the response may have heard more than that.
+            if held:
+                held.prolonged(lease, min(basis, held.told_at))
+        self._wake()
+
+    def lost(self, leases: Iterable[LostLease]) -> None:
+        """Believe the server that these have ended."""
+        for lease in leases:
+            self._lose(lease.lease_id, lost(lease.lock_name, str(end_of(lease.reason))))
+
+    def stop(self) -> None:
+        """Renew nothing any more, until something is kept."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def _is_open(self) -> bool:
+        return self.connections is not None and self.connections.is_open
+
+    def _look_at_all(self) -> None:
+        for lease in list(self._held.values()):
+            lease.look()
+            # It may have become uncertain.
+            lease.tell()
+            if lease.loss:
+                del self._held[lease.id]
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._look_at_all()
+        now = self._now()
+        held = [lease for lease in self._held.values() if not lease.is_renewing]
+        if self.connections and any(lease.renew_at <= now for lease in held):
+            if self._is_open:
+                due = [lease for lease in held if lease.may_renew_at <= now]
+                self._renew(due, self.connections.renewals_at_once)
+            else:
+                self.connections.need()
+        self._wake()
+
+    def _renew(self, leases: Sequence[HeldLease], at_once: int) -> None:
+        for at in range(0, len(leases), at_once):
+            self._renew_together(leases[at : at + at_once])
+
+    def _renew_together(self, leases: Sequence[HeldLease]) -> None:
+        for lease in leases:
+            lease.is_renewing = True
+
+        def command(_: Connection) -> SessionCommand:
+            requests = [RenewRequest(lease_id=lease.id) for lease in leases]
+            return SessionCommand(renew_leases=RenewLeases(leases=requests))
+
+        def answered(result: SessionResult, basis: float) -> bool:
+            for lease, renewed in zip(leases, result.renew_leases.leases, strict=True):
+                self._renewed(lease, renewed, basis)
+            self._wake()
+            return True
+
+        def failed(error: RowlockError) -> None:
+            for lease in leases:
+                self._failed(lease, error)
+            self._wake()
+
+        # The next connection renews all leases that are left by then.
+        ask = Ask("urgent", command, "in this connection", lambda: math.inf, answered, failed)
+        self._calls.begin(ask)
+
+    def _renewed(self, lease: HeldLease, renewed: RenewedLease, basis: float) -> None:
+        lease.is_renewing = False
+        if renewed.WhichOneof("outcome") == "lease":
+            lease.prolonged(renewed.lease, basis)
+        else:
+            self._failed(lease, of_status(renewed.error))
+
+    def _failed(self, lease: HeldLease, error: RowlockError) -> None:
+        lease.is_renewing = False
+        if error.reason in _GONE:
+            self._lose(lease.id, error)
+            return
+        lease.renew_at = self._now() + max(_AGAIN, error.retry_after or 0.0)
+        if lease.state is LockState.UNCERTAIN and self.connections and self._is_open:
+            self.connections.leave(error)
+
+    def _lose(self, lease_id: str, error: RowlockError) -> None:
+        lease = self._held.pop(lease_id, None)
+        if lease:
+            lease.lose(error)
+
+    def _wake(self) -> None:
+        """Look again when the first thing is due."""
+        self.stop()
+        if not self._held:
+            return
+        now = self._now()
+        at = now + _LOOK_EVERY
+        for lease in self._held.values():
+            at = min(at, lease.deadline)
+            if lease.overdue_at > now:
+                at = min(at, lease.overdue_at)
+            # Without a connection, its beginning renews them.
+            if not lease.is_renewing and self._is_open:
+                at = min(at, lease.renew_at)
+        self._timer = self._loop.call_later(max(0.001, at - now), self._tick)

@@ -1,0 +1,18 @@
+"""The renewal of one lease by its id."""
+
+from __future__ import annotations
+
+import math
+
+from rowlock.times import duration_of
+from rowlock.v1.lock_service_pb2 import RenewRequest, SessionCommand
+
+
+def renew_command(lease_id: str, ttl: float | None) -> SessionCommand:
+    """None: the ttl as it was asked for last."""
+    request = RenewRequest(lease_id=lease_id)
+    if ttl is not None:
+        if math.isinf(ttl):
+            raise ValueError("ttl: no lease can be renewed to be without end")
+        request.ttl.CopyFrom(duration_of(ttl))
+    return SessionCommand(renew=request)

@@ -1,0 +1,79 @@
+"""The thread that calls what the user wants called, so that one that blocks delays no renewal."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+Tell = Callable[[Callable[[], object]], object]
+"""Has something run where the user's code may run."""
+
+_log = logging.getLogger("rowlock")
+
+
+class Teller:
+    """Begins with the first thing to be told."""
+
+    def __init__(self) -> None:
+        self._tasks: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def tell(self, run: Callable[[], object]) -> None:
+        """Run it soon, in order; from any thread."""
+        self._tasks.put(run)
+        if self._thread is None:
+            self._start()
+
+    def close(self, within: float) -> None:
+        """Run what was told, and end; wait for that so long."""
+        thread = self._thread
+        if thread is None:
+            return
+        self._tasks.put(None)
+        if thread is not threading.current_thread():
+            thread.join(within)
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="rowlock-tell", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            run = self._tasks.get()
+            if run is None:
+                return
+            try:
+                run()
+            except Exception:
+                _log.exception("What was to be called has failed")
+
+
+class Latest(Generic[Value]):
+    """Tells what is new, and leaves out what is old by the time that it could be told: there is never more than one to tell."""
+
+    def __init__(self, tell: Tell, call: Callable[[Value], object]) -> None:
+        self._tell = tell
+        self._call = call
+        self._mutex = threading.RLock()
+        self._values: list[Value] = []
+
+    def __call__(self, value: Value) -> None:
+        """Have it told."""
+        with self._mutex:
+            is_first = not self._values
+            self._values = [value]
+        if is_first:
+            self._tell(self._pass_on)
+
+    def _pass_on(self) -> None:
+        with self._mutex:
+            values, self._values = self._values, []
+        for value in values:
+            self._call(value)

@@ -1,0 +1,127 @@
+"""The verbs that are answered once, by what people ask: a future of each answer."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Literal
+
+from rowlock.engine.engine import Engine
+from rowlock.engine.renewal import renew_command
+from rowlock.v1.lock_service_pb2 import (
+    LIST_ORDER_LONGEST_WAIT,
+    LIST_ORDER_MOST_WAITERS,
+    LIST_ORDER_NAME,
+    ClaimReference,
+    ForceReleaseRequest,
+    GetLockRequest,
+    ListLimitsRequest,
+    ListLimitsResponse,
+    ListLocksRequest,
+    ListLocksResponse,
+    ListOrder,
+    SessionCommand,
+    SetLimitRequest,
+)
+from rowlock.views import (
+    ForceReleased,
+    LimitInForce,
+    LockView,
+    RenewedLease,
+    claim_view,
+    limit_in_force,
+    lock_view,
+    renewed_lease,
+)
+
+Order = Literal["name", "longest wait", "most waiters"]
+"""Of a listing. The two orders by waiters have one page."""
+
+_ORDERS: dict[str, ListOrder] = {
+    "name": LIST_ORDER_NAME,
+    "longest wait": LIST_ORDER_LONGEST_WAIT,
+    "most waiters": LIST_ORDER_MOST_WAITERS,
+}
+
+
+class Verbs:
+    """Can be asked on any thread. Raises a ValueError or a TypeError for what no server could be asked."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def renew(self, lease_id: str, ttl: float | None) -> Future[RenewedLease]:
+        """None: the ttl as it was asked for last."""
+        command = renew_command(lease_id, ttl)
+        return self._engine.ask(command, lambda result: renewed_lease(result.renew.lease), is_urgent=True)
+
+    def set_limit(
+        self,
+        limit: int | None,
+        *,
+        name: str | None,
+        pattern: str | None,
+        if_version: int | None,
+        reason: str,
+    ) -> Future[LimitInForce]:
+        """Set the limit of a name or a pattern; None takes it away."""
+        if (name is None) == (pattern is None):
+            raise ValueError("name, pattern: give one of them")
+        request = SetLimitRequest(reason=reason)
+        if name is not None:
+            request.name = name
+        if pattern is not None:
+            request.pattern = pattern
+        if limit is None:
+            request.unset = True
+        else:
+            request.limit = limit
+        if if_version is not None:
+            request.expected_version = if_version
+        return self._engine.ask(
+            SessionCommand(set_limit=request),
+            lambda result: limit_in_force(result.set_limit),
+            # A change that was made is a mismatch when it is repeated.
+            repeat="always" if if_version is None else "unsent",
+        )
+
+    def get_lock(self, name: str) -> Future[LockView]:
+        """Look at one lock."""
+        command = SessionCommand(get_lock=GetLockRequest(name=name))
+        return self._engine.ask(command, lambda result: lock_view(result.get_lock.lock))
+
+    def list_locks(
+        self, prefix: str, busy_only: bool, order: Order, page_size: int, page_token: str
+    ) -> Future[ListLocksResponse]:
+        """Return one page."""
+        if order not in _ORDERS:
+            raise ValueError(f"order: {order!r} is none of {', '.join(_ORDERS)}")
+        request = ListLocksRequest(
+            prefix=prefix,
+            busy_only=busy_only,
+            order=_ORDERS[order],
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return self._engine.ask(SessionCommand(list_locks=request), lambda result: result.list_locks)
+
+    def list_limits(self, prefix: str, page_token: str) -> Future[ListLimitsResponse]:
+        """Return one page."""
+        request = ListLimitsRequest(prefix=prefix, page_token=page_token)
+        return self._engine.ask(SessionCommand(list_limits=request), lambda result: result.list_limits)
+
+    def force_release(self, name: str, reason: str, ticket_number: int | None) -> Future[ForceReleased]:
+        """End all holders of a lock, or one claim."""
+        request = ForceReleaseRequest(reason=reason)
+        if ticket_number is None:
+            request.name = name
+        else:
+            request.claim.CopyFrom(ClaimReference(lock_name=name, ticket_number=ticket_number))
+        return self._engine.ask(
+            SessionCommand(force_release=request),
+            lambda result: ForceReleased(
+                ended=tuple(map(claim_view, result.force_release.ended)),
+                remaining=result.force_release.remaining,
+            ),
+            # Of a name, a repeated one would end those who were granted by the first.
+            repeat="unsent" if ticket_number is None else "always",
+        )

@@ -1,0 +1,204 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MODE_UNSPECIFIED: _ClassVar[Mode]
+    MODE_PERMIT: _ClassVar[Mode]
+    MODE_SHARED: _ClassVar[Mode]
+    MODE_EXCLUSIVE: _ClassVar[Mode]
+
+class WhenBusy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WHEN_BUSY_UNSPECIFIED: _ClassVar[WhenBusy]
+    WHEN_BUSY_REFUSE: _ClassVar[WhenBusy]
+    WHEN_BUSY_ENQUEUE: _ClassVar[WhenBusy]
+    WHEN_BUSY_WAIT: _ClassVar[WhenBusy]
+
+class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REFUSAL_REASON_UNSPECIFIED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_BUSY: _ClassVar[RefusalReason]
+    REFUSAL_REASON_PAUSED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_QUEUE_FULL: _ClassVar[RefusalReason]
+    REFUSAL_REASON_TIMED_OUT: _ClassVar[RefusalReason]
+    REFUSAL_REASON_NEVER_FITS: _ClassVar[RefusalReason]
+    REFUSAL_REASON_CANCELLED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_LAPSED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_EXPIRED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_RELEASED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_FORCE_RELEASED: _ClassVar[RefusalReason]
+
+class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CLAIM_STATE_UNSPECIFIED: _ClassVar[ClaimState]
+    CLAIM_STATE_WAITING: _ClassVar[ClaimState]
+    CLAIM_STATE_HELD: _ClassVar[ClaimState]
+
+class LimitSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LIMIT_SOURCE_UNSPECIFIED: _ClassVar[LimitSource]
+    LIMIT_SOURCE_DEFAULT: _ClassVar[LimitSource]
+    LIMIT_SOURCE_PATTERN: _ClassVar[LimitSource]
+    LIMIT_SOURCE_NAME: _ClassVar[LimitSource]
+MODE_UNSPECIFIED: Mode
+MODE_PERMIT: Mode
+MODE_SHARED: Mode
+MODE_EXCLUSIVE: Mode
+WHEN_BUSY_UNSPECIFIED: WhenBusy
+WHEN_BUSY_REFUSE: WhenBusy
+WHEN_BUSY_ENQUEUE: WhenBusy
+WHEN_BUSY_WAIT: WhenBusy
+REFUSAL_REASON_UNSPECIFIED: RefusalReason
+REFUSAL_REASON_BUSY: RefusalReason
+REFUSAL_REASON_PAUSED: RefusalReason
+REFUSAL_REASON_QUEUE_FULL: RefusalReason
+REFUSAL_REASON_TIMED_OUT: RefusalReason
+REFUSAL_REASON_NEVER_FITS: RefusalReason
+REFUSAL_REASON_CANCELLED: RefusalReason
+REFUSAL_REASON_LAPSED: RefusalReason
+REFUSAL_REASON_EXPIRED: RefusalReason
+REFUSAL_REASON_RELEASED: RefusalReason
+REFUSAL_REASON_FORCE_RELEASED: RefusalReason
+CLAIM_STATE_UNSPECIFIED: ClaimState
+CLAIM_STATE_WAITING: ClaimState
+CLAIM_STATE_HELD: ClaimState
+LIMIT_SOURCE_UNSPECIFIED: LimitSource
+LIMIT_SOURCE_DEFAULT: LimitSource
+LIMIT_SOURCE_PATTERN: LimitSource
+LIMIT_SOURCE_NAME: LimitSource
+
+class Lease(_message.Message):
+    __slots__ = ("lease_id", "lock_name", "mode", "permits", "fencing_token", "ttl", "granted_at", "expires_at", "request_id", "provisional")
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    PROVISIONAL_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    lock_name: str
+    mode: Mode
+    permits: int
+    fencing_token: int
+    ttl: _duration_pb2.Duration
+    granted_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    request_id: str
+    provisional: bool
+    def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ..., provisional: bool = ...) -> None: ...
+
+class Ticket(_message.Message):
+    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for")
+    TICKET_ID_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    AHEAD_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_AHEAD_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    WAITED_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FOR_FIELD_NUMBER: _ClassVar[int]
+    ticket_id: str
+    lock_name: str
+    ahead: int
+    permits_ahead: int
+    queue_length: int
+    waited: _duration_pb2.Duration
+    kept_for: _duration_pb2.Duration
+    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class Refusal(_message.Message):
+    __slots__ = ("reason", "message", "holders", "retry_after", "limit")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    HOLDERS_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    reason: RefusalReason
+    message: str
+    holders: _containers.RepeatedCompositeFieldContainer[Claim]
+    retry_after: _duration_pb2.Duration
+    limit: Limit
+    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ...) -> None: ...
+
+class Claim(_message.Message):
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    TICKET_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REQUESTED_AT_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    ticket_number: int
+    state: ClaimState
+    mode: Mode
+    permits: int
+    owner: str
+    labels: _containers.ScalarMap[str, str]
+    fencing_token: int
+    requested_at: _timestamp_pb2.Timestamp
+    granted_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Limit(_message.Message):
+    __slots__ = ("limit", "source", "pattern", "version", "reason")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    source: LimitSource
+    pattern: str
+    version: int
+    reason: str
+    def __init__(self, limit: _Optional[int] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Lock(_message.Message):
+    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiting", "draining", "last_fencing_token", "holders", "waiters")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    DRAINING_FIELD_NUMBER: _ClassVar[int]
+    LAST_FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    HOLDERS_FIELD_NUMBER: _ClassVar[int]
+    WAITERS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    limit: Limit
+    held_permits: int
+    holder_count: int
+    waiting: int
+    draining: bool
+    last_fencing_token: int
+    holders: _containers.RepeatedCompositeFieldContainer[Claim]
+    waiters: _containers.RepeatedCompositeFieldContainer[Claim]
+    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ...) -> None: ...

@@ -1,0 +1,382 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.rpc import status_pb2 as _status_pb2
+from rowlock.v1 import lock_pb2 as _lock_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ListOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LIST_ORDER_UNSPECIFIED: _ClassVar[ListOrder]
+    LIST_ORDER_NAME: _ClassVar[ListOrder]
+    LIST_ORDER_LONGEST_WAIT: _ClassVar[ListOrder]
+    LIST_ORDER_MOST_WAITERS: _ClassVar[ListOrder]
+LIST_ORDER_UNSPECIFIED: ListOrder
+LIST_ORDER_NAME: ListOrder
+LIST_ORDER_LONGEST_WAIT: ListOrder
+LIST_ORDER_MOST_WAITERS: ListOrder
+
+class AcquireRequest(_message.Message):
+    __slots__ = ("name", "mode", "permits", "ttl", "no_expiry", "request_id", "owner", "labels", "when_busy", "max_wait")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    NO_EXPIRY_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    WHEN_BUSY_FIELD_NUMBER: _ClassVar[int]
+    MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    mode: _lock_pb2.Mode
+    permits: int
+    ttl: _duration_pb2.Duration
+    no_expiry: bool
+    request_id: str
+    owner: str
+    labels: _containers.ScalarMap[str, str]
+    when_busy: _lock_pb2.WhenBusy
+    max_wait: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: bool = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., when_busy: _Optional[_Union[_lock_pb2.WhenBusy, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class AcquireResponse(_message.Message):
+    __slots__ = ("lease", "ticket", "refusal")
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    lease: _lock_pb2.Lease
+    ticket: _lock_pb2.Ticket
+    refusal: _lock_pb2.Refusal
+    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ticket: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ...) -> None: ...
+
+class WaitInQueueRequest(_message.Message):
+    __slots__ = ("acquire", "ticket_id", "min_update_interval")
+    ACQUIRE_FIELD_NUMBER: _ClassVar[int]
+    TICKET_ID_FIELD_NUMBER: _ClassVar[int]
+    MIN_UPDATE_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    acquire: AcquireRequest
+    ticket_id: str
+    min_update_interval: _duration_pb2.Duration
+    def __init__(self, acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., ticket_id: _Optional[str] = ..., min_update_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class WaitInQueueResponse(_message.Message):
+    __slots__ = ("position", "granted", "ended")
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_FIELD_NUMBER: _ClassVar[int]
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    position: _lock_pb2.Ticket
+    granted: _lock_pb2.Lease
+    ended: _lock_pb2.Refusal
+    def __init__(self, position: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., granted: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ...) -> None: ...
+
+class RenewRequest(_message.Message):
+    __slots__ = ("lease_id", "ttl")
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    ttl: _duration_pb2.Duration
+    def __init__(self, lease_id: _Optional[str] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class RenewResponse(_message.Message):
+    __slots__ = ("lease",)
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    lease: _lock_pb2.Lease
+    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ...) -> None: ...
+
+class ReleaseRequest(_message.Message):
+    __slots__ = ("lease_id",)
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    def __init__(self, lease_id: _Optional[str] = ...) -> None: ...
+
+class ReleaseResponse(_message.Message):
+    __slots__ = ("released",)
+    RELEASED_FIELD_NUMBER: _ClassVar[int]
+    released: bool
+    def __init__(self, released: bool = ...) -> None: ...
+
+class SetLimitRequest(_message.Message):
+    __slots__ = ("name", "pattern", "limit", "unset", "expected_version", "reason")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    UNSET_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    pattern: str
+    limit: int
+    unset: bool
+    expected_version: int
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset: bool = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SetLimitResponse(_message.Message):
+    __slots__ = ("limit", "version", "held_permits", "waiting", "draining")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    DRAINING_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    version: int
+    held_permits: int
+    waiting: int
+    draining: bool
+    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ...) -> None: ...
+
+class GetLockRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class GetLockResponse(_message.Message):
+    __slots__ = ("lock",)
+    LOCK_FIELD_NUMBER: _ClassVar[int]
+    lock: _lock_pb2.Lock
+    def __init__(self, lock: _Optional[_Union[_lock_pb2.Lock, _Mapping]] = ...) -> None: ...
+
+class ListLocksRequest(_message.Message):
+    __slots__ = ("prefix", "page_size", "page_token", "busy_only", "order")
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    BUSY_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    prefix: str
+    page_size: int
+    page_token: str
+    busy_only: bool
+    order: ListOrder
+    def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., busy_only: bool = ..., order: _Optional[_Union[ListOrder, str]] = ...) -> None: ...
+
+class ListLocksResponse(_message.Message):
+    __slots__ = ("locks", "next_page_token")
+    LOCKS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    locks: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Lock]
+    next_page_token: str
+    def __init__(self, locks: _Optional[_Iterable[_Union[_lock_pb2.Lock, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListLimitsRequest(_message.Message):
+    __slots__ = ("prefix", "page_size", "page_token")
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    prefix: str
+    page_size: int
+    page_token: str
+    def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class LimitSetting(_message.Message):
+    __slots__ = ("name", "pattern", "limit", "version", "reason")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    pattern: str
+    limit: int
+    version: int
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ListLimitsResponse(_message.Message):
+    __slots__ = ("limits", "next_page_token")
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    limits: _containers.RepeatedCompositeFieldContainer[LimitSetting]
+    next_page_token: str
+    def __init__(self, limits: _Optional[_Iterable[_Union[LimitSetting, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ClaimReference(_message.Message):
+    __slots__ = ("lock_name", "ticket_number")
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    TICKET_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    ticket_number: int
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ...) -> None: ...
+
+class ForceReleaseRequest(_message.Message):
+    __slots__ = ("name", "claim", "reason")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    claim: ClaimReference
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., claim: _Optional[_Union[ClaimReference, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ForceReleaseResponse(_message.Message):
+    __slots__ = ("ended", "remaining")
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_FIELD_NUMBER: _ClassVar[int]
+    ended: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Claim]
+    remaining: int
+    def __init__(self, ended: _Optional[_Iterable[_Union[_lock_pb2.Claim, _Mapping]]] = ..., remaining: _Optional[int] = ...) -> None: ...
+
+class SessionRequest(_message.Message):
+    __slots__ = ("open", "commands", "received")
+    OPEN_FIELD_NUMBER: _ClassVar[int]
+    COMMANDS_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    open: SessionOpen
+    commands: _containers.RepeatedCompositeFieldContainer[SessionCommand]
+    received: int
+    def __init__(self, open: _Optional[_Union[SessionOpen, _Mapping]] = ..., commands: _Optional[_Iterable[_Union[SessionCommand, _Mapping]]] = ..., received: _Optional[int] = ...) -> None: ...
+
+class SessionOpen(_message.Message):
+    __slots__ = ("owner", "labels")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    owner: str
+    labels: _containers.ScalarMap[str, str]
+    def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class SessionCommand(_message.Message):
+    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "cancel")
+    CALL_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    ACQUIRE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
+    RENEW_FIELD_NUMBER: _ClassVar[int]
+    RENEW_LEASES_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    SET_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    GET_LOCK_FIELD_NUMBER: _ClassVar[int]
+    LIST_LOCKS_FIELD_NUMBER: _ClassVar[int]
+    LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
+    FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    CANCEL_FIELD_NUMBER: _ClassVar[int]
+    call: int
+    timeout: _duration_pb2.Duration
+    acquire: AcquireRequest
+    wait_in_queue: WaitInQueueRequest
+    renew: RenewRequest
+    renew_leases: RenewLeases
+    release: ReleaseRequest
+    set_limit: SetLimitRequest
+    get_lock: GetLockRequest
+    list_locks: ListLocksRequest
+    list_limits: ListLimitsRequest
+    force_release: ForceReleaseRequest
+    cancel: int
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., cancel: _Optional[int] = ...) -> None: ...
+
+class RenewLeases(_message.Message):
+    __slots__ = ("leases",)
+    LEASES_FIELD_NUMBER: _ClassVar[int]
+    leases: _containers.RepeatedCompositeFieldContainer[RenewRequest]
+    def __init__(self, leases: _Optional[_Iterable[_Union[RenewRequest, _Mapping]]] = ...) -> None: ...
+
+class RenewedLeases(_message.Message):
+    __slots__ = ("leases",)
+    LEASES_FIELD_NUMBER: _ClassVar[int]
+    leases: _containers.RepeatedCompositeFieldContainer[RenewedLease]
+    def __init__(self, leases: _Optional[_Iterable[_Union[RenewedLease, _Mapping]]] = ...) -> None: ...
+
+class RenewedLease(_message.Message):
+    __slots__ = ("lease", "error")
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    lease: _lock_pb2.Lease
+    error: _status_pb2.Status
+    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class SessionResponse(_message.Message):
+    __slots__ = ("opened", "results", "heard", "lost", "confirmed", "going_away")
+    OPENED_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    HEARD_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_FIELD_NUMBER: _ClassVar[int]
+    GOING_AWAY_FIELD_NUMBER: _ClassVar[int]
+    opened: SessionOpened
+    results: _containers.RepeatedCompositeFieldContainer[SessionResult]
+    heard: int
+    lost: _containers.RepeatedCompositeFieldContainer[LostLease]
+    confirmed: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Lease]
+    going_away: bool
+    def __init__(self, opened: _Optional[_Union[SessionOpened, _Mapping]] = ..., results: _Optional[_Iterable[_Union[SessionResult, _Mapping]]] = ..., heard: _Optional[int] = ..., lost: _Optional[_Iterable[_Union[LostLease, _Mapping]]] = ..., confirmed: _Optional[_Iterable[_Union[_lock_pb2.Lease, _Mapping]]] = ..., going_away: bool = ...) -> None: ...
+
+class SessionOpened(_message.Message):
+    __slots__ = ("replica", "heartbeat_interval", "silence_max", "grace_period", "waits_max", "commands_max", "message_bytes_max")
+    REPLICA_FIELD_NUMBER: _ClassVar[int]
+    HEARTBEAT_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_MAX_FIELD_NUMBER: _ClassVar[int]
+    GRACE_PERIOD_FIELD_NUMBER: _ClassVar[int]
+    WAITS_MAX_FIELD_NUMBER: _ClassVar[int]
+    COMMANDS_MAX_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    replica: str
+    heartbeat_interval: _duration_pb2.Duration
+    silence_max: _duration_pb2.Duration
+    grace_period: _duration_pb2.Duration
+    waits_max: int
+    commands_max: int
+    message_bytes_max: int
+    def __init__(self, replica: _Optional[str] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., grace_period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., waits_max: _Optional[int] = ..., commands_max: _Optional[int] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
+
+class SessionResult(_message.Message):
+    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "error", "rejected")
+    CALL_FIELD_NUMBER: _ClassVar[int]
+    ACQUIRE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
+    RENEW_FIELD_NUMBER: _ClassVar[int]
+    RENEW_LEASES_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    SET_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    GET_LOCK_FIELD_NUMBER: _ClassVar[int]
+    LIST_LOCKS_FIELD_NUMBER: _ClassVar[int]
+    LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
+    FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    REJECTED_FIELD_NUMBER: _ClassVar[int]
+    call: int
+    acquire: AcquireResponse
+    wait_in_queue: WaitInQueueResponse
+    renew: RenewResponse
+    renew_leases: RenewedLeases
+    release: ReleaseResponse
+    set_limit: SetLimitResponse
+    get_lock: GetLockResponse
+    list_locks: ListLocksResponse
+    list_limits: ListLimitsResponse
+    force_release: ForceReleaseResponse
+    error: _status_pb2.Status
+    rejected: _status_pb2.Status
+    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class LostLease(_message.Message):
+    __slots__ = ("lease_id", "lock_name", "reason")
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    lock_name: str
+    reason: _lock_pb2.RefusalReason
+    def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., reason: _Optional[_Union[_lock_pb2.RefusalReason, str]] = ...) -> None: ...
