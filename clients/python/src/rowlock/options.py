@@ -124,6 +124,17 @@ class LockOptions(WaitOptions, total=False):
     """Gives up the wait, from another thread."""
 
 
+class AioTryOptions(TryOptions, total=False):
+    """What can be chosen for a lock that is tried in asyncio."""
+
+    cancel_on_loss: bool
+    """Whether the task in the lock's scope is cancelled when the lock is lost; True."""
+
+
+class AioLockOptions(WaitOptions, AioTryOptions, total=False):
+    """What can be chosen for a lock that a task waits for. A task that is cancelled gives up the wait."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What was chosen when connecting."""

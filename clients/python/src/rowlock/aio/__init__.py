@@ -1,0 +1,15 @@
+"""The client for asyncio: the same names as in `rowlock`, with `await`, `async with` and `async for`.
+
+    import rowlock.aio
+
+    async with rowlock.aio.connect("127.0.0.1:50051") as client:
+        async with client.lock("etl/load") as lock:
+            print(f"alone, with fencing token {lock.token}")
+
+Its locks are kept by a thread of its own, so a loop that is blocked for a while loses none.
+"""
+
+from rowlock.aio.client import Client, connect
+from rowlock.aio.lock import Lock, Lost, Request
+
+__all__ = ["Client", "Lock", "Lost", "Request", "connect"]

@@ -1,0 +1,246 @@
+"""The client for asyncio: one connection for all locks of a program."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, cast
+
+from rowlock.aio.lock import Lock, Request
+from rowlock.aio.loops import call_soon, finished
+from rowlock.engine.engine import Engine
+from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.verbs import Order, Verbs
+from rowlock.errors import refused
+from rowlock.options import (
+    AioLockOptions,
+    AioTryOptions,
+    AskOptions,
+    ConnectionEvent,
+    Headers,
+    MakeHeadersAsync,
+    Settings,
+    Tls,
+    asked_of,
+    settings_of,
+)
+from rowlock.reasons import Reason
+from rowlock.refusal import Refusal
+from rowlock.views import (
+    ForceReleased,
+    LimitInForce,
+    LimitSetting,
+    LockView,
+    RenewedLease,
+    limit_setting,
+    lock_view,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+
+def connect(
+    addresses: str | Sequence[str],
+    *,
+    owner: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    tls: bool | Tls = False,
+    headers: Headers | MakeHeadersAsync | None = None,
+    connect_timeout: float = 3.0,
+    give_up_after: float = 30.0,
+    on_connection: Callable[[ConnectionEvent], object] | None = None,
+) -> Client:
+    """Make a client. Nothing is sent before something is asked for. Raises a ValueError for what cannot work.
+
+    addresses: `host:port` of each server, in the order in which they are tried.
+    owner, labels: who asks, for people who look at a lock; None: this machine and process.
+    tls: True: with the authorities that gRPC brings along. False: plain text.
+    headers: sent along when a connection is opened; a function is called for each, on the loop, and may be a coroutine function.
+    connect_timeout: seconds that a server may take to answer a new connection before the next one is tried.
+    give_up_after: seconds for which a call is tried before it fails, where no server answers it.
+    on_connection: called on the loop with each connection that comes and goes.
+    """
+    settings = settings_of(
+        addresses,
+        owner=owner,
+        labels=labels,
+        tls=tls,
+        connect_timeout=connect_timeout,
+        give_up_after=give_up_after,
+    )
+    return Client(settings, headers or {}, on_connection)
+
+
+class Client:
+    """One connection, over which all locks of a program are held and waited for. It belongs to the loop that uses it first.
+
+    What it does runs on a thread of its own: a loop that is blocked delays no renewal. A task that is cancelled while it waits
+    gives up its place.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        headers: Headers | MakeHeadersAsync,
+        on_connection: Callable[[ConnectionEvent], object] | None,
+    ) -> None:
+        """Made by `connect`."""
+        self._headers = headers
+        self._on_connection = on_connection
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._engine = Engine(settings, self._made_headers if callable(headers) else headers, self._told)
+        self._verbs = Verbs(self._engine)
+
+    def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Request:
+        """Wait for the lock and hold it: `async with client.lock("etl/load") as lock:`. Renewed until it is released.
+
+        Raises LockRefused where it is refused, and LockTimeout where `wait` is over.
+        """
+
+        async def ask() -> Lock:
+            outcome = await self.acquire(name, **options)
+            if isinstance(outcome, Refusal):
+                raise refused(name, outcome)
+            return outcome
+
+        return Request(ask)
+
+    async def try_lock(self, name: str, **options: Unpack[AioTryOptions]) -> Lock | None:
+        """Return the lock if it is free now; otherwise None."""
+        outcome = await self.acquire(name, wait=0.0, **options)
+        if isinstance(outcome, Lock):
+            return outcome
+        if outcome.reason in (Reason.BUSY, Reason.PAUSED):
+            return None
+        raise refused(name, outcome)
+
+    async def acquire(self, name: str, **options: Unpack[AioLockOptions]) -> Lock | Refusal:
+        """Return the lock, or why not: for those to whom a refusal is an answer."""
+        loop = self._running_loop()
+        on_position = options.pop("on_position", None)
+        cancel_on_loss = options.pop("cancel_on_loss", True)
+        asked = asked_of(name, **cast(AskOptions, options))
+        future = self._engine.acquire(asked, on_position, lambda run: call_soon(loop, run))
+        try:
+            outcome = await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._engine.give_up(future)
+            raise
+        if isinstance(outcome, HeldLease):
+            return Lock(self._engine, outcome, loop, cancel_on_loss)
+        return outcome
+
+    async def release(self, lease_id: str) -> bool:
+        """End a lease, or give up a place, by its id. Return whether it was this call that ended it."""
+        self._running_loop()
+        return (await finished(self._engine.release_by_id(lease_id))).by_this_call
+
+    async def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
+        """Renew a lease once, by its id; to `ttl` seconds where that is given."""
+        self._running_loop()
+        return await finished(self._verbs.renew(lease_id, ttl))
+
+    async def set_limit(
+        self,
+        limit: int | None,
+        *,
+        name: str | None = None,
+        pattern: str | None = None,
+        if_version: int | None = None,
+        reason: str = "",
+    ) -> LimitInForce:
+        """Set the limit of a name, or of all names of a pattern such as `etl/*`; None takes the setting away.
+
+        With `if_version` it is changed only if the setting has this version (0: if it was never set), otherwise it fails with
+        VERSION_MISMATCH; and it is not repeated when its answer is lost.
+        """
+        self._running_loop()
+        return await finished(
+            self._verbs.set_limit(limit, name=name, pattern=pattern, if_version=if_version, reason=reason)
+        )
+
+    async def get_lock(self, name: str) -> LockView:
+        """Look at one lock, with its holders and first waiters."""
+        self._running_loop()
+        return await finished(self._verbs.get_lock(name))
+
+    async def list_locks(
+        self,
+        prefix: str = "",
+        *,
+        busy_only: bool = False,
+        order: Order = "name",
+        page_size: int = 0,
+    ) -> AsyncIterator[LockView]:
+        """Look at all locks whose names begin with `prefix`, page by page; those that are in use, with `busy_only`."""
+        self._running_loop()
+        token = ""
+        while True:
+            page = await finished(self._verbs.list_locks(prefix, busy_only, order, page_size, token))
+            for lock in page.locks:
+                yield lock_view(lock)
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def list_limits(self, prefix: str = "") -> AsyncIterator[LimitSetting]:
+        """Look at the limits that were set, for names and patterns that begin with `prefix`."""
+        self._running_loop()
+        token = ""
+        while True:
+            page = await finished(self._verbs.list_limits(prefix, token))
+            for setting in page.limits:
+                yield limit_setting(setting)
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def force_release(
+        self, name: str, reason: str, *, ticket_number: int | None = None
+    ) -> ForceReleased:
+        """End all holders of a lock, up to 500 in one call, or one claim: an operator's tool.
+
+        Of a name it is not repeated when its answer is lost, as that would end those who were granted the lock by it.
+        """
+        self._running_loop()
+        return await finished(self._verbs.force_release(name, reason, ticket_number))
+
+    async def close(self) -> None:
+        """Give up all waits, release all locks, and close the connection. Can be called twice. Leaves no thread behind."""
+        await finished(self._engine.close())
+        # It is about to end.
+        self._engine.join()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        if self._loop is not loop:
+            raise RuntimeError("This client is used in another event loop: make one for each.")
+        return loop
+
+    def _told(self, event: ConnectionEvent) -> None:
+        call = self._on_connection
+        if call and self._loop:
+            call_soon(self._loop, lambda: call(event))
+
+    def _made_headers(self) -> Headers:
+        """On a thread of its own, which waits for the loop."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(self._make_headers(), self._loop).result()
+
+    async def _make_headers(self) -> Headers:
+        assert callable(self._headers)
+        made = self._headers()
+        return await made if inspect.isawaitable(made) else made
