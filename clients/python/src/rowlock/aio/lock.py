@@ -236,10 +236,10 @@ if sys.version_info >= (3, 11):
 
 else:
 
-    def _cancelling(task: asyncio.Task[Any]) -> int:  # noqa: ARG001
+    def _cancelling(task: asyncio.Task[Any]) -> int:
         return 0
 
-    def _uncancel(task: asyncio.Task[Any]) -> int:  # noqa: ARG001
+    def _uncancel(task: asyncio.Task[Any]) -> int:
         return 0
 
 

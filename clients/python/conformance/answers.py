@@ -1,0 +1,87 @@
+"""What the client says, as the JSON that the runner reads."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import rowlock
+import rowlock.aio
+from rowlock import ClaimView, LockView, Place, Refusal, RowlockError
+
+AnyLock = rowlock.Lock | rowlock.aio.Lock
+
+
+def ms(seconds: float | None) -> float | None:
+    """None: without end, or not set."""
+    return None if seconds is None or math.isinf(seconds) else seconds * 1_000
+
+
+def error_json(error: BaseException) -> dict[str, Any]:
+    if isinstance(error, asyncio.CancelledError):
+        return {"reason": "CANCELLED", "code": "CANCELLED", "message": "The task was cancelled."}
+    if not isinstance(error, RowlockError):
+        return {"reason": "", "code": "", "message": f"{type(error).__name__}: {error}"}
+    return {
+        "reason": error.reason,
+        "code": error.code,
+        "message": error.message,
+        "violations": [{"field": each.field, "description": each.description} for each in error.violations],
+        "retryAfterMs": ms(error.retry_after),
+        "metadata": dict(error.metadata),
+    }
+
+
+def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
+    if isinstance(outcome, Refusal):
+        holders = [{"owner": each.owner, "token": str(each.token)} for each in outcome.holders]
+        return {
+            "refused": {
+                "reason": outcome.reason,
+                "message": outcome.message,
+                "holders": holders,
+                "retryAfterMs": ms(outcome.retry_after),
+            }
+        }
+    return {
+        "granted": {
+            "token": str(outcome.token),
+            "leaseId": outcome.lease_id,
+            "mode": outcome.mode,
+            "permits": outcome.permits,
+        }
+    }
+
+
+def place_json(place: Place) -> dict[str, Any]:
+    return {
+        "ahead": place.ahead,
+        "permitsAhead": place.permits_ahead,
+        "queueLength": place.queue_length,
+        "waitedMs": ms(place.waited),
+    }
+
+
+def lock_json(lock: LockView) -> dict[str, Any]:
+    return {
+        "name": lock.name,
+        "limit": lock.limit.limit,
+        "limitSource": lock.limit.source,
+        "heldPermits": lock.held_permits,
+        "holderCount": lock.holder_count,
+        "waiting": lock.waiting,
+        "draining": lock.draining,
+        "lastToken": str(lock.last_token),
+        "holders": [{**_claim_json(each), "token": str(each.token)} for each in lock.holders],
+        "waiters": [_claim_json(each) for each in lock.waiters],
+    }
+
+
+def _claim_json(claim: ClaimView) -> dict[str, Any]:
+    return {
+        "owner": claim.owner,
+        "permits": claim.permits,
+        "mode": claim.mode,
+        "ticketNumber": str(claim.ticket_number),
+    }

@@ -1,0 +1,244 @@
+"""The commands of the driver: each is one call of the public API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from answers import AnyLock, lock_json, ms, outcome_json, place_json
+from fenced_store import connect_to, fenced_write, guarded_write
+from side import Asking, Scope, Side
+
+from rowlock import FOREVER, LimitSetting, LockView, Tls
+
+Answer = Callable[[dict[str, Any]], None]
+Command = dict[str, Any]
+
+# What a command calls it, and what an option of the client is called.
+_LOCK_OPTIONS = {
+    "permits": "permits",
+    "mode": "mode",
+    "requestId": "request_id",
+    "owner": "owner",
+    "labels": "labels",
+}
+_LOCK_TIMES = {
+    "waitMs": "wait",
+    "ttlMs": "ttl",
+    "marginMs": "margin",
+    "positionIntervalMs": "position_interval",
+}
+
+
+class Commands:
+    """Clients and locks by the names that the runner has given them."""
+
+    def __init__(self, side: Side, tell: Callable[[dict[str, Any]], None]) -> None:
+        self._side = side
+        self._tell = tell
+        self._clients: dict[str, Any] = {}
+        self._locks: dict[str, AnyLock] = {}
+        self._asking: dict[str, Asking | Scope] = {}
+        self._scopes: dict[str, Scope] = {}
+
+    async def run(self, command: Command, answer: Answer) -> None:
+        """Answer once, or raise."""
+        runs: dict[str, Callable[[Command], Awaitable[dict[str, Any]]]] = {
+            "connect": self._connect,
+            "giveUp": self._give_up,
+            "leave": self._leave,
+            "state": self._state,
+            "release": self._release,
+            "handOver": self._hand_over,
+            "renewLease": self._renew_lease,
+            "releaseLease": self._release_lease,
+            "setLimit": self._set_limit,
+            "getLock": self._get_lock,
+            "listLocks": self._list_locks,
+            "listLimits": self._list_limits,
+            "forceRelease": self._force_release,
+            "fencedWrite": self._fenced_write,
+            "guardedWrite": self._guarded_write,
+            "block": self._block,
+            "close": self._close,
+        }
+        if command["do"] == "acquire":
+            await self._acquire(command, answer)
+        else:
+            answer(await runs[command["do"]](command))
+
+    async def close(self) -> None:
+        """Close all clients."""
+        await asyncio.gather(*(self._side.call(client.close) for client in self._clients.values()))
+
+    async def _connect(self, command: Command) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            name: command[name] for name in ("owner", "labels", "headers") if command.get(name) is not None
+        }
+        for name, option in (("giveUpAfterMs", "give_up_after"), ("connectTimeoutMs", "connect_timeout")):
+            if command.get(name) is not None:
+                options[option] = command[name] / 1_000
+        tls = command.get("tls")
+        if tls is not None:
+            options["tls"] = Tls(
+                ca=_bytes_of(tls.get("caFile")),
+                cert=_bytes_of(tls.get("certFile")),
+                key=_bytes_of(tls.get("keyFile")),
+                server_name=tls.get("serverName"),
+            )
+        self._clients[command["client"]] = self._side.connect(command["addresses"], **options)
+        return {}
+
+    async def _acquire(self, command: Command, answer: Answer) -> None:
+        handle, client = command["lock"], self._clients[command["client"]]
+        options: dict[str, Any] = {
+            option: command[name] for name, option in _LOCK_OPTIONS.items() if command.get(name) is not None
+        }
+        for name, option in _LOCK_TIMES.items():
+            value = command.get(name)
+            if value is not None:
+                options[option] = FOREVER if value == "forever" else value / 1_000
+        if command.get("positions"):
+            options["on_position"] = lambda place: self._tell(
+                {"event": "position", "lock": handle, **place_json(place)}
+            )
+        if command.get("scope"):
+            await self._enter(client, command, options, answer)
+            return
+        asking = self._asking[handle] = self._side.ask(client, command["name"], options)
+        outcome = await asking.outcome
+        answer(outcome_json(outcome))
+        if hasattr(outcome, "release"):
+            self._held(handle, outcome)
+
+    async def _enter(self, client: Any, command: Command, options: dict[str, Any], answer: Answer) -> None:
+        handle = command["lock"]
+        scope = self._asking[handle] = self._side.enter(client, command["name"], options)
+        await asyncio.wait((scope.lock, scope.end), return_when=asyncio.FIRST_COMPLETED)
+        if not scope.lock.done():
+            await scope.end
+        self._scopes[handle] = scope
+        answer(outcome_json(scope.lock.result()))
+        self._held(handle, scope.lock.result())
+
+    def _held(self, handle: str, lock: AnyLock) -> None:
+        self._locks[handle] = lock
+        lock.on_state(lambda state: self._tell({"event": "state", "lock": handle, "state": state}))
+
+    async def _give_up(self, command: Command) -> dict[str, Any]:
+        self._asking[command["lock"]].give_up()
+        return {}
+
+    async def _leave(self, command: Command) -> dict[str, Any]:
+        scope = self._scopes[command["lock"]]
+        scope.leave()
+        await scope.end
+        return {"released": True}
+
+    async def _state(self, command: Command) -> dict[str, Any]:
+        lock = self._locks[command["lock"]]
+        return {"state": lock.state, "remainingMs": ms(lock.remaining)}
+
+    async def _release(self, command: Command) -> dict[str, Any]:
+        return {"released": await self._side.call(self._locks[command["lock"]].release)}
+
+    async def _hand_over(self, command: Command) -> dict[str, Any]:
+        over = await self._side.call(self._locks[command["lock"]].hand_over, **_ttl_of(command))
+        return {"leaseId": over.lease_id, "token": str(over.token)}
+
+    async def _renew_lease(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        lease = await self._side.call(client.renew, command["leaseId"], **_ttl_of(command))
+        return {"name": lease.name, "token": str(lease.token), "ttlMs": ms(lease.ttl)}
+
+    async def _release_lease(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        return {"released": await self._side.call(client.release, command["leaseId"])}
+
+    async def _set_limit(self, command: Command) -> dict[str, Any]:
+        if_version = command.get("ifVersion")
+        limit = await self._side.call(
+            self._clients[command["client"]].set_limit,
+            command.get("limit"),
+            name=command.get("name"),
+            pattern=command.get("pattern"),
+            if_version=None if if_version is None else int(if_version),
+            reason=command.get("reason") or "",
+        )
+        return {
+            "limit": limit.limit,
+            "version": str(limit.version),
+            "heldPermits": limit.held_permits,
+            "waiting": limit.waiting,
+            "draining": limit.draining,
+        }
+
+    async def _get_lock(self, command: Command) -> dict[str, Any]:
+        return lock_json(await self._side.call(self._clients[command["client"]].get_lock, command["name"]))
+
+    async def _list_locks(self, command: Command) -> dict[str, Any]:
+        options = {"busy_only": bool(command.get("busyOnly"))}
+        if command.get("order") is not None:
+            options["order"] = command["order"]
+        client = self._clients[command["client"]]
+        locks: list[LockView] = await self._side.collect(
+            client.list_locks, command.get("prefix") or "", **options
+        )
+        return {"names": [lock.name for lock in locks]}
+
+    async def _list_limits(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        limits = await self._side.collect(client.list_limits, command.get("prefix") or "")
+        return {"limits": [_limit_json(each) for each in limits]}
+
+    async def _force_release(self, command: Command) -> dict[str, Any]:
+        number = command.get("ticketNumber")
+        released = await self._side.call(
+            self._clients[command["client"]].force_release,
+            command["name"],
+            command.get("reason") or "",
+            ticket_number=None if number is None else int(number),
+        )
+        return {"ended": len(released.ended), "remaining": released.remaining}
+
+    async def _fenced_write(self, command: Command) -> dict[str, Any]:
+        return {"written": await asyncio.to_thread(_write_fenced, command)}
+
+    async def _guarded_write(self, command: Command) -> dict[str, Any]:
+        return {"written": await asyncio.to_thread(_write_guarded, command)}
+
+    async def _block(self, command: Command) -> dict[str, Any]:
+        await self._side.block(command["ms"] / 1_000)
+        return {}
+
+    async def _close(self, command: Command) -> dict[str, Any]:
+        await self._side.call(self._clients[command["client"]].close)
+        return {}
+
+
+def _bytes_of(path: str | None) -> bytes | None:
+    return None if path is None else Path(path).read_bytes()
+
+
+def _ttl_of(command: Command) -> dict[str, float]:
+    ttl = command.get("ttlMs")
+    return {} if ttl is None else {"ttl": ttl / 1_000}
+
+
+def _limit_json(limit: LimitSetting) -> dict[str, Any]:
+    target = {"name": limit.name} if limit.pattern is None else {"pattern": limit.pattern}
+    return {**target, "limit": limit.limit, "version": str(limit.version), "reason": limit.reason}
+
+
+def _write_fenced(command: Command) -> bool:
+    with connect_to(command["url"]) as connection:
+        table, key, value = command["table"], command["key"], command["value"]
+        return fenced_write(connection, table, key, value, int(command["token"]))
+
+
+def _write_guarded(command: Command) -> bool:
+    with connect_to(command["url"]) as connection:
+        table, key, value = command["table"], command["key"], command["value"]
+        return guarded_write(connection, command["lockName"], int(command["token"]), table, key, value)

@@ -1,0 +1,62 @@
+"""The client for threads: each call has one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from answers import AnyLock
+from side import Asking, Scope
+
+import rowlock
+
+_THREADS_MAX = 4_000
+
+
+class ThreadSide:
+    """See Side."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_THREADS_MAX)
+
+    def connect(self, addresses: list[str], **options: Any) -> Any:
+        return rowlock.connect(addresses, **options)
+
+    async def call(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, partial(method, *args, **options))
+
+    async def collect(self, method: Callable[..., Any], *args: Any, **options: Any) -> list[Any]:
+        found: list[Any] = await self.call(lambda: list(method(*args, **options)))
+        return found
+
+    def ask(self, client: rowlock.Client, name: str, options: dict[str, Any]) -> Asking:
+        cancellation = rowlock.Cancellation()
+        asking = self.call(client.acquire, name, cancel=cancellation, **options)
+        return Asking(asyncio.ensure_future(asking), cancellation.cancel)
+
+    def enter(self, client: rowlock.Client, name: str, options: dict[str, Any]) -> Scope:
+        loop = asyncio.get_running_loop()
+        entered: asyncio.Future[AnyLock] = loop.create_future()
+        leave = threading.Event()
+        cancellation = rowlock.Cancellation()
+
+        def hold() -> None:
+            with client.lock(name, cancel=cancellation, **options) as lock:
+                loop.call_soon_threadsafe(entered.set_result, lock)
+                leave.wait()
+
+        return Scope(entered, asyncio.ensure_future(self.call(hold)), leave.set, cancellation.cancel)
+
+    async def block(self, seconds: float) -> None:
+        def busy() -> None:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                pass
+
+        await self.call(busy)
