@@ -51,7 +51,9 @@ class LeaseKeeper:
     def keep(self, lease: HeldLease) -> None:
         """Renew it from now on."""
         self._held[lease.id] = lease
-        self._wake()
+        # Its own times alone, as many may come at once.
+        now = self._now()
+        self._wake_at(min(self._due(lease, now), now + _LOOK_EVERY))
 
     def drop(self, lease: HeldLease) -> None:
         """Renew it no more."""
@@ -169,12 +171,22 @@ class LeaseKeeper:
         if not self._held:
             return
         now = self._now()
-        at = now + _LOOK_EVERY
-        for lease in self._held.values():
-            at = min(at, lease.deadline)
-            if lease.overdue_at > now:
-                at = min(at, lease.overdue_at)
-            # Without a connection, its beginning renews them.
-            if not lease.is_renewing and self._is_open:
-                at = min(at, lease.renew_at)
-        self._timer = self._loop.call_later(max(0.001, at - now), self._tick)
+        is_open = self._is_open
+        first = min(self._due(lease, now, is_open) for lease in self._held.values())
+        self._wake_at(min(first, now + _LOOK_EVERY))
+
+    def _due(self, lease: HeldLease, now: float, is_open: bool = True) -> float:
+        at = lease.deadline
+        if now < lease.overdue_at < at:
+            at = lease.overdue_at
+        # Without a connection, its beginning renews them.
+        if is_open and not lease.is_renewing and lease.renew_at < at:
+            at = lease.renew_at
+        return at
+
+    def _wake_at(self, at: float) -> None:
+        if self._timer:
+            if self._timer.at <= at:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_later(max(0.001, at - self._now()), self._tick)
