@@ -1,0 +1,60 @@
+"""A proxy for gRPC that lets no session through, and counts the calls of their own that it passes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent import futures
+from typing import Any, NoReturn
+
+import grpc
+
+_SERVICE = "rowlock.v1.LockService"
+
+
+class RefusingProxy:
+    """Started when it is made."""
+
+    def __init__(self, address: str, code: grpc.StatusCode) -> None:
+        self.calls: Counter[str] = Counter()
+        self._code = code
+        self._channel = grpc.insecure_channel(address)
+        self._server = grpc.server(futures.ThreadPoolExecutor(32))
+        self._server.add_generic_rpc_handlers((_Handlers(self),))
+        port = self._server.add_insecure_port("127.0.0.1:0")
+        self.address = f"127.0.0.1:{port}"
+        self._server.start()
+
+    def refuse(self, _: object, context: grpc.ServicerContext) -> NoReturn:
+        """Answer a session."""
+        self.calls["Session"] += 1
+        context.abort(self._code, "no streams here")
+
+    def pass_on(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
+        """Answer as the server behind it does."""
+        self.calls[method.rsplit("/", 1)[1]] += 1
+        try:
+            call: Any = self._channel.unary_unary(method)
+            answer: bytes = call(request, timeout=context.time_remaining())
+        except grpc.RpcError as failure:
+            error: Any = failure
+            context.set_trailing_metadata(error.trailing_metadata())
+            context.abort(error.code(), error.details() or "")
+        return answer
+
+    def stop(self) -> None:
+        """End it, and its connections."""
+        self._server.stop(None).wait()
+        self._channel.close()
+
+
+class _Handlers(grpc.GenericRpcHandler):
+    def __init__(self, proxy: RefusingProxy) -> None:
+        self._proxy = proxy
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        method = handler_call_details.method
+        if method.endswith(("/Session", "/WaitInQueue")):
+            return grpc.stream_stream_rpc_method_handler(self._proxy.refuse)
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self._proxy.pass_on(method, request, context)
+        )

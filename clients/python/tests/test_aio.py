@@ -1,0 +1,204 @@
+"""What asyncio adds: tasks that are cancelled, scopes that end when their lock is lost, and a loop that is blocked."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from rowlock_server import RowlockServer
+
+import rowlock
+import rowlock.aio
+from rowlock import LockState, Reason
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async def wait() -> None:
+        while not await holds():
+            await asyncio.sleep(0.02)
+
+    await asyncio.wait_for(wait(), 30)
+
+
+async def waiting(client: rowlock.aio.Client, name: str, count: int) -> None:
+    async def holds() -> bool:
+        return (await client.get_lock(name)).waiting == count
+
+    await until(holds)
+
+
+def test_holds_a_lock_in_a_scope_and_by_await(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        before = set(threading.enumerate())
+        async with rowlock.aio.connect(server.address, owner="loop") as client:
+            async with client.lock(name) as lock:
+                assert (lock.token, lock.state) == (1, LockState.HELD)
+                assert await client.try_lock(name) is None
+                assert (await client.get_lock(name)).holders[0].owner == "loop"
+            again = await client.lock(name)
+            assert again.token == 2
+            assert [each.name async for each in client.list_locks(name)] == [name]
+            assert await again.release()
+            with pytest.raises(rowlock.RowlockError) as bad:
+                await client.lock("")
+            assert bad.value.reason == Reason.BAD_REQUEST
+        assert set(threading.enumerate()) <= before
+
+    asyncio.run(main())
+
+
+def test_a_task_that_is_cancelled_gives_up_its_place(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client, client.lock(name):
+            ahead: asyncio.Queue[int] = asyncio.Queue()
+            wait = asyncio.create_task(
+                client.acquire(name, on_position=lambda place: ahead.put_nowait(place.ahead))
+            )
+            assert await ahead.get() == 0
+            wait.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await wait
+            await waiting(client, name, 0)
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.acquire(name), 0.1)
+            await waiting(client, name, 0)
+
+    asyncio.run(main())
+
+
+def test_a_grant_that_comes_as_the_task_is_cancelled_is_given_back(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            await client.get_lock(name)
+            for _ in range(20):
+                wait = asyncio.create_task(client.acquire(name))
+                await asyncio.sleep(0)
+                # The grant comes to the loop while it is blocked, and is there when the task is cancelled.
+                time.sleep(0.03)
+                wait.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await wait
+
+            async def is_free() -> bool:
+                return (await client.get_lock(name)).holder_count == 0
+
+            await until(is_free)
+
+    asyncio.run(main())
+
+
+def test_a_scope_whose_lock_is_lost_is_cancelled_and_says_so(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            with pytest.raises(rowlock.LockLost) as lost:
+                async with client.lock(name):
+                    await client.force_release(name, "test")
+                    await asyncio.sleep(60)
+            assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+            # The task goes on as if nobody had cancelled it.
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_a_scope_that_ends_as_its_lock_is_lost_leaves_nothing_cancelled(
+    server: RowlockServer, name: str
+) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            lock = await client.lock(name)
+            with pytest.raises(rowlock.LockLost):
+                async with lock:
+                    # The task ends its scope in the very turn in which it is cancelled.
+                    lock._lease.lose(rowlock.LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", "gone"))
+                    lock._cancel_task()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_from_outside_cancelled_is_cancelled(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            entered = asyncio.Event()
+
+            async def work() -> None:
+                async with client.lock(name):
+                    entered.set()
+                    await asyncio.sleep(60)
+
+            task = asyncio.create_task(work())
+            await entered.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await client.get_lock(name)).holder_count == 0
+
+    asyncio.run(main())
+
+
+def test_the_work_may_look_for_itself(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            told: list[LockState] = []
+            with pytest.raises(rowlock.LockLost):
+                async with client.lock(name, cancel_on_loss=False) as lock:
+                    lock.on_state(told.append)
+                    await client.force_release(name, "test")
+                    assert isinstance(await lock.lost, rowlock.LockLost)
+                    assert lock.lost.is_set()
+            assert told == [LockState.LOST]
+
+    asyncio.run(main())
+
+
+def test_a_loop_that_is_blocked_loses_nothing(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            lock = await client.lock(name, ttl=2.0)
+            time.sleep(5)
+            assert lock.state is LockState.HELD
+            assert not lock.lost.is_set()
+
+    asyncio.run(main())
+
+
+def test_headers_are_made_on_the_loop_and_connections_are_told(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        made: list[bool] = []
+        seen: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def headers() -> dict[str, str]:
+            made.append(asyncio.get_running_loop() is loop)
+            return {"Authorization": "Bearer x"}
+
+        async with rowlock.aio.connect(
+            ["127.0.0.1:9", server.address], headers=headers, on_connection=seen.put_nowait
+        ) as client:
+            await client.lock(name)
+            assert made == [True, True]
+            events = [await seen.get(), await seen.get()]
+            assert [(each.kind, each.address) for each in events] == [
+                ("disconnected", "127.0.0.1:9"),
+                ("connected", server.address),
+            ]
+
+    asyncio.run(main())
+
+
+def test_a_client_belongs_to_one_loop(server: RowlockServer, name: str) -> None:
+    client = rowlock.aio.connect(server.address)
+
+    async def lock() -> None:
+        await client.lock(name)
+
+    asyncio.run(lock())
+    with pytest.raises(RuntimeError, match="another event loop"):
+        asyncio.run(lock())
+    asyncio.run(client.close())

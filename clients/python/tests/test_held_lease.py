@@ -1,0 +1,91 @@
+"""A lease by its holder's own count, on a clock that is turned by hand."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from rowlock import LockLost, LockState, clock
+from rowlock.engine.held_lease import HeldLease
+from rowlock.times import duration_of
+from rowlock.v1.lock_pb2 import Lease
+
+
+class Hands:
+    """A clock."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lease_of(ttl: float, *, provisional: bool = False) -> Lease:
+    return Lease(lease_id="a", lock_name="job", ttl=duration_of(ttl), provisional=provisional)
+
+
+def test_is_uncertain_when_its_renewal_is_overdue_and_lost_a_margin_before_its_end() -> None:
+    hands = Hands()
+    held = HeldLease(lease_of(30.0), hands.now, 2.0, hands)
+    told: list[LockState] = []
+    held.listen(told.append)
+    hands.now = 119.9
+    assert held.state.value == LockState.HELD
+    assert held.remaining == pytest.approx(8.1)
+    hands.now = 120.0
+    assert held.state.value == LockState.UNCERTAIN
+    hands.now = 128.0
+    assert held.state.value == LockState.LOST
+    assert held.over.is_set()
+    assert isinstance(held.loss, LockLost)
+    assert held.remaining == 0.0
+    assert told == [LockState.LOST]
+
+
+def test_stays_lost_whatever_the_server_says_then() -> None:
+    hands = Hands()
+    held = HeldLease(lease_of(10.0), hands.now, 1.0, hands)
+    hands.now = 109.5
+    held.prolonged(lease_of(10.0), 109.0)
+    assert held.state.value == LockState.LOST
+
+
+def test_counts_from_when_it_was_asked_for() -> None:
+    hands = Hands()
+    held = HeldLease(lease_of(10.0), hands.now - 8.0, 1.0, hands)
+    assert held.remaining == pytest.approx(1.0)
+    assert held.is_short
+
+
+def test_without_its_connection_is_uncertain_until_it_is_renewed() -> None:
+    hands = Hands()
+    held = HeldLease(lease_of(10.0), hands.now, 1.0, hands)
+    told: list[LockState] = []
+    held.listen(told.append)
+    held.orphaned()
+    held.prolonged(lease_of(10.0), hands.now)
+    assert told == [LockState.UNCERTAIN, LockState.HELD]
+
+
+def test_that_is_provisional_is_not_relied_on_where_its_time_is_short() -> None:
+    hands = Hands()
+    assert HeldLease(lease_of(6.0, provisional=True), hands.now, 2.0, hands).is_short
+    assert not HeldLease(lease_of(10.0, provisional=True), hands.now, 2.0, hands).is_short
+
+
+def test_without_end_is_never_overdue() -> None:
+    hands = Hands()
+    held = HeldLease(Lease(lease_id="a"), hands.now, 0.0, hands)
+    hands.now = 1e12
+    assert held.state.value == LockState.HELD
+    assert math.isinf(held.remaining)
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="this system has no such clock")
+def test_the_clock_is_one_that_sleep_does_not_stop() -> None:
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+    now = clock.now()
+    assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,0 +1,118 @@
+"""Where no stream gets through: all goes on by calls of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import pytest
+from conftest import MakeClient
+from refusing_proxy import RefusingProxy
+from rowlock_server import RowlockServer, until
+
+import rowlock
+from rowlock import ConnectionEvent, LockState, Place, Reason
+
+_CODES = [
+    grpc.StatusCode.UNIMPLEMENTED,
+    grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.PERMISSION_DENIED,
+]
+
+
+@pytest.fixture
+def proxy(server: RowlockServer) -> Iterator[RefusingProxy]:
+    refusing = RefusingProxy(server.address, grpc.StatusCode.UNIMPLEMENTED)
+    yield refusing
+    refusing.stop()
+
+
+@pytest.mark.parametrize("code", _CODES, ids=lambda code: code.name)
+def test_a_session_that_is_refused_is_done_without(
+    server: RowlockServer, connect: MakeClient, code: grpc.StatusCode
+) -> None:
+    proxy = RefusingProxy(server.address, code)
+    seen: list[ConnectionEvent] = []
+    client = connect(proxy.address, labels={"host": "a"}, on_connection=seen.append)
+    name = f"refused/{code.name}"
+    with client.lock(name, labels={"job": "7"}):
+        assert client.try_lock(name) is None
+        (holder,) = client.get_lock(name).holders
+        assert (holder.owner, holder.labels) == ("tester", {"host": "a", "job": "7"})
+    until(lambda: [(each.kind, each.via) for each in seen] == [("connected", "unary")])
+    client.close()
+    proxy.stop()
+
+
+def test_waits_are_told_their_places_and_granted_in_full(
+    proxy: RefusingProxy, connect: MakeClient, name: str
+) -> None:
+    client = connect(proxy.address)
+    places: list[Place] = []
+    first = client.lock(name)
+    with ThreadPoolExecutor() as pool:
+        second = pool.submit(client.lock, name, on_position=places.append, position_interval=0.1)
+        until(lambda: client.get_lock(name).waiting == 1)
+        third = pool.submit(client.lock, name, wait=0.3)
+        with pytest.raises(rowlock.LockTimeout):
+            third.result(30)
+        assert first.release()
+        granted = second.result(30)
+    assert [place.ahead for place in places] == [0]
+    # Confirmed, so that it has its whole time.
+    assert granted.remaining > 20
+    assert granted.release()
+
+
+def test_a_wait_that_is_given_up_frees_its_place(
+    proxy: RefusingProxy, connect: MakeClient, name: str
+) -> None:
+    client, cancel = connect(proxy.address), rowlock.Cancellation()
+    with client.lock(name), ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.lock, name, cancel=cancel)
+        until(lambda: client.get_lock(name).waiting == 1)
+        cancel.cancel()
+        with pytest.raises(rowlock.RowlockError):
+            wait.result(30)
+        until(lambda: client.get_lock(name).waiting == 0)
+
+
+def test_leases_are_renewed_one_by_one_and_their_loss_is_noticed(
+    proxy: RefusingProxy, server: RowlockServer, connect: MakeClient, name: str
+) -> None:
+    client, other = connect(proxy.address), connect(server.address)
+    locks = [client.lock(f"{name}/{index}", ttl=2.0) for index in range(3)]
+    until(lambda: proxy.calls["Renew"] >= 9)
+    assert [lock.state for lock in locks] == [LockState.HELD] * 3
+    other.force_release(f"{name}/1", "test")
+    assert locks[1].lost.wait(10)
+    assert [lock.state for lock in locks] == [LockState.HELD, LockState.LOST, LockState.HELD]
+
+
+def test_errors_keep_their_reasons(proxy: RefusingProxy, connect: MakeClient, name: str) -> None:
+    client = connect(proxy.address)
+    with pytest.raises(rowlock.RowlockError) as bad:
+        client.lock("", permits=2_000_000)
+    assert bad.value.reason == Reason.BAD_REQUEST
+    assert {each.field for each in bad.value.violations} == {"name", "permits"}
+    client.set_limit(2, name=name)
+    with pytest.raises(rowlock.RowlockError) as mismatch:
+        client.set_limit(3, name=name, if_version=9)
+    assert mismatch.value.metadata == {"version": "1"}
+
+
+def test_a_proxy_that_goes_away_is_left_for_another_server(
+    proxy: RefusingProxy, server: RowlockServer, connect: MakeClient, name: str
+) -> None:
+    client = connect(proxy.address, server.address)
+    lock = client.lock(name, ttl=10.0)
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.lock, name)
+        until(lambda: client.get_lock(name).waiting == 1)
+        proxy.stop()
+        assert client.get_lock(name).waiting == 1
+        until(lambda: lock.state is LockState.HELD)
+        assert lock.release()
+        assert wait.result(30).token == 2
