@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -73,15 +74,20 @@ def test_a_task_that_is_cancelled_gives_up_its_place(server: RowlockServer, name
 def test_a_grant_that_comes_as_the_task_is_cancelled_is_given_back(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
-            await client.get_lock(name)
-            for _ in range(20):
-                wait = asyncio.create_task(client.acquire(name))
-                await asyncio.sleep(0)
-                # The grant comes to the loop while it is blocked, and is there when the task is cancelled.
-                time.sleep(0.03)
-                wait.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await wait
+            acquire, asked = client._engine.acquire, list[Future[Any]]()
+
+            def noted(*args: Any) -> Future[Any]:
+                asked.append(acquire(*args))
+                return asked[-1]
+
+            client._engine.acquire = noted  # type: ignore[method-assign,assignment]
+            wait = asyncio.create_task(client.acquire(name))
+            await asyncio.sleep(0)
+            # The loop is blocked until the grant is there, and hears of it when the task is cancelled.
+            asked[0].result(30)
+            wait.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await wait
 
             async def is_free() -> bool:
                 return (await client.get_lock(name)).holder_count == 0
