@@ -41,6 +41,12 @@ export const PAGE_BYTES_MAX = 1_048_576;
 export const LABELS_CHECKED_MAX = 16;
 export const QUOTED_CHARS_MAX = 24;
 
+/**
+ * Renewals of one command are answered together, so long after the first of them at the latest: within the third of the
+ * shortest time to live in which it is to be renewed.
+ */
+export const RENEWED_LATER_MS_MAX = 500;
+
 /** Claims of one poke to another server, and how long one may take. One that fails is followed by none for so long. */
 export const POKED_CLAIMS_MAX = 1_000;
 export const POKE_TIMEOUT_MS = 1_000;

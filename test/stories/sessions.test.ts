@@ -7,6 +7,7 @@ import { processStage } from "../process/stage.ts";
 import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
+import { openPlainSession } from "../support/mysql-stage.ts";
 import {
   acquire,
   BareSession,
@@ -70,6 +71,38 @@ async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: r
   session.keepAlive(500);
   return { session, renewed: await session.last(renewing), tickets: await ticketsOf(session, waiting) };
 }
+
+/** Above what a renewal beside one that is held up may take, and below what that one takes until it is given up. */
+const AT_ONCE_MS = 4_000;
+
+describe.each(mysqlFamily())("on $flavour $version", (found) => {
+  test("a lease whose lock others hold does not keep those from being renewed that are renewed with it", async () => {
+    const database = await freshDatabase(found);
+    cleanups.push(database.drop);
+    const server = await start({ url: database.url });
+    const session = new BareSession(server.client);
+    session.keepAlive(500);
+    const names = Array.from({ length: LEASES }, (_, index) => `renewed/${index}`);
+    const leases = (await leasesOf(session, names)).map((leaseId) => ({ leaseId }));
+    const stranger = await openPlainSession(database.url);
+    cleanups.push(async () => stranger.close());
+    await stranger.run("BEGIN");
+    await stranger.run("SELECT 1 FROM rowlock_lock WHERE name = ? FOR UPDATE", [Buffer.from("renewed/0")]);
+    const askedMs = performance.now();
+    const [call] = session.ask({ case: "renewLeases", value: { leases } } as Command) as [bigint];
+    const result = await session.last(call);
+    expect(performance.now() - askedMs).toBeLessThan(AT_ONCE_MS);
+    if (result.case !== "renewLeases") throw new Error(`answered by ${result.case}`);
+    const [first, ...others] = result.value.leases.map(({ outcome }) => outcome.case);
+    expect(first).toBe("error");
+    expect(new Set(others)).toEqual(new Set(["lease"]));
+    await stranger.run("ROLLBACK");
+    const [again] = session.ask({ case: "renewLeases", value: { leases } } as Command) as [bigint];
+    expect(await session.last(again)).toMatchObject({
+      value: { leases: leases.map(() => ({ outcome: { case: "lease" } })) },
+    });
+  });
+});
 
 describe.each(testDatabases())("on $label", (database) => {
   test("a crowd cancelled while a heartbeat says that it lives costs the queue a grace period", async () => {

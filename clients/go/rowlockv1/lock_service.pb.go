@@ -2063,7 +2063,9 @@ func (x *RenewLeases) GetLeases() []*RenewRequest {
 	return nil
 }
 
-// What became of each, in the order of the request.
+// What became of each, in the order of the request. One whose lock is held up, by a transaction of somebody else's for one,
+// does not hold up the others: it is DATABASE_UNAVAILABLE half a second after the first of them was renewed, and may
+// be renewed all the same; ask again.
 type RenewedLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each.

@@ -6,7 +6,9 @@ import type {
   RenewLeases,
   RenewRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
+import { RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import type { AnyCall } from "../handler.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
@@ -38,19 +40,42 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew) 
   }
 }
 
+/**
+ * One that takes much longer than the others is answered as not done, though it may be yet: its lock is held up, and the
+ * others' holders would take their leases for lost if they waited for it.
+ */
 export async function renewLeases(context: MethodContext, message: RenewLeases) {
+  const late = Promise.withResolvers<never>();
+  // Nobody may be left to wait for it.
+  late.promise.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const first = () => {
+    timer ??= setTimeout(() => late.reject(tooLate()), RENEWED_LATER_MS_MAX);
+  };
   const leases = await Promise.all(
     checkRenewLeases(message).map(async (checked) => {
       try {
-        return { outcome: { case: "lease" as const, value: await renewed(context, checked) } };
+        const value = await Promise.race([renewed(context, checked), late.promise]);
+        return { outcome: { case: "lease" as const, value } };
       } catch (error) {
         // A bug is one of the whole command.
         if (!(error instanceof CallError || error instanceof Fault)) throw error;
         return { outcome: { case: "error" as const, value: failureOf(error).packed } };
+      } finally {
+        first();
       }
     }),
   );
+  clearTimeout(timer);
   return { leases };
+}
+
+function tooLate(): Fault {
+  const message = "Another transaction holds the lock's rows, so it is not renewed yet: try again.";
+  return new Fault("unavailable", "lock_wait_timeout", message, {
+    retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
+    outcomeUnknown: true,
+  });
 }
 
 export async function release({ engine }: MethodContext, message: ReleaseRequest, call: AnyCall) {

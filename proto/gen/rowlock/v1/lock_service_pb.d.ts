@@ -1023,7 +1023,9 @@ export declare type RenewLeases = Message<"rowlock.v1.RenewLeases"> & {
 export declare const RenewLeasesSchema: GenMessage<RenewLeases>;
 
 /**
- * What became of each, in the order of the request.
+ * What became of each, in the order of the request. One whose lock is held up, by a transaction of somebody else's for one,
+ * does not hold up the others: it is DATABASE_UNAVAILABLE half a second after the first of them was renewed, and may
+ * be renewed all the same; ask again.
  *
  * @generated from message rowlock.v1.RenewedLeases
  */
