@@ -3,6 +3,7 @@
 
 import type { Logger as Log } from "pino";
 import { pino } from "pino";
+import { strikeSecrets } from "./strike-secrets.ts";
 
 /** The log of a process. */
 export type { Logger as Log } from "pino";
@@ -33,21 +34,4 @@ export function createLog(options: LogOptions): Log {
     },
     { write: (line: string) => write(strikeSecrets(line)) },
   );
-}
-
-const STRUCK = "***";
-/** The password in a URL of any kind; up to the last @, as passwords with an @ in them are pasted, too. */
-const URL_PASSWORD = /([A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s:@/"\\]*):[^\s"\\]*@/g;
-/** A ticket or lease id: whoever knows it can renew and release. The lock and the ticket number may be shown. */
-const CLAIM_ID = /\b([0-9a-z]{1,13}\.[0-9a-z]{1,13})\.[A-Za-z0-9_-]{22}(?![A-Za-z0-9_-])/g;
-/** Fields of claims, calls and connections. A request id leads to its lease, so it is a secret, too. */
-const SECRET_FIELD =
-  /"(secret|password|authorization|(?:lease|ticket|request)_?[iI]d)":(?:"(?:[^"\\]|\\.)*"|[^,}\]"]+)/g;
-
-/** A line without passwords, ticket and lease ids, request ids and whatever else proves a right. */
-function strikeSecrets(line: string): string {
-  return line
-    .replace(SECRET_FIELD, `"$1":"${STRUCK}"`)
-    .replace(URL_PASSWORD, `$1:${STRUCK}@`)
-    .replace(CLAIM_ID, `$1.${STRUCK}`);
 }
