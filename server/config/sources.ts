@@ -3,6 +3,7 @@
 
 import { parseEnv } from "node:util";
 import { CONFIG_NAME, PREFIX, SETTINGS } from "./settings.ts";
+import { SHELL_NAMES } from "./shell-names.ts";
 
 export interface Source {
   /** As a fault names it. */
@@ -89,6 +90,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map((se
 function isForeign(name: string, value: string): boolean {
   return (
     name.startsWith(TEST_PREFIX) ||
+    SHELL_NAMES.includes(name) ||
     KUBERNETES_NAME.test(name) ||
     (name.endsWith("_PORT") && KUBERNETES_URL.test(value))
   );

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../server/config/config.ts";
 import { loadConfig, loadDatabaseConfig } from "../../server/config/config.ts";
+import { SHELL_NAMES } from "../../server/config/shell-names.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
@@ -124,7 +125,7 @@ describe("names", () => {
     expect(faultsOf({ env: { [`ROWLOCK_${slip}`]: "x" } })[0]).toContain(`did you mean ROWLOCK_${meant}?`);
   });
 
-  test.each(["THE_QUICK_BROWN_FOX", "DEBUG", "PORT", "HOST", "USER", "X", "PASSWORD", "TOKEN"])(
+  test.each(["THE_QUICK_BROWN_FOX", "DEBUG", "PORT", "HOST", "USER", "X", "PASSWORD", "VOUCHER"])(
     "%s is near none",
     (name) => {
       expect(faultsOf({ env: { [`ROWLOCK_${name}`]: "x" } })).toEqual([
@@ -132,6 +133,10 @@ describe("names", () => {
       ]);
     },
   );
+
+  test.each(SHELL_NAMES)("%s is the shell's, and no slip of the pen", (name) => {
+    expect(faultsOf({ env: { [name]: "x" } })).toEqual([]);
+  });
 
   test("others' names in the environment are left alone", () => {
     const env = {
