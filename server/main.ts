@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
-import { createLog } from "./log/log.ts";
+import { crashLine } from "./log/crash-line.ts";
 
 /** A second signal counts only this long after the first: npm sends on what a terminal has sent to all its processes. */
 const SECOND_WISH_AFTER_MS = 1_000;
@@ -13,7 +13,7 @@ const EXIT_WITHIN_MS = 500;
 
 /** A bug: nothing that this process believes can be trusted any more, and the leases are safe in the database. */
 function crash(error: unknown): never {
-  createLog({ level: "fatal", write: (line) => process.stderr.write(line) }).fatal({ err: error }, "crashed");
+  process.stderr.write(crashLine(error));
   process.exit(1);
 }
 
@@ -47,10 +47,12 @@ function packageVersion(): string {
 }
 
 process.on("uncaughtException", crash);
+const outGone = new AbortController();
 for (const stream of [process.stdout, process.stderr]) {
   // Whoever read the output may be gone (`rowlock --help | head`, a terminal that was closed): no reason to crash a server.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && error.code !== "EIO") crash(error);
+    if (stream === process.stdout) outGone.abort();
   });
 }
 
@@ -62,7 +64,12 @@ const context: CliContext = {
   readFile: (path) => readFileSync(path, "utf8"),
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  outGone: outGone.signal,
   errIsTerminal: process.stderr.isTTY ?? false,
+  get screen() {
+    const { isTTY, columns, rows } = process.stdout;
+    return isTTY ? { columns, rows } : undefined;
+  },
   onSignal(signal, listener) {
     process.on(signal, listener);
     return () => void process.off(signal, listener);

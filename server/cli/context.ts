@@ -13,6 +13,10 @@ export interface CliContext {
   readonly stopSignal: Promise<string>;
   /** Whether a person sees what goes wrong as it is written. */
   readonly errIsTerminal: boolean;
+  /** The size of the terminal that what was asked for is written to, as it is now; undefined where it goes elsewhere. */
+  readonly screen: { readonly columns: number; readonly rows: number } | undefined;
+  /** Aborted when nobody reads any more what was asked for. */
+  readonly outGone: AbortSignal;
   /** Calls the listener with each such signal, which then does nothing else; until what is returned is called. */
   readonly onSignal: (signal: NodeJS.Signals, listener: () => void) => () => void;
   /** Sends a signal to a process, to a group (negative), or to this process (0). Whether there was one. */

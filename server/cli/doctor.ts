@@ -37,8 +37,7 @@ Examples:
   ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
 `;
 
-export function addDoctor(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program.command("doctor").description("check a database: schema, durability, invariants");
+export function addDoctor(command: Command, context: CliContext, exit: (code: ExitCode) => void): void {
   addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]).addHelpText("after", HELP);
   command.action(async () => {
     const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);

@@ -29,10 +29,7 @@ Changes nothing.
 Exit code: 0 when up to date, 1 when not, 2 when that could not be found out.
 `;
 
-export function addMigrate(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const migrate = program
-    .command("migrate")
-    .description("bring the database's schema up to date, or show where it stands");
+export function addMigrate(migrate: Command, context: CliContext, exit: (code: ExitCode) => void): void {
   migrate.addHelpText("after", EXAMPLES);
   const add = (
     name: string,

@@ -3,26 +3,71 @@
 import { Command, CommanderError } from "commander";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
+import { ShellCommand } from "./shell/shell-command.ts";
 
 const HELP_WIDTH = 110;
 
-const VERSION = ["-V", "--version"];
+interface Entry<Kind extends Command> {
+  readonly tells: string;
+  /** What gives the command its flags, and does its work. Loaded only where the command is named. */
+  readonly load: () => Promise<(command: Kind, context: CliContext, exit: (code: ExitCode) => void) => void>;
+}
 
-type Add = (program: Command, context: CliContext, exit: (code: ExitCode) => void) => void;
-
-/** Each is loaded only where it is named, or all are listed. */
-const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
-  serve: async () => (await import("./serve.ts")).addServe,
-  migrate: async () => (await import("./migrate.ts")).addMigrate,
-  doctor: async () => (await import("./doctor.ts")).addDoctor,
-  run: async () => (await import("./shell/run.ts")).addRun,
-  ls: async () => (await import("./shell/ls.ts")).addLs,
-  show: async () => (await import("./shell/show.ts")).addShow,
-  limit: async () => (await import("./shell/limit.ts")).addLimit,
-  acquire: async () => (await import("./shell/acquire.ts")).addAcquire,
-  renew: async () => (await import("./shell/renew.ts")).addRenew,
-  release: async () => (await import("./shell/release.ts")).addRelease,
+/** They run servers and look at databases. */
+const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
+  serve: {
+    tells: "run a server until it gets SIGTERM, SIGINT or SIGHUP",
+    load: async () => (await import("./serve.ts")).addServe,
+  },
+  migrate: {
+    tells: "bring the database's schema up to date, or show where it stands",
+    load: async () => (await import("./migrate.ts")).addMigrate,
+  },
+  doctor: {
+    tells: "check a database: schema, durability, invariants",
+    load: async () => (await import("./doctor.ts")).addDoctor,
+  },
 };
+
+/** They talk to servers. */
+const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
+  run: {
+    tells: "run a command while holding a lock",
+    load: async () => (await import("./shell/run.ts")).addRun,
+  },
+  ls: { tells: "list locks", load: async () => (await import("./shell/ls.ts")).addLs },
+  show: {
+    tells: "show one lock: its limit, who holds it, who waits",
+    load: async () => (await import("./shell/show.ts")).addShow,
+  },
+  watch: {
+    tells: "watch a lock, or all with a prefix, as they change",
+    load: async () => (await import("./shell/watch.ts")).addWatch,
+  },
+  limit: {
+    tells: "look at a limit, or set it",
+    load: async () => (await import("./shell/limit.ts")).addLimit,
+  },
+  acquire: {
+    tells: "take a lock in a script, and leave it held",
+    load: async () => (await import("./shell/acquire.ts")).addAcquire,
+  },
+  renew: { tells: "prolong a lease", load: async () => (await import("./shell/renew.ts")).addRenew },
+  release: {
+    tells: "give a lease back, or end the leases of others by force",
+    load: async () => (await import("./shell/release.ts")).addRelease,
+  },
+  completion: {
+    tells: "complete commands, flags and the names of locks in bash, zsh or fish",
+    load: async () => {
+      const { addCompletion } = await import("./shell/completion.ts");
+      return (command, context, exit) =>
+        addCompletion(command, context, exit, () => programOf(ALL, context, exit));
+    },
+  },
+};
+
+const ALL = Object.keys({ ...SERVER_COMMANDS, ...SHELL_COMMANDS });
 
 const EXAMPLES = `
 Examples:
@@ -32,18 +77,37 @@ Examples:
   rowlock doctor                whether the database is sound
   rowlock run nightly -- job    a command under a lock
   rowlock ls                    the locks there are
+  rowlock watch etl/            how they change
 `;
 
 /** Runs what `args` (without the program's own name) say, and resolves with the exit code. Rejects for bugs only. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let code: ExitCode = EXIT.ok;
+  const [first = "", second = ""] = args;
+  const named = first === "help" ? second : first;
+  const program = await programOf([named], context, (result) => {
+    code = result;
+  });
+  try {
+    await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
+    return code;
+  } catch (error) {
+    // Commander has printed the help, the version or the mistake already.
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? EXIT.ok : named === "run" ? EXIT.usage : EXIT.failed;
+    throw error;
+  }
+}
+
+/** With the names of all commands, and all about those that are `wanted`. */
+async function programOf(
+  wanted: readonly string[],
+  context: CliContext,
+  exit: (code: ExitCode) => void,
+): Promise<Command> {
   const program = new Command("rowlock")
     .description("A lock server: mutexes, semaphores and read-write locks with a fair queue, over gRPC.")
-    .version(
-      `rowlock ${context.version} (Node ${context.nodeVersion})`,
-      VERSION.join(", "),
-      "print the version",
-    )
+    .version(`rowlock ${context.version} (Node ${context.nodeVersion})`, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help of a command")
     .addHelpText("after", EXAMPLES)
@@ -57,23 +121,11 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
       getErrHasColors: () => false,
     })
     .showHelpAfterError("(--help says what there is)");
-  const exit = (result: ExitCode) => {
-    code = result;
+  const add = async <Kind extends Command>(command: Kind, { tells, load }: Entry<Kind>) => {
+    program.addCommand(command.copyInheritedSettings(program).description(tells));
+    if (wanted.includes(command.name())) (await load())(command, context, exit);
   };
-  const [named = ""] = args;
-  const wanted = Object.hasOwn(COMMANDS, named)
-    ? [named]
-    : VERSION.includes(named)
-      ? []
-      : Object.keys(COMMANDS);
-  for (const name of wanted) (await COMMANDS[name]?.())?.(program, context, exit);
-  try {
-    await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
-    return code;
-  } catch (error) {
-    // Commander has printed the help, the version or the mistake already.
-    if (error instanceof CommanderError)
-      return error.exitCode === 0 ? EXIT.ok : named === "run" ? EXIT.usage : EXIT.failed;
-    throw error;
-  }
+  for (const [name, entry] of Object.entries(SERVER_COMMANDS)) await add(new Command(name), entry);
+  for (const [name, entry] of Object.entries(SHELL_COMMANDS)) await add(new ShellCommand(name), entry);
+  return program;
 }

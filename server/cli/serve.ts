@@ -24,10 +24,7 @@ Examples:
 Put the password of a database into the environment or the file: other users of a machine can see flags.
 `;
 
-export function addServe(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program
-    .command("serve")
-    .description("run a server until it gets SIGTERM, SIGINT or SIGHUP");
+export function addServe(command: Command, context: CliContext, exit: (code: ExitCode) => void): void {
   addSettingOptions(command).addHelpText("after", EXAMPLES);
   command.action(async () => exit(await serve(command, context)));
 }

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
-import { runCli } from "../../server/cli/program.ts";
 import { describeSettings } from "../../server/config/settings.ts";
+import { ranInProcess } from "./in-process.ts";
 
 const folders: string[] = [];
 
@@ -14,29 +14,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-async function rowlock(args: readonly string[], env: Record<string, string> = {}) {
-  let out = "";
-  let err = "";
-  const code = await runCli(args, {
-    version: "1.2.3",
-    nodeVersion: "26.0.0",
-    env,
-    readFile: () => {
-      throw new Error("no file is read here");
-    },
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    stopSignal: new Promise(() => {}),
-    errIsTerminal: false,
-    onSignal: () => () => {},
-    kill: () => false,
-  });
-  return { code, out, err };
-}
+const rowlock = ranInProcess;
 
 function newDatabase(): string {
   const folder = mkdtempSync(join(tmpdir(), "rowlock-cli-"));
@@ -57,6 +35,10 @@ describe("help", () => {
     [["migrate", "up", "--help"], "Exit code:"],
     [["migrate", "status", "--help"], "Exit code:"],
     [["doctor", "--help"], "Exit code:"],
+    [["help", "run"], "rowlock run nightly"],
+    ...["run", "ls", "show", "watch", "limit", "acquire", "renew", "release", "completion"].map(
+      (command): [string[], string] => [[command, "--help"], `rowlock ${command}`],
+    ),
   ])("of %j has an example", async (args, example) => {
     const { code, out, err } = await rowlock(args);
     expect([code, err]).toEqual([0, ""]);

@@ -1,12 +1,14 @@
 // `rowlock acquire`: takes a lock for a script, which renews and releases it by the id that is printed.
 
-import type { Command } from "commander";
+import { setImmediate } from "node:timers/promises";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
-import { addLockOptions, lockOptions, refusedSentence } from "./lock-options.ts";
+import { addLockOptions, lockOptions, parseName } from "./lock-options.ts";
 import { jsonLine } from "./print.ts";
-import { WaitingLine } from "./waiting-line.ts";
-import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+import { addServerOptions, SERVER_HELP } from "./server-options.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { take } from "./take.ts";
+import { withClient } from "./with-client.ts";
 
 const HELP = `
 Takes the lock and ends; the lease goes on for its --ttl. Prints what the script needs, for eval. Nobody renews it: ask
@@ -20,38 +22,32 @@ Examples:
   rowlock release "$ROWLOCK_LEASE"
 `;
 
-export function addAcquire(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program
-    .command("acquire")
-    .description("take a lock in a script, and leave it held")
-    .argument("<name>", "the lock")
-    .option("--json", "one object");
+export function addAcquire(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
+  command.argument("<name>", "the lock", parseName).option("--json", "one object");
   addServerOptions(addLockOptions(command))
     .option("-q, --quiet", "do not tell the place in the queue")
     .addHelpText("after", HELP)
     .action(async (name: string) => {
-      const { json, quiet } = command.opts<{ json?: true; quiet?: true }>();
+      const { json = false, quiet = false } = command.opts<{ json?: true; quiet?: true }>();
       exit(
-        await withClient(command, context, async (rowlock) => {
-          const line = new WaitingLine(name, context);
-          const asked = lockOptions(command);
-          const acquired = rowlock.acquire(name, {
-            ...asked,
-            ...(!quiet && { onPosition: line.at.bind(line) }),
-          });
-          const { lock, refusal } = await acquired.finally(() => line.clear());
-          if (!lock) {
-            context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
-            return EXIT.notAcquired;
-          }
-          const { leaseId, token } = await lock.handOver();
-          if (json) context.out(jsonLine({ name, leaseId, token }));
-          else
-            context.out(
-              `ROWLOCK_NAME=${quoted(name)}\nROWLOCK_LEASE=${quoted(leaseId)}\nROWLOCK_TOKEN=${token}\n`,
-            );
-          return EXIT.ok;
-        }),
+        await withClient(command, context, (rowlock) =>
+          take(rowlock, { name, quiet, ...lockOptions(command) }, context, async (lock, givingUp) => {
+            const { leaseId, token } = await lock.handOver();
+            if (givingUp.code === undefined) {
+              context.out(
+                json
+                  ? jsonLine({ name, leaseId, token })
+                  : `ROWLOCK_NAME=${quoted(name)}\nROWLOCK_LEASE=${quoted(leaseId)}\nROWLOCK_TOKEN=${token}\n`,
+              );
+              // Until it is known whether there was somebody to read it.
+              await setImmediate();
+              if (!context.outGone.aborted) return EXIT.ok;
+            }
+            // Nobody knows its id, so nobody else would give it back.
+            await rowlock.release(leaseId);
+            return givingUp.code ?? EXIT.failed;
+          }),
+        ),
       );
     });
 }

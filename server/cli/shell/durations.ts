@@ -3,22 +3,27 @@
 import { InvalidArgumentError } from "commander";
 import { UNIT_MS } from "../../config/duration-units.ts";
 
+interface Span {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
 /** In milliseconds. Throws what commander tells. */
-export function parseDuration(text: string): number {
+export function parseDuration(text: string, { minMs, maxMs }: Span): number {
   const [, number = "", unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
   const ms = Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS];
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("Write a time such as 30s, 500ms, 5m or 2h.");
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("write a time such as 30s, 500ms, 5m or 2h");
+  if (ms < minMs || ms > maxMs)
+    throw new InvalidArgumentError(`write a time from ${told(minMs)} to ${told(maxMs)}`);
   return ms;
 }
 
-export function parseDurationOrForever(text: string): number | "forever" {
-  return text === "forever" ? text : parseDuration(text);
-}
-
-/** Whole numbers from 0 on. */
-export function parseCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("Write a whole number.");
-  return Number(text);
+/** Whole numbers within the bounds. */
+export function parseCount(text: string, min = 0, max = Number.MAX_SAFE_INTEGER): number {
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(count)) throw new InvalidArgumentError("write a whole number");
+  if (count < min || count > max) throw new InvalidArgumentError(`write a number from ${min} to ${max}`);
+  return count;
 }
 
 /** For a person: 250 ms, 12 s, 3 min, 5 h, 2 d. */

@@ -1,12 +1,13 @@
 // `rowlock limit`: looks at limits, and turns them.
 
-import type { Command } from "commander";
 import type { LimitTarget, Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { parseCount } from "./durations.ts";
-import { columns, jsonLine, limitWords } from "./print.ts";
-import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+import { columns, jsonLine, limitWords, paintOf, shown } from "./print.ts";
+import { addServerOptions, SERVER_HELP } from "./server-options.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { withClient } from "./with-client.ts";
 
 const HELP = `
 A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. Raising it
@@ -28,10 +29,8 @@ interface Flags {
   readonly json?: true;
 }
 
-export function addLimit(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program
-    .command("limit")
-    .description("look at a limit, or set it")
+export function addLimit(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
+  command
     .argument("[name]", "the lock; left out with --pattern")
     .argument("[permits]", "how many permits may be held at once")
     .option("--pattern <pattern>", "for every name that begins with what stands before its star")
@@ -39,7 +38,7 @@ export function addLimit(program: Command, context: CliContext, exit: (code: Exi
     .option(
       "--if-version <version>",
       "only if the setting has this version; 0: if it was never set",
-      parseCount,
+      (text) => parseCount(text),
     )
     .option("--reason <text>", "why, for those who look later")
     .option("--json", "one object a line");
@@ -49,18 +48,21 @@ export function addLimit(program: Command, context: CliContext, exit: (code: Exi
       const flags: Flags = command.opts();
       const [name, permits] = flags.pattern === undefined ? [first, second] : [undefined, first];
       if (flags.pattern !== undefined && second !== undefined)
-        command.error("error: name a lock or a --pattern, not both");
-      if (flags.unset && permits !== undefined) command.error("error: --unset takes no number of permits");
+        command.fault("name a lock or a --pattern, not both");
+      if (flags.unset && permits !== undefined) command.fault("--unset takes no number of permits");
       const limit = permits === undefined ? (flags.unset ? null : undefined) : Number(permits);
       if (permits !== undefined && !/^\d+$/.test(permits))
-        command.error(`error: "${permits}" is no limit: write a whole number`);
+        command.fault(`"${permits}" is no limit: write a whole number`);
+      if (permits === undefined && !flags.unset && (flags.reason ?? flags.ifVersion) !== undefined)
+        command.fault("--reason and --if-version belong to a change: add how many permits may be held");
       const target =
         name !== undefined ? { name } : flags.pattern !== undefined && { pattern: flags.pattern };
+      if (limit !== undefined && !target)
+        command.fault("there is no lock whose limit this would be: name the lock, or a --pattern");
       exit(
         await withClient(command, context, async (rowlock) => {
-          if (limit === undefined) await look(rowlock, name, flags, context);
-          else if (target) await set(rowlock, target, limit, flags, context);
-          else command.error("error: name the lock whose limit it is, or a --pattern");
+          if (target && limit !== undefined) await set(rowlock, target, limit, flags, context);
+          else await look(rowlock, name, flags, context);
           return EXIT.ok;
         }),
       );
@@ -83,7 +85,7 @@ async function set(
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
   const whose = "name" in target ? target.name : target.pattern;
   context.out(
-    `${whose}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
+    `${shown(whose)}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
   );
 }
 
@@ -95,15 +97,16 @@ async function look(
 ): Promise<void> {
   if (name !== undefined) {
     const { limit } = await rowlock.getLock(name);
-    context.out(json ? jsonLine({ name, ...limit }) : `${name}: limit ${limitWords(limit)}\n`);
+    context.out(json ? jsonLine({ name, ...limit }) : `${shown(name)}: limit ${limitWords(limit)}\n`);
     return;
   }
-  const rows = [["FOR", "LIMIT", "VERSION", "REASON"]];
+  const paint = paintOf(context);
+  const rows = [["FOR", "LIMIT", "VERSION", "REASON"].map((word) => paint("bold", word))];
   for await (const setting of rowlock.listLimits()) {
     if (pattern !== undefined && setting.pattern !== pattern) continue;
     if (json) context.out(jsonLine(setting));
     const { limit, version, reason } = setting;
-    rows.push([setting.name ?? setting.pattern ?? "", String(limit), String(version), reason]);
+    rows.push([shown(setting.name ?? setting.pattern ?? ""), String(limit), String(version), shown(reason)]);
   }
   if (!json) context.out(rows.length > 1 ? columns(rows) : "No limit was set: each lock has 1.\n");
 }

@@ -1,8 +1,14 @@
 // The flags of the commands that take a lock.
 
-import { type Command, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { LockOptions, Refusal } from "../../../clients/typescript/src/index.ts";
-import { parseCount, parseDuration, parseDurationOrForever } from "./durations.ts";
+import { DURATION_US_MAX, NAME_BYTES_MAX, PERMITS_MAX, TTL_US_MIN } from "../../core/bounds.ts";
+import { parseCount, parseDuration } from "./durations.ts";
+import { shown } from "./print.ts";
+import type { ShellCommand } from "./shell-command.ts";
+
+const MS_MAX = DURATION_US_MAX / 1_000;
+const TTL_MS_MIN = TTL_US_MIN / 1_000;
 
 interface Flags {
   /** false: --no-wait. */
@@ -15,22 +21,42 @@ interface Flags {
   readonly label?: Record<string, string>;
 }
 
-export function addLockOptions(command: Command): Command {
+export function addLockOptions(command: ShellCommand): ShellCommand {
   return command
-    .option("--wait <time>", "how long to wait in the queue (default forever)", parseDurationOrForever)
+    .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
     .option("--no-wait", "do not wait: take it now or not at all")
-    .option("--permits <count>", "how many permits to take (default 1)", parseCount)
+    .option("--permits <count>", "how many permits to take (default 1)", (text) =>
+      parseCount(text, 1, PERMITS_MAX),
+    )
     .addOption(
       new Option("--shared", "as a reader: beside other readers").conflicts(["exclusive", "permits"]),
     )
     .addOption(new Option("--exclusive", "as a writer: alone").conflicts("permits"))
-    .option("--ttl <time>", "how long the lease outlives a holder that dies (default 30s)", parseDuration)
+    .option("--ttl <time>", "how long the lease outlives a holder that dies (default 30s)", parseTtl)
     .option("--owner <text>", "who holds it, for people who look (default machine and process)")
     .option("--label <key=value>", "what else they should see; may be repeated", addLabel);
 }
 
+/** A lock's name, as the server takes it. */
+export function parseName(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes === 0 || bytes > NAME_BYTES_MAX)
+    throw new InvalidArgumentError(
+      `it is ${bytes === 0 ? "empty" : `${bytes} bytes long`}: name the lock in 1 to ${NAME_BYTES_MAX} bytes`,
+    );
+  return text;
+}
+
+export function parseTtl(text: string): number {
+  return parseDuration(text, { minMs: TTL_MS_MIN, maxMs: MS_MAX });
+}
+
+function parseWait(text: string): number | "forever" {
+  return text === "forever" ? text : parseDuration(text, { minMs: 0, maxMs: MS_MAX });
+}
+
 /** What they ask for. */
-export function lockOptions(command: Command): LockOptions {
+export function lockOptions(command: ShellCommand): LockOptions {
   const { wait, permits, shared, exclusive, ttl, owner, label }: Flags = command.opts();
   return {
     wait: wait === false ? 0 : typeof wait === "number" ? wait : "forever",
@@ -50,14 +76,14 @@ export function refusedSentence(name: string, refusal: Refusal): string {
     case "TIMED_OUT": {
       const [first, ...more] = refusal.holders;
       const whom = first
-        ? `: ${first.owner} holds it${more.length > 0 ? `, and ${more.length} more` : ""}`
+        ? `: ${shown(first.owner)} holds it${more.length > 0 ? `, and ${more.length} more` : ""}`
         : "";
       return refusal.reason === "BUSY"
         ? `"${name}" is busy${whom}.`
         : `"${name}" did not become free in time${whom}.`;
     }
     case "PAUSED":
-      return `"${name}" is paused${refusal.limit?.reason ? ` (${refusal.limit.reason})` : ""}: its limit has to be raised.`;
+      return `"${name}" is paused${refusal.limit?.reason ? ` (${shown(refusal.limit.reason)})` : ""}: its limit has to be raised.`;
     case "NEVER_FITS":
       return `"${name}" has a limit of ${refusal.limit?.limit ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
     default:
@@ -67,5 +93,6 @@ export function refusedSentence(name: string, refusal: Refusal): string {
 
 function addLabel(text: string, labels: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
+  if (at === 0) throw new InvalidArgumentError("write key=value, with a key");
   return at < 0 ? { ...labels, [text]: "" } : { ...labels, [text.slice(0, at)]: text.slice(at + 1) };
 }

@@ -1,15 +1,16 @@
 // `rowlock ls`: the locks there are.
 
-import type { Command } from "commander";
 import { Option } from "commander";
-import type { ListLocksOptions } from "../../../clients/typescript/src/index.ts";
+import type { ListLocksOptions, LockView } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
-import { columns, jsonLine } from "./print.ts";
-import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+import { lockTable } from "./lock-table.ts";
+import { jsonLine, paintOf } from "./print.ts";
+import { addServerOptions, SERVER_HELP } from "./server-options.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { withClient } from "./with-client.ts";
 
 const ORDERS = { name: "name", "longest-wait": "longest wait", "most-waiters": "most waiters" } as const;
-const HEAD = ["NAME", "LIMIT", "HELD", "WAITING", "HOLDERS"];
 
 const HELP = `
 Shows the locks whose names begin with the prefix, or all. A lock is forgotten a while after its last use.
@@ -26,10 +27,8 @@ interface Flags {
   readonly json?: true;
 }
 
-export function addLs(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program
-    .command("ls")
-    .description("list locks")
+export function addLs(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
+  command
     .argument("[prefix]", "what their names begin with", "")
     .option("--busy", "only those that are held or waited for")
     .addOption(new Option("--order <order>", "which come first").choices(Object.keys(ORDERS)).default("name"))
@@ -46,21 +45,13 @@ export function addLs(program: Command, context: CliContext, exit: (code: ExitCo
       };
       exit(
         await withClient(command, context, async (rowlock) => {
-          const rows = [HEAD];
+          const locks: LockView[] = [];
           for await (const lock of rowlock.listLocks(asked)) {
             if (json) context.out(jsonLine(lock));
-            const { name, limit, heldPermits, waiting, holders, holderCount } = lock;
-            const owners = holders.slice(0, 3).map(({ owner }) => owner);
-            const more = holderCount > owners.length ? [`and ${holderCount - owners.length} more`] : [];
-            rows.push([
-              name,
-              `${limit.limit}`,
-              `${heldPermits}`,
-              `${waiting}`,
-              [...owners, ...more].join(", "),
-            ]);
+            else locks.push(lock);
           }
-          if (!json) context.out(rows.length > 1 ? columns(rows) : "There are no such locks.\n");
+          if (!json)
+            context.out(locks.length > 0 ? lockTable(locks, paintOf(context)) : "There are no such locks.\n");
           return EXIT.ok;
         }),
       );

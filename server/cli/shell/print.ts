@@ -1,7 +1,16 @@
-// How answers are written: as JSON, one object a line, for programs; as columns for people.
+// How answers are written: as JSON, one object a line, for programs; as columns for people, with colours on a terminal.
 
-import type { ClaimView, LimitView } from "../../../clients/typescript/src/index.ts";
-import { told } from "./durations.ts";
+import { stripVTControlCharacters, styleText } from "node:util";
+import type { LimitView } from "../../../clients/typescript/src/index.ts";
+import type { CliContext } from "../context.ts";
+
+/** What some texts look like on a terminal; elsewhere they are as they are. */
+export type Paint = (style: "bold" | "dim" | "red" | "yellow" | "green", text: string) => string;
+
+export function paintOf({ screen, env }: CliContext): Paint {
+  const isColoured = screen !== undefined && !env.NO_COLOR && env.TERM !== "dumb";
+  return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text);
+}
 
 /** Whole numbers that JSON readers may round become texts. */
 export function jsonLine(value: object): string {
@@ -10,36 +19,41 @@ export function jsonLine(value: object): string {
   return `${JSON.stringify(value, exact)}\n`;
 }
 
+/** What others have written, without what a terminal would take for a command. */
+export function shown(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** Each column as wide as its widest cell; the last one as it is. */
 export function columns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const widthOf = (cell = "") => stripVTControlCharacters(cell).length;
+  const count = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_, at) => Math.max(...rows.map((row) => widthOf(row[at]))));
   const line = (row: readonly string[]) =>
-    row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0))).join("  ");
+    row
+      .map((cell, at) =>
+        at === row.length - 1 ? cell : cell + " ".repeat((widths[at] ?? 0) - widthOf(cell)),
+      )
+      .join("  ");
   return rows.map((row) => `${line(row).trimEnd()}\n`).join("");
 }
 
 /** What it is, and where it comes from. */
-export function limitWords({ limit, source, pattern, reason, version }: LimitView): string {
+export function limitWords({ limit, source, pattern = "", reason, version }: LimitView): string {
   const from =
-    source === "default" ? "nothing was set" : source === "pattern" ? `from ${pattern}` : "set for this name";
-  return `${limit} (${[from, source === "default" ? "" : `version ${version}`, reason].filter(Boolean).join(", ")})`;
+    source === "default"
+      ? "nothing was set"
+      : source === "pattern"
+        ? `from ${shown(pattern)}`
+        : "set for this name";
+  const words = [from, source === "default" ? "" : `version ${version}`, shown(reason)];
+  return `${limit} (${words.filter(Boolean).join(", ")})`;
 }
 
-/** One who holds or waits, as cells. */
-export function claimCells(claim: ClaimView, nowMs: number): string[] {
-  const { ticketNumber, mode, permits, owner, labels, token, grantedAt, requestedAt, expiresAt } = claim;
-  const since = claim.state === "held" ? grantedAt : requestedAt;
-  const rest = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return [
-    `#${ticketNumber}`,
-    mode === "permit" ? String(permits) : mode,
-    since ? `for ${told(Math.max(0, nowMs - since.getTime()))}` : "",
-    claim.state === "held"
-      ? expiresAt
-        ? `${told(Math.max(0, expiresAt.getTime() - nowMs))} left`
-        : "no end"
-      : "",
-    token === undefined ? "" : `token ${token}`,
-    [owner, ...rest].join(" "),
-  ];
+/** 1 lock, 2 locks. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -1,12 +1,13 @@
 // `rowlock release`: gives a lease back by its id; or, by force, ends the leases of others.
 
-import type { Command } from "commander";
 import type { Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { parseCount } from "./durations.ts";
-import { jsonLine } from "./print.ts";
-import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+import { jsonLine, shown } from "./print.ts";
+import { addServerOptions, SERVER_HELP } from "./server-options.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { withClient } from "./with-client.ts";
 
 const HELP = `
 With --force it takes the name of a lock, ends all who hold it, or the one --ticket that \`rowlock show\` has named, and
@@ -26,13 +27,11 @@ interface Flags {
   readonly json?: true;
 }
 
-export function addRelease(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program
-    .command("release")
-    .description("give a lease back, or end the leases of others by force")
+export function addRelease(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
+  command
     .argument("<lease>", "its id; with --force, the name of the lock")
     .option("--force", "end all who hold the lock of this name")
-    .option("--ticket <number>", "with --force: only this one", parseCount)
+    .option("--ticket <number>", "with --force: only this one", (text) => parseCount(text, 1))
     .option("--reason <text>", "with --force: why; it is kept and logged")
     .option("--json", "one object a line");
   addServerOptions(command)
@@ -40,9 +39,9 @@ export function addRelease(program: Command, context: CliContext, exit: (code: E
     .action(async (which: string) => {
       const flags: Flags = command.opts();
       if (flags.force && flags.reason === undefined)
-        command.error("error: --force needs a --reason, for those who ask what has happened");
+        command.fault("--force needs a --reason, for those who ask what has happened");
       if (!flags.force && (flags.reason ?? flags.ticket) !== undefined)
-        command.error("error: --reason and --ticket belong to --force");
+        command.fault("--reason and --ticket belong to --force");
       exit(
         await withClient(command, context, async (rowlock) => {
           if (flags.force) return await force(rowlock, which, flags, context);
@@ -68,10 +67,10 @@ async function force(
     if (json) context.out(jsonLine(claim));
     else
       context.out(
-        `${name}: ended #${ticketNumber} of ${owner}, which ${state === "held" ? "held it" : "waited"}\n`,
+        `${shown(name)}: ended #${ticketNumber} of ${shown(owner)}, which ${state === "held" ? "held it" : "waited"}\n`,
       );
   }
-  if (ended.length === 0 && !json) context.out(`${name}: there was nothing to end.\n`);
+  if (ended.length === 0 && !json) context.out(`${shown(name)}: there was nothing to end.\n`);
   if (remaining > 0) context.err(`rowlock: ${remaining} holders are left: run it again.\n`);
   return EXIT.ok;
 }

@@ -1,11 +1,13 @@
 // `rowlock renew`: prolongs a lease that a script has acquired.
 
-import type { Command } from "commander";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
-import { parseDuration, told } from "./durations.ts";
-import { jsonLine } from "./print.ts";
-import { addServerOptions, SERVER_HELP, withClient } from "./with-client.ts";
+import { told } from "./durations.ts";
+import { parseTtl } from "./lock-options.ts";
+import { jsonLine, shown } from "./print.ts";
+import { addServerOptions, SERVER_HELP } from "./server-options.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { withClient } from "./with-client.ts";
 
 const HELP = `
 The lease lasts for its time to live from now on. One that has ended is never revived: then the exit code is ${EXIT.failed}, and the
@@ -16,12 +18,10 @@ Examples:
   rowlock renew "$ROWLOCK_LEASE" --ttl 10m
 `;
 
-export function addRenew(program: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  const command = program
-    .command("renew")
-    .description("prolong a lease")
+export function addRenew(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
+  command
     .argument("<lease>", "its id")
-    .option("--ttl <time>", "how long from now (default as it was asked for last)", parseDuration)
+    .option("--ttl <time>", "how long from now (default as it was asked for last)", parseTtl)
     .option("--json", "one object");
   addServerOptions(command)
     .addHelpText("after", HELP)
@@ -32,7 +32,7 @@ export function addRenew(program: Command, context: CliContext, exit: (code: Exi
           const renewed = await rowlock.renew(leaseId, ttl === undefined ? {} : { ttl });
           const left = renewed.ttlMs === undefined ? "without end" : `for ${told(renewed.ttlMs)}`;
           context.out(
-            json ? jsonLine(renewed) : `${renewed.name}: held ${left}, with token ${renewed.token}\n`,
+            json ? jsonLine(renewed) : `${shown(renewed.name)}: held ${left}, with token ${renewed.token}\n`,
           );
           return EXIT.ok;
         }),

@@ -1,0 +1,78 @@
+// `rowlock completion`: scripts for shells, and the names that these ask for while somebody types.
+
+import { Argument, type Command } from "commander";
+import type { CliContext, ExitCode } from "../context.ts";
+import { EXIT } from "../context.ts";
+import { bashScript } from "./completion/bash.ts";
+import { described } from "./completion/described.ts";
+import { fishScript } from "./completion/fish.ts";
+import { zshScript } from "./completion/zsh.ts";
+import { addServerOptions, serversOf } from "./server-options.ts";
+import { serverNames } from "./servers-file.ts";
+import type { ShellCommand } from "./shell-command.ts";
+
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
+/** Somebody waits for them with a finger on the key. */
+const NAMES_WITHIN_MS = 1_000;
+const NAMES_MAX = 200;
+
+const HELP = `
+Prints a script for the shell. It knows the commands and flags of this version, and asks the server for the names of
+locks: for up to a second, and without a word if none answers. \`names\` and \`servers\` are what it asks for.
+
+Examples:
+  rowlock completion bash > ~/.local/share/bash-completion/completions/rowlock
+  rowlock completion zsh > "\${fpath[1]}/_rowlock"
+  rowlock completion fish > ~/.config/fish/completions/rowlock.fish
+  source <(rowlock completion bash)          # in this shell only
+`;
+
+/** @param everything all commands with all about them. */
+export function addCompletion(
+  command: ShellCommand,
+  context: CliContext,
+  exit: (code: ExitCode) => void,
+  everything: () => Promise<Command>,
+): void {
+  const what = new Argument("<shell>", "bash, zsh or fish; or names, or servers");
+  command
+    .addArgument(what.choices([...Object.keys(SCRIPTS), "names", "servers"]))
+    .argument("[prefix]", "with names: what they begin with", "");
+  addServerOptions(command)
+    .addHelpText("after", HELP)
+    .action(async (shell: keyof typeof SCRIPTS | "names" | "servers", prefix: string) => {
+      const servers = serversOf(command, context);
+      if (shell === "names") {
+        if (!command.hasFaults) await printNames(servers, prefix, context);
+      } else if (shell === "servers") {
+        for (const name of serverNames(context)) context.out(`${name}\n`);
+      } else {
+        command.refuseFaults();
+        context.out(SCRIPTS[shell](described(await everything())));
+      }
+      exit(EXIT.ok);
+    });
+}
+
+/** As many as come in time. What goes wrong is for a command to say that somebody has finished typing. */
+async function printNames(
+  servers: ReturnType<typeof serversOf>,
+  prefix: string,
+  { out }: CliContext,
+): Promise<void> {
+  const { connect, RowlockError } = await import("../../../clients/typescript/src/index.ts");
+  const rowlock = connect({ ...servers, giveUpAfter: NAMES_WITHIN_MS });
+  try {
+    let count = 0;
+    for await (const { name } of rowlock.listLocks({ prefix, pageSize: NAMES_MAX })) {
+      // One that has lines in it could not be told from several.
+      if (!name.includes("\n")) out(`${name}\n`);
+      count += 1;
+      if (count >= NAMES_MAX) break;
+    }
+  } catch (error) {
+    if (!(error instanceof RowlockError)) throw error;
+  } finally {
+    await rowlock.close();
+  }
+}

@@ -1,0 +1,191 @@
+// Finds out why no server has answered: connects to the address as anybody would, and looks at what comes back. Only asked
+// after a failure, so that a command that works pays nothing for it.
+
+import { connect, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { hostOf, type Servers } from "./server-options.ts";
+
+/** Somebody waits for it in front of a screen. */
+const PROBE_MS = 1_000;
+/** How a client of HTTP/2 begins, with empty settings. */
+const HELLO = Buffer.concat([
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1"),
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+]);
+/** The type of the frame of settings, by which a server of HTTP/2 begins. */
+const SETTINGS = 4;
+const FRAME_HEAD_BYTES = 9;
+const MYSQL_PROTOCOL = 10;
+
+/** What OpenSSL and Node call what is wrong with a certificate, and what to do. */
+const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "its certificate has expired: whoever runs it has to renew that",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet: look at the clocks of both machines",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    "its certificate is for another name: use the name that is in it, or say that with --server-name",
+};
+const UNTRUSTED = "its certificate comes from nobody whom this trusts: name its authority with --ca";
+
+/** One sentence without its end for each address, that says what is there and what to do. */
+export function diagnose({ addresses, tls }: Servers): Promise<string[]> {
+  return Promise.all(
+    addresses.map(async (address) => {
+      const host = hostOf(address);
+      const port = Number(/:(\d+)$/.exec(address)?.[1]);
+      const found = tls ? await throughTls(host, port, tls) : await inPlainText(host, port);
+      return `${address}: ${found}`;
+    }),
+  );
+}
+
+async function inPlainText(host: string, port: number): Promise<string> {
+  const plain = await plainProbe(host, port);
+  if (plain.kind === "HTTP/2")
+    return "a server answers, but not as one of Rowlock does: look at the port, and at proxies between";
+  if (plain.kind === "nobody" || plain.kind === "other") return plain.sentence;
+  // It says nothing to what it does not understand.
+  const tls = await tlsProbe(host, port, {});
+  if (tls.kind === "TLS") return "it wants TLS: add --ca with the certificate of its authority, or --tls";
+  return plain.kind === "TLS"
+    ? "it wants TLS: add --ca with the certificate of its authority, or --tls"
+    : "something listens there, but says nothing that Rowlock would: look at the port, or whether it is overloaded";
+}
+
+async function throughTls(host: string, port: number, tls: NonNullable<Servers["tls"]>): Promise<string> {
+  const { ca, cert, key, serverName = host } = tls === true ? {} : tls;
+  const found = await tlsProbe(host, port, {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    servername: serverName,
+  });
+  if (found.kind === "TLS") {
+    const { fault, protocol } = found;
+    if (fault !== undefined) return CERTIFICATE_FAULTS[fault] ?? `${UNTRUSTED} (${fault})`;
+    return protocol === "h2"
+      ? "a server answers, but not as one of Rowlock does: look at the port, and at proxies between"
+      : "it speaks TLS, but no HTTP/2, so it is no server of Rowlock: look at the port";
+  }
+  if (found.kind === "refused")
+    return "it wants a certificate of yours that it trusts: name one with --cert and --key";
+  const plain = await plainProbe(host, port);
+  switch (plain.kind) {
+    case "HTTP/2":
+      return "it speaks plain text: leave --tls, --ca and --server-name out";
+    case "nobody":
+    case "other":
+      return plain.sentence;
+    default:
+      return "something listens there, but speaks no TLS that this understands: look at the port";
+  }
+}
+
+type Plain =
+  | { readonly kind: "HTTP/2" | "TLS" | "silent" }
+  | { readonly kind: "nobody" | "other"; readonly sentence: string };
+
+function plainProbe(host: string, port: number): Promise<Plain> {
+  return probe(
+    () => connect({ host, port }),
+    "connect",
+    (socket, done) => {
+      let heard = Buffer.alloc(0);
+      socket.write(HELLO);
+      socket.on("data", (bytes: Buffer) => {
+        heard = Buffer.concat([heard, bytes]);
+        if (heard.length >= FRAME_HEAD_BYTES) done(whatSpeaks(heard));
+      });
+      socket.on("close", () => done(heard.length > 0 ? whatSpeaks(heard) : { kind: "silent" }));
+    },
+    nobody,
+    { kind: "silent" },
+  );
+}
+
+function whatSpeaks(heard: Buffer): Plain {
+  const text = heard.toString("latin1");
+  const other = (what: string): Plain => ({
+    kind: "other",
+    sentence: `${what} answers there, and no server of Rowlock: look at the port`,
+  });
+  if (heard[3] === SETTINGS && heard[0] === 0) return { kind: "HTTP/2" };
+  if (heard[0] === 0x15 && heard[1] === 3) return { kind: "TLS" };
+  if (text.startsWith("HTTP/1")) return other("a web server (HTTP/1)");
+  if (text.startsWith("SSH-")) return other("an SSH server");
+  if (heard[3] === 0 && heard[4] === MYSQL_PROTOCOL) return other("a MySQL or MariaDB server");
+  return other("something of another kind");
+}
+
+type Tls =
+  | { readonly kind: "TLS"; readonly fault: string | undefined; readonly protocol: string | false | null }
+  | { readonly kind: "refused" | "none" };
+
+function tlsProbe(
+  host: string,
+  port: number,
+  options: {
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    readonly servername?: string;
+  },
+): Promise<Tls> {
+  return probe<TLSSocket, Tls>(
+    () =>
+      connectTls({ host, port, ALPNProtocols: ["h2", "http/1.1"], rejectUnauthorized: false, ...options }),
+    "secureConnect",
+    (socket, done) => {
+      const { authorizationError, alpnProtocol: protocol } = socket;
+      const { code } = (authorizationError ?? {}) as { code?: string };
+      const fault = authorizationError ? (code ?? String(authorizationError)) : undefined;
+      if (fault !== undefined) return done({ kind: "TLS", fault, protocol });
+      // A client's certificate is refused only after the handshake.
+      socket.write(HELLO);
+      socket.on("data", () => done({ kind: "TLS", fault: undefined, protocol }));
+      socket.on("close", () => done({ kind: "TLS", fault: undefined, protocol }));
+    },
+    ({ code = "" }) => ({
+      kind: /ALERT_(CERTIFICATE|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE)/.test(code) ? "refused" : "none",
+    }),
+    { kind: "none" },
+  );
+}
+
+/** What is found, by the time: after `event` by `look`, or from the error that came before. */
+function probe<Kind extends Socket, Found>(
+  open: () => Kind,
+  event: "connect" | "secureConnect",
+  look: (socket: Kind, done: (found: Found) => void) => void,
+  failed: (error: NodeJS.ErrnoException) => Found,
+  late: Found,
+): Promise<Found> {
+  const found = Promise.withResolvers<Found>();
+  const socket = open();
+  const timer = setTimeout(() => found.resolve(late), PROBE_MS);
+  socket.on("error", (error) => found.resolve(failed(error)));
+  socket.on(event, () => look(socket, found.resolve));
+  return found.promise.finally(() => {
+    clearTimeout(timer);
+    socket.destroy();
+  });
+}
+
+function nobody({ code = "" }: NodeJS.ErrnoException): Plain {
+  switch (code) {
+    case "ECONNREFUSED":
+      return {
+        kind: "nobody",
+        sentence: "nobody listens there: start a server with `rowlock serve`, or look at the port",
+      };
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return { kind: "nobody", sentence: `there is no such host (${code}): look at its name` };
+    case "ECONNRESET":
+      return { kind: "silent" };
+    default:
+      return {
+        kind: "nobody",
+        sentence: `it cannot be reached (${code}): look at the network, and at firewalls between`,
+      };
+  }
+}

@@ -1,0 +1,130 @@
+// Where the server is and how to know it: by flags, the environment or the file of named servers. Finds all that is wrong
+// with that before anything is sent.
+
+import { isIP } from "node:net";
+import { WHERE } from "../../config/shell-names.ts";
+import { DURATION_US_MAX } from "../../core/bounds.ts";
+import type { CliContext } from "../context.ts";
+import { parseDuration } from "./durations.ts";
+import { type NamedServer, namedServer, SERVERS_FILE } from "./servers-file.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { type TlsFiles, tlsOf } from "./tls-files.ts";
+
+const ADDRESS = "127.0.0.1:50051";
+const PORT_MAX = 65_535;
+const GIVE_UP_AFTER_MS = 5_000;
+const MS_MAX = DURATION_US_MAX / 1_000;
+
+export const SERVER_HELP = `
+The server is found under --addr, or ROWLOCK_ADDR in the environment: host:port, or several of them with commas between,
+which are tried in turn; or by its name in ${SERVERS_FILE} under --server, or ROWLOCK_SERVER. ${ADDRESS}
+unless told otherwise. --ca, --cert, --key and --server-name are also ROWLOCK_CA and so on.
+`;
+
+/** Where to connect to; what `connect` of the client takes. */
+export interface Servers {
+  readonly addresses: readonly string[];
+  readonly giveUpAfter: number;
+  readonly tls?: true | { readonly [Part in keyof TlsFiles]?: string };
+}
+
+interface Flags extends TlsFiles {
+  readonly addr?: string;
+  readonly server?: string;
+  readonly giveUpAfter?: number;
+  readonly tls?: true;
+}
+
+export function addServerOptions(command: ShellCommand): ShellCommand {
+  return command
+    .option("--addr <host:port,...>", `the servers (default ${ADDRESS})`)
+    .option("--server <name>", "the servers of this name in the file of named servers")
+    .option("--give-up-after <time>", "how long to try where no server answers (default 5s)", (text) =>
+      parseDuration(text, { minMs: 1, maxMs: MS_MAX }),
+    )
+    .option("--tls", "encrypt, and trust the authorities that Node trusts")
+    .option("--ca <file>", "encrypt, and trust the authority with this certificate")
+    .option("--cert <file>", "a certificate of one's own, for a server that asks for it")
+    .option("--key <file>", "its key")
+    .option(
+      "--server-name <name>",
+      "the name in the server's certificate, where it is not that of the address",
+    );
+}
+
+/** What is wrong is added to the faults of the command. */
+export function serversOf(command: ShellCommand, context: CliContext): Servers {
+  const flags: Flags = command.opts();
+  const named = whichNamed(flags, command, context);
+  const [where, addresses] = addressesOf(flags, named, context);
+  for (const address of addresses) {
+    const wrong = wrongAddress(address);
+    if (wrong) command.fault(`${where}: ${wrong}`);
+  }
+  const files = filesOf(flags, named, context);
+  const isEncrypted = (flags.tls ?? named?.tls) || Object.keys(files).length > 0;
+  const tls = isEncrypted && tlsOf(files, context, (sentence) => command.fault(sentence));
+  const unnamed = addresses.find((address) => isIP(hostOf(address)) !== 0);
+  if (tls && unnamed !== undefined && files.serverName === undefined)
+    command.fault(
+      `${where}: with TLS, a server is known by its name, and ${unnamed} has none: name it as its certificate does, or add --server-name`,
+    );
+  return {
+    addresses,
+    giveUpAfter: flags.giveUpAfter ?? GIVE_UP_AFTER_MS,
+    ...(tls && { tls }),
+  };
+}
+
+function whichNamed({ addr, server }: Flags, command: ShellCommand, context: CliContext) {
+  const { env } = context;
+  if (addr !== undefined && server !== undefined)
+    command.fault("--addr and --server both say where the server is: leave one of them out");
+  const isByEnvironment = addr === undefined && server === undefined;
+  if (isByEnvironment && env[WHERE.addr] && env[WHERE.server])
+    command.fault(
+      `${WHERE.addr} and ${WHERE.server} are both set: unset one of them, or use --addr or --server`,
+    );
+  const name = server ?? (isByEnvironment ? env[WHERE.server] || undefined : undefined);
+  if (name === undefined) return undefined;
+  const { found, faults } = namedServer(name, context);
+  for (const fault of faults) command.fault(fault);
+  return found;
+}
+
+/** With what has said so. */
+function addressesOf(
+  { addr }: Flags,
+  named: NamedServer | undefined,
+  { env }: CliContext,
+): [string, string[]] {
+  if (named) return ["addresses", [...named.addresses]];
+  const [where, text] = addr !== undefined ? ["--addr", addr] : [WHERE.addr, env[WHERE.addr] || ADDRESS];
+  return [where, text.split(",").map((address) => address.trim())];
+}
+
+/** Flags before all else. A named server has files of its own, and is not known by those of the environment. */
+function filesOf(flags: Flags, named: NamedServer | undefined, { env }: CliContext): TlsFiles {
+  const files: { -readonly [Part in keyof TlsFiles]: string } = {};
+  for (const part of ["ca", "cert", "key", "serverName"] as const) {
+    const value = flags[part] ?? (named ? named[part] : env[WHERE[part]] || undefined);
+    if (value !== undefined) files[part] = value;
+  }
+  return files;
+}
+
+/** What is wrong with it, and what to do. */
+export function wrongAddress(address: string): string | undefined {
+  if (address === "") return "there is an empty address: write host:port, with commas between several";
+  if (address.includes("/")) return `"${address}" is no address: write host:port, without a scheme or a path`;
+  const [, host = "", port = ""] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(address) ?? [];
+  if (host === "") return `"${address}" is no address: write host:port, and an IPv6 address in brackets`;
+  if (port === "") return `"${address}" has no port: write ${host}:50051, if that is the server's`;
+  if (!/^\d+$/.test(port) || Number(port) < 1 || Number(port) > PORT_MAX)
+    return `"${address}" has no port that can be: write a number from 1 to ${PORT_MAX} behind the colon`;
+  return undefined;
+}
+
+export function hostOf(address: string): string {
+  return address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+}

@@ -1,0 +1,40 @@
+// Waits for a lock as the flags say, tells the place meanwhile, and says why there is none.
+
+import type { Lock, LockOptions, Rowlock } from "../../../clients/typescript/src/index.ts";
+import type { CliContext, ExitCode } from "../context.ts";
+import { EXIT } from "../context.ts";
+import { GivingUp } from "./giving-up.ts";
+import { refusedSentence } from "./lock-options.ts";
+import { WaitingLine } from "./waiting-line.ts";
+
+export interface Asked extends LockOptions {
+  readonly name: string;
+  /** Do not tell the place. */
+  readonly quiet: boolean;
+}
+
+/**
+ * Takes the lock and goes on with `held`; its exit code, or that of a lock that was not had or of a signal that came before.
+ * `held` has to look at `givingUp.code` before it trusts what it has, and to stop it when it hears signals itself.
+ */
+export async function take(
+  rowlock: Rowlock,
+  { name, quiet, ...asked }: Asked,
+  context: CliContext,
+  held: (lock: Lock, givingUp: GivingUp) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const givingUp = new GivingUp(context);
+  const line = new WaitingLine(name, context);
+  try {
+    const options = { ...asked, signal: givingUp.signal, ...(!quiet && { onPosition: line.at.bind(line) }) };
+    const { lock, refusal } = await rowlock.acquire(name, options).finally(() => line.clear());
+    if (lock) return await held(lock, givingUp);
+    context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
+    return EXIT.notAcquired;
+  } catch (error) {
+    if (givingUp.code !== undefined && error === givingUp.signal.reason) return givingUp.code;
+    throw error;
+  } finally {
+    givingUp.stop();
+  }
+}

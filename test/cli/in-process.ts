@@ -1,0 +1,40 @@
+// Runs a command of the shell within the process of the test, with a context of its own: quicker than a process of its own.
+
+import type { CliContext } from "../../server/cli/context.ts";
+import { runCli } from "../../server/cli/program.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export async function ranInProcess(
+  args: readonly string[],
+  env: CliContext["env"] = {},
+  readFile: CliContext["readFile"] = (path) => {
+    throw Object.assign(new Error(`no ${path} here`), { code: "ENOENT" });
+  },
+): Promise<Ran> {
+  let out = "";
+  let err = "";
+  const code = await runCli(args, {
+    version: "1.2.3",
+    nodeVersion: "26.0.0",
+    env: { HOME: "/home/test", ...env },
+    readFile,
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    stopSignal: new Promise(() => {}),
+    errIsTerminal: false,
+    screen: undefined,
+    outGone: new AbortController().signal,
+    onSignal: () => () => {},
+    kill: () => false,
+  });
+  return { code, out, err };
+}

@@ -1,0 +1,95 @@
+// The file of named servers: where it is, what it may hold, and that all that is wrong with it is told at once.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { selfSignedCertificate } from "../../process/certificate.ts";
+import { startServer, type TestServer } from "../../support/harness.ts";
+import { ranInProcess } from "../in-process.ts";
+
+const HOME_FILE = "/home/test/.config/rowlock/servers.json";
+
+let harness: TestServer;
+beforeAll(async () => {
+  harness = await startServer();
+});
+afterAll(() => harness.stop());
+
+/** With the file, and others that it names. */
+function ran(args: readonly string[], content: unknown, env = {}, more: Record<string, string> = {}) {
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  const files: Record<string, string> = { [HOME_FILE]: text, ...more };
+  return ranInProcess(args, env, (path) => {
+    const found = files[path];
+    if (found === undefined) throw Object.assign(new Error("ENOENT"), { code: "ENOENT" });
+    return found;
+  });
+}
+
+describe("a server has its name", () => {
+  test("by a flag, or in the environment, and the flag beats that", async () => {
+    const servers = { here: { addresses: [harness.address] }, away: { addresses: "127.0.0.1:9" } };
+    expect(await ran(["ls", "--server", "here"], servers)).toMatchObject({ code: 0, err: "" });
+    expect(await ran(["ls"], servers, { ROWLOCK_SERVER: "here" })).toMatchObject({ code: 0 });
+    const flagged = ["ls", "--server", "here"];
+    expect(await ran(flagged, servers, { ROWLOCK_SERVER: "away" })).toMatchObject({ code: 0 });
+    expect(await ran(flagged, servers, { ROWLOCK_ADDR: "127.0.0.1:9" })).toMatchObject({ code: 0 });
+  });
+
+  test("in the file where XDG_CONFIG_HOME says", async () => {
+    const servers = JSON.stringify({ here: { addresses: harness.address } });
+    const env = { XDG_CONFIG_HOME: "/etc/xdg" };
+    const files = { "/etc/xdg/rowlock/servers.json": servers };
+    expect(await ran(["ls", "--server", "here"], {}, env, files)).toMatchObject({ code: 0, err: "" });
+  });
+
+  test("with files beside it, which are read from its folder", async () => {
+    const { cert } = selfSignedCertificate();
+    const servers = { secure: { addresses: "localhost:9", ca: "ca.pem" } };
+    const args = ["ls", "--server", "secure", "--give-up-after", "100ms"];
+    const found = await ran(args, servers, {}, { "/home/test/.config/rowlock/ca.pem": cert });
+    expect(found).toMatchObject({ code: 69, err: expect.stringContaining("nobody listens") });
+    const missing = await ran(args, servers);
+    expect(missing.err).toContain("/home/test/.config/rowlock/ca.pem: there is no such file");
+  });
+
+  test("not beside an address: one of them has to be left out", async () => {
+    const both = await ran(["ls", "--server", "a", "--addr", "b:1"], { a: { addresses: "a:1" } });
+    expect(both).toMatchObject({ code: 1, err: expect.stringContaining("leave one of them out") });
+    const env = { ROWLOCK_SERVER: "a", ROWLOCK_ADDR: "b:1" };
+    const set = await ran(["ls"], { a: { addresses: "a:1" } }, env);
+    expect(set).toMatchObject({ code: 1, err: expect.stringContaining("unset one of them") });
+  });
+});
+
+describe("what is wrong is told with the file and what to do", () => {
+  test.each([
+    ["{", /servers\.json: this is no JSON \(.*\): correct it/],
+    ["[]", /servers\.json: it holds no names with their servers: write it such as/],
+    [{}, /has no server "x", it is empty: name one of these, or add it/],
+    [{ y: { addresses: "a:1" }, z: { addresses: "a:1" } }, /has no server "x", it has y, z/],
+    [{ x: { addresses: "a" } }, /addresses: "a" has no port/],
+  ])("%j", async (content, what) => {
+    expect(await ran(["ls", "--server", "x"], content)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(what),
+    });
+  });
+
+  test("where there is no file", async () => {
+    const { err } = await ranInProcess(["ls", "--server", "x"]);
+    expect(err).toContain(`${HOME_FILE}: there is no such file: write it, such as {`);
+  });
+
+  test("all at once", async () => {
+    const content = { x: { adresses: "a:1", tls: "yes", ca: 7 }, y: 3, z: { addresses: [] } };
+    const { code, err } = await ran(["ls", "--server", "x"], content);
+    expect(code).toBe(1);
+    expect(err.match(/^ {2}- .*$/gm)).toEqual([
+      expect.stringMatching(/"x": it has no addresses: add them/),
+      expect.stringMatching(/"x": "adresses" means nothing here: use addresses, tls/),
+      expect.stringMatching(/"x": tls is "yes": write true or false/),
+      expect.stringMatching(/"x": ca is 7: write the path of a file/),
+      expect.stringMatching(/"y" is no object/),
+      expect.stringMatching(/"z": addresses is \[\]: write host:port, or a list of them/),
+    ]);
+  });
+});

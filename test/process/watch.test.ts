@@ -1,0 +1,138 @@
+// `rowlock watch`, on a terminal and where there is none.
+
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { freshSqlite } from "../support/database.ts";
+import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
+import { processStage } from "./stage.ts";
+import { Terminal } from "./terminal.ts";
+
+const stage = processStage();
+async function watched() {
+  const server = await stage.serving(await stage.database(freshSqlite));
+  const env = { ROWLOCK_ADDR: server.grpcAddress };
+  return { server, env, watch: (...args: string[]) => stage.rowlock(["watch", ...args], env) };
+}
+
+describe("where there is no terminal", () => {
+  test("each change is a line, and a renewal is none", async () => {
+    const { server, watch } = await watched();
+    const lease = await server.client.lease({ name: "etl/load", owner: "anna" });
+    const watching = watch("etl/*", "--interval", "100ms");
+    await watching.said(/^\S+Z etl\/load: limit 1, held by anna, 0 waiting\n/);
+    await server.client.call("renew", { leaseId: lease.leaseId });
+    await server.client.ticket({ name: "etl/load", owner: "ben" });
+    await watching.said(/held by anna, 1 waiting\n/);
+    await server.client.call("release", { leaseId: lease.leaseId });
+    await watching.said(/held by ben, 0 waiting\n/);
+    await server.client.call("setLimit", { target: { case: "name", value: "etl/load" }, limit: 0 });
+    await watching.said(/limit 0, held by ben, drains, 0 waiting\n/);
+    watching.kill("SIGINT");
+    const { code, out, err } = await watching.exited;
+    expect([code, err]).toEqual([0, ""]);
+    expect(out.trim().split("\n")).toHaveLength(4);
+  });
+
+  test("one lock is watched before anybody has used it; --json is one object a line", async () => {
+    const { server, watch } = await watched();
+    const watching = watch("later", "--json", "--interval", "100ms");
+    await watching.said(/\n/);
+    await server.client.lease({ name: "later", owner: "anna" });
+    await watching.said(/\n.*\n/);
+    watching.kill("SIGTERM");
+    const { code, out } = await watching.exited;
+    const [before, after] = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect([code, before, after]).toMatchObject([
+      0,
+      { name: "later", heldPermits: 0, limit: { source: "default" } },
+      { name: "later", heldPermits: 1, holders: [{ owner: "anna", token: 1 }] },
+    ]);
+    expect(Date.parse(after.at)).toBeGreaterThan(Date.parse(before.at));
+  });
+
+  test("goes on through an absence of the server, and says so once", async () => {
+    const database = await stage.database(freshSqlite);
+    const server = await stage.serving(database);
+    await server.client.lease({ name: "job", owner: "anna" });
+    const watching = stage.rowlock(
+      ["watch", "job", "--interval", "100ms", "--give-up-after", "300ms", "--addr", server.grpcAddress],
+      {},
+    );
+    await watching.said(/held by anna/);
+    server.process.kill("SIGTERM");
+    await server.process.exited;
+    await watching.logged(/No server has answered within 300 ms: .*nobody listens there/);
+    const again = await stage.serving(database, "--listen", server.grpcAddress);
+    await again.client.call("forceRelease", { target: { case: "name", value: "job" }, reason: "test" });
+    await watching.said(/job: limit 1, free, 0 waiting/);
+    watching.kill("SIGINT");
+    const { code, err } = await watching.exited;
+    expect(code).toBe(0);
+    expect(err.match(/No server/g)).toHaveLength(1);
+  });
+
+  test("ends when nobody reads it any more", async () => {
+    const { server, env } = await watched();
+    await server.client.lease({ name: "piped" });
+    const terminal = new Terminal(env);
+    stage.afterwards(() => terminal.close());
+    const line = `node server/main.ts watch piped --interval 100ms | head -1; echo "codes \${PIPESTATUS[*]}"`;
+    const { done } = terminal.start(line);
+    await terminal.shows(/held by/);
+    // Something has to be written for it to be noticed.
+    await server.client.ticket({ name: "piped" });
+    await done;
+    await terminal.shows(/codes 0 0/);
+  });
+
+  test("ends at once while no server answers, and says what is wrong when it has never seen one", async () => {
+    const { watch } = await watched();
+    const silent = createServer().listen(0, "127.0.0.1");
+    stage.afterwards(() => silent.close());
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const early = watch("x", "--addr", `127.0.0.1:${port}`, "--give-up-after", "10m");
+    await once(silent, "connection");
+    early.kill("SIGINT");
+    expect(await early.exited).toMatchObject({ code: 0, out: "" });
+    const never = watch("x", "--addr", "127.0.0.1:9", "--give-up-after", "100ms");
+    expect(await never.exited).toMatchObject({ code: 69, err: expect.stringContaining("nobody listens") });
+  });
+});
+
+describe.skipIf(!HAS_PTY)("on a terminal", () => {
+  test("the page is written anew until Ctrl-C, and what was there before comes back", async () => {
+    const { server, env } = await watched();
+    const lease = await server.client.lease({ name: "page", owner: "anna" });
+    const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts watch page --interval 100ms`;
+    const pty = new Pty(line, env);
+    stage.afterwards(() => pty.destroy());
+    await pty.shows(/␛\[\?1049h[\s\S]*anna[\s\S]*anna/);
+    const from = pty.screen.length;
+    await server.client.ticket({ name: "page", owner: "ben" });
+    await server.client.call("release", { leaseId: lease.leaseId });
+    // Written over the old page, and not below it.
+    await pty.shows(/␛\[H[^H]*ben/, from);
+    pty.press(CTRL_C);
+    expect(await pty.ended()).toBe(0);
+    expect(pty.screen).toMatch(/␛\[\?25h␛\[\?1049l$/);
+  });
+
+  test("a page that is too long for it is cut, and names have no power over it", async () => {
+    const { server, env } = await watched();
+    for (let index = 0; index < 12; index++)
+      await server.client.lease({ name: `many/${String(index).padStart(2, "0")}\x1b[31m` });
+    const line = `stty cols 80 rows 8; exec ${process.execPath} server/main.ts watch many/`;
+    const pty = new Pty(line, env);
+    stage.afterwards(() => pty.destroy());
+    await pty.shows(/\(\d+ more lines\)/);
+    expect(pty.screen).toContain("many/00\\u001b[31m");
+    expect(pty.screen).not.toContain("many/11");
+    pty.press(CTRL_C);
+    expect(await pty.ended()).toBe(0);
+  });
+});
