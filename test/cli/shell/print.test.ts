@@ -1,0 +1,115 @@
+// What people are shown: columns, colours on a terminal only, and nothing that a terminal would obey.
+
+import { expect, test } from "vitest";
+import type { ClaimView, LockView } from "../../../clients/typescript/src/index.ts";
+import type { CliContext } from "../../../server/cli/context.ts";
+import { lockPage } from "../../../server/cli/shell/lock-page.ts";
+import { lockTable } from "../../../server/cli/shell/lock-table.ts";
+import { columns, jsonLine, paintOf, shown } from "../../../server/cli/shell/print.ts";
+
+const NOW_MS = 1_000_000;
+const plain = (_: string, text: string) => text;
+
+function claim(ticketNumber: number, more: Partial<ClaimView> = {}): ClaimView {
+  return {
+    lockName: "l",
+    ticketNumber: BigInt(ticketNumber),
+    state: "waiting",
+    mode: "permit",
+    permits: 1,
+    owner: `owner ${ticketNumber}`,
+    labels: {},
+    requestedAt: new Date(NOW_MS - 5_000),
+    ...more,
+  };
+}
+
+const holder = (ticketNumber: number, more: Partial<ClaimView> = {}) =>
+  claim(ticketNumber, { state: "held", token: 7n, grantedAt: new Date(NOW_MS - 60_000), ...more });
+
+function lock(limit: number, holders: readonly ClaimView[], waiters: readonly ClaimView[]): LockView {
+  return {
+    name: "l",
+    limit: { limit, source: "name", version: 3n, reason: "why" },
+    heldPermits: holders.reduce((sum, { permits }) => sum + permits, 0),
+    holderCount: holders.length,
+    waiting: waiters.length,
+    draining: false,
+    lastToken: 7n,
+    holders,
+    waiters,
+  };
+}
+
+const pageOf = (...args: Parameters<typeof lock>) => lockPage(lock(...args), NOW_MS, plain);
+
+test("one lock is a page", () => {
+  const first = holder(1, { permits: 2, labels: { host: "a1" }, expiresAt: new Date(NOW_MS + 20_000) });
+  expect(pageOf(3, [first], [claim(2, { permits: 2 }), claim(3)])).toBe(
+    [
+      "name        l",
+      "limit       3 (set for this name, version 3, why)",
+      "held        2 by 1",
+      "waiting     2",
+      "last token  7",
+      "",
+      "holders",
+      "#1  2 permits  for 60 s  20 s left  token 7  owner 1 host=a1",
+      "",
+      "waiters",
+      "#2  2 permits  for 5 s  for 2 permits, 1 free  owner 2",
+      "#3  1 permit   for 5 s  behind #2              owner 3",
+      "",
+    ].join("\n"),
+  );
+});
+
+test.each<[string, Parameters<typeof lock>]>([
+  ["until the limit is raised", [0, [], [claim(1)]]],
+  ["for 3 permits, 2 free", [2, [], [claim(1, { permits: 3 })]]],
+  ["until the writer ends", [1, [holder(1, { mode: "exclusive" })], [claim(2, { mode: "shared" })]]],
+  ["until #1 ends", [1, [holder(1)], [claim(2, { mode: "exclusive" })]]],
+  ["until all who hold it end", [2, [holder(1), holder(2)], [claim(3, { mode: "exclusive" })]]],
+  ["until #1 ends", [2, [holder(1, { mode: "shared" })], [claim(2)]]],
+])("the first of the queue waits %s", (what, args) => {
+  expect(pageOf(...args)).toContain(`for 5 s  ${what}  owner`);
+});
+
+test("what does not fit into an answer is counted", () => {
+  const more = { ...lock(1, [holder(1)], [claim(2)]), holderCount: 150, waiting: 4 };
+  const page = lockPage(more, NOW_MS, plain);
+  expect(page).toMatch(/owner 1\nand 149 more\n/);
+  expect(page).toMatch(/owner 2\nand 3 more\n/);
+});
+
+test("colours are on a terminal only, and not against its user's wish", () => {
+  const paint = (screen: CliContext["screen"], env = {}) =>
+    paintOf({ screen, env } as unknown as CliContext)("bold", "x");
+  const screen = { columns: 80, rows: 24 };
+  expect(paint(screen)).toBe("\x1b[1mx\x1b[22m");
+  expect(paint(undefined)).toBe("x");
+  expect(paint(screen, { NO_COLOR: "1" })).toBe("x");
+  expect(paint(screen, { TERM: "dumb" })).toBe("x");
+});
+
+test("columns are as wide as what is seen of their cells", () => {
+  expect(
+    columns([
+      ["\x1b[1mA\x1b[22m", "b"],
+      ["long", "c"],
+    ]),
+  ).toBe("\x1b[1mA\x1b[22m     b\nlong  c\n");
+  expect(columns([])).toBe("");
+});
+
+test("names and owners cannot steer a terminal, nor make lines of their own", () => {
+  expect(shown("a\x1b[2J\nb\u202e\u2028ü")).toBe("a\\u001b[2J\\u000ab\\u202e\\u2028ü");
+  const evil = { ...lock(1, [holder(1, { owner: "x\ny" })], []), name: "n\rm" };
+  expect(lockTable([evil], plain)).toBe(
+    "NAME      LIMIT  HELD  WAITING  HOLDERS\nn\\u000dm  1      1     0        x\\u000ay\n",
+  );
+});
+
+test("numbers that would be rounded are texts in JSON", () => {
+  expect(jsonLine({ small: 5n, big: 2n ** 60n })).toBe('{"small":5,"big":"1152921504606846976"}\n');
+});

@@ -1,0 +1,17 @@
+// The line of a crash is what the log would have written.
+
+import { expect, test } from "vitest";
+import { crashLine } from "../../server/log/crash-line.ts";
+
+test("it has the error with its causes, and no secrets", () => {
+  const error = new TypeError("broken", { cause: new Error("mysql://root:hush@db") });
+  const line = crashLine(error);
+  expect(line.endsWith("\n")).toBe(true);
+  expect(JSON.parse(line)).toMatchObject({
+    level: "fatal",
+    msg: "crashed",
+    err: { type: "TypeError", message: "broken", stack: expect.stringContaining("crash-line.test.ts") },
+  });
+  expect(line).toContain("mysql://root:***@db");
+  expect(line).not.toContain("hush");
+});
