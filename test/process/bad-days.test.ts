@@ -133,10 +133,10 @@ describe("nobody knows of a lock that was acquired", () => {
 
 describe("a server with TLS", () => {
   /** With this certificate. */
-  async function secure(hours?: number) {
+  async function secure(untilMs?: number) {
     const folder = mkdtempSync(join(tmpdir(), "rowlock-bad-days-"));
     stage.afterwards(() => rmSync(folder, { recursive: true }));
-    const { cert, key } = selfSignedCertificate("localhost", hours);
+    const { cert, key } = selfSignedCertificate("localhost", untilMs);
     const [crt, keyFile] = [join(folder, "server.crt"), join(folder, "server.key")];
     writeFileSync(crt, cert);
     writeFileSync(keyFile, key);
@@ -157,7 +157,7 @@ describe("a server with TLS", () => {
   });
 
   test("whose certificate has expired is told of", async () => {
-    const { ran } = await secure(1);
+    const { ran } = await secure(Date.now() - 60_000);
     const expired = await ran("ls", "--tls", "--give-up-after", "500ms");
     expect(expired).toMatchObject({ code: 69, err: expect.stringContaining("its certificate has expired") });
     expect(expired.err).toEqual(NO_TRACE);

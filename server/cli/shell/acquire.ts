@@ -25,7 +25,7 @@ Examples:
 export function addAcquire(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command.argument("<name>", "the lock", parseName).option("--json", "one object");
   addServerOptions(addLockOptions(command))
-    .option("-q, --quiet", "do not tell the place in the queue")
+    .option("-q, --quiet", "do not tell the place in the queue, nor that the lock was not acquired")
     .addHelpText("after", HELP)
     .action(async (name: string) => {
       const { json = false, quiet = false } = command.opts<{ json?: true; quiet?: true }>();

@@ -9,7 +9,7 @@ import { WaitingLine } from "./waiting-line.ts";
 
 export interface Asked extends LockOptions {
   readonly name: string;
-  /** Do not tell the place. */
+  /** Do not tell the place, nor that there is no lock. */
   readonly quiet: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function take(
     const options = { ...asked, signal: givingUp.signal, ...(!quiet && { onPosition: line.at.bind(line) }) };
     const { lock, refusal } = await rowlock.acquire(name, options).finally(() => line.clear());
     if (lock) return await held(lock, givingUp);
-    context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
+    if (!quiet) context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
     return EXIT.notAcquired;
   } catch (error) {
     if (givingUp.code !== undefined && error === givingUp.signal.reason) return givingUp.code;
