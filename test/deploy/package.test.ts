@@ -13,6 +13,7 @@ const sources = [
   "clients/typescript",
   "migrations",
   "proto",
+  "scripts",
   "server",
   "package.json",
   "tsconfig.json",
@@ -51,6 +52,15 @@ test("brings its build and its migrations along", () => {
   const { stdout, stderr, status } = rowlock("migrate", "up", "--database-url", "sqlite:packed.db");
   expect(stderr).toBe("");
   expect(status, stdout).toBe(0);
+});
+
+test("has the client of the shell in one file, which is all that is loaded of it", () => {
+  expect(globSync("**/*.js", { cwd: join(installed, "dist/clients") })).toEqual(["typescript/src/index.js"]);
+  const { stderr, status } = rowlock("ls", "--addr", "127.0.0.1:9", "--give-up-after", "100ms");
+  expect(stderr).toMatch(
+    /^rowlock: No server has answered within 100 ms: 127\.0\.0\.1:9: nobody listens there/,
+  );
+  expect(status).toBe(69);
 });
 
 test("says what to do where the build was left out", () => {
