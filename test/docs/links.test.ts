@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const documents = globSync("{*,{.github,clients,deploy,docs,test}/**/*}.md", { cwd: root });
+const documents = globSync("{*,{.github,clients,deploy,docs,examples,test}/**/*}.md", { cwd: root });
 
 /** What GitHub calls the headings of a document in links. */
 function anchorsOf(text: string): string[] {

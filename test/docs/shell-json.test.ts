@@ -1,0 +1,72 @@
+// The fields of JSON are those of the table in docs/shell.md.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ranInProcess } from "../cli/in-process.ts";
+import { startServer, type TestServer } from "../support/harness.ts";
+
+const text = readFileSync(join(import.meta.dirname, "../../docs/shell.md"), "utf8");
+const table = /## JSON\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
+
+/** The second cell of a row that begins with these words: its fields. */
+function documented(row: string): string[] {
+  const line = table.split("\n").find((each) => each.startsWith(`| ${row} |`));
+  return [...(line?.split("|")[2] ?? "").matchAll(/`(\w+)`/g)].map(([, field]) => field as string).sort();
+}
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+async function json(...args: string[]): Promise<Record<string, unknown>[]> {
+  const { code, out, err } = await ranInProcess([...args, "--json"], { ROWLOCK_ADDR: server.address });
+  expect([code, err]).toEqual([0, ""]);
+  return out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+const fields = (object: unknown) => Object.keys(object as object).sort();
+const without = (row: readonly string[], ...left: string[]) => row.filter((field) => !left.includes(field));
+
+test("of locks, holders and waiters", async () => {
+  await server.client.lease({ name: "etl/load" });
+  await server.client.ticket({ name: "etl/load" });
+  const [listed] = await json("ls");
+  const [shown] = await json("show", "etl/load");
+  for (const lock of [listed, shown]) {
+    expect(fields(lock)).toEqual(documented("`ls`, `show`"));
+    const { holders, waiters, limit } = lock as Record<string, object[]>;
+    expect(fields(holders?.[0])).toEqual(documented("a holder"));
+    expect(fields(waiters?.[0])).toEqual(documented("a waiter"));
+    expect(fields(limit)).toEqual(without(documented("`limit` of a lock"), "pattern"));
+  }
+  const ended = await json("release", "etl/load", "--force", "--reason", "test");
+  expect(ended.map(fields)).toEqual([documented("a holder")]);
+});
+
+test("of limits", async () => {
+  const [set] = await json("limit", "pool", "3");
+  expect(fields(set)).toEqual(without(documented("`rowlock limit NAME 3`"), "pattern"));
+  const [one] = await json("limit", "--pattern", "pool/*", "4");
+  expect(fields(one)).toEqual(without(documented("`rowlock limit NAME 3`"), "name"));
+  const [pattern, name] = await json("limit");
+  expect(fields(name)).toEqual(without(documented("`rowlock limit`"), "pattern"));
+  expect(fields(pattern)).toEqual(without(documented("`rowlock limit`"), "name"));
+  const [under] = await json("show", "pool/a");
+  expect(fields(under?.limit)).toEqual(documented("`limit` of a lock"));
+});
+
+test("of leases", async () => {
+  const [acquired] = await json("acquire", "job");
+  expect(fields(acquired)).toEqual(documented("`acquire`"));
+  const lease = String(acquired?.leaseId);
+  const [renewed] = await json("renew", lease);
+  expect(fields(renewed)).toEqual(documented("`renew`"));
+  const [released] = await json("release", lease);
+  expect(fields(released)).toEqual(["leaseId", "released"]);
+});

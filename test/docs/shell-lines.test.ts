@@ -1,0 +1,54 @@
+// Each line of the documents that begins with `rowlock` is one that the command line takes: its flags exist, and its words
+// are in order. None gets further than to a server that is not there.
+
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ranInProcess } from "../cli/in-process.ts";
+
+const root = join(import.meta.dirname, "../..");
+/** Others run databases and servers. */
+const COMMANDS = /^rowlock (run|ls|show|watch|limit|acquire|renew|release|completion) /;
+const SERVERS = JSON.stringify({ production: { addresses: "127.0.0.1:9" } });
+
+/** In blocks of code, in code within text and tables, and in what a shell evaluates; without what comes after it. */
+function linesOf(document: string): string[] {
+  const text = readFileSync(join(root, document), "utf8");
+  const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) =>
+    block.split("\n"),
+  );
+  const inline = [...text.replace(/^```[\s\S]*?^```/gm, "").matchAll(/`([^`]+)`/g)].map(
+    ([, code = ""]) => code,
+  );
+  return (
+    [...blocks, ...inline]
+      .map((line) => /(?:^|^\$ |\$\(|npx |\* {1,3})(rowlock .*)$/.exec(line.replaceAll("\n", " "))?.[1] ?? "")
+      .map((line) => line.replace(/ # .*| +\|.*| \|\| .*|\)" \|\|.*| > .*/, "").trim())
+      // Words in capitals stand for others, and are explained as such.
+      .filter((line) => COMMANDS.test(line) && !/\b[A-Z]{4,}\b(?!_)/.test(line.replace(/\$\w+/g, "")))
+  );
+}
+
+const documents = globSync("{README.md,{docs,examples,clients}/**/*.md}", { cwd: root }).filter(
+  (path) => !path.includes("node_modules"),
+);
+const lines = documents.flatMap((document) => linesOf(document).map((line) => [document, line] as const));
+
+test("are found", () => {
+  expect(lines.length).toBeGreaterThan(30);
+  expect(new Set(lines.map(([, line]) => line.split(" ")[1])).size).toBe(9);
+});
+
+test.each(lines)("%s: %s", async (_, line) => {
+  const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? "",
+  );
+  const [, command = "", ...rest] = words;
+  const flags = command === "completion" ? [] : ["--give-up-after", "1ms"];
+  const env = rest.includes("--addr") || rest.includes("--server") ? {} : { ROWLOCK_ADDR: "127.0.0.1:9" };
+  const args = [command, ...flags, ...rest].map((word) => word.replace(/\blocks-\d:\d+/g, "127.0.0.1:9"));
+  const { code, err } = await ranInProcess(args, env, () => SERVERS);
+  expect([code, err]).toEqual(
+    command === "completion" ? [0, ""] : [69, expect.stringContaining("No server")],
+  );
+});
