@@ -150,7 +150,7 @@ describe("rowlock run", () => {
     ).exited;
     expect(away.code).toBe(69);
     expect(away.err.split("\n")).toEqual([
-      "rowlock: No server has answered within 200 ms:",
+      "rowlock: No server of Rowlock has answered within 200 ms:",
       expect.stringMatching(
         /^ {2}- 127\.0\.0\.1:9: nobody listens there: start a server with `rowlock serve`/,
       ),

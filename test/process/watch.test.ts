@@ -65,7 +65,7 @@ describe("where there is no terminal", () => {
     await watching.said(/held by anna/);
     server.process.kill("SIGTERM");
     await server.process.exited;
-    await watching.logged(/No server has answered within 300 ms: .*nobody listens there/);
+    await watching.logged(/No server of Rowlock has answered within 300 ms: .*nobody listens there/);
     const again = await stage.serving(database, "--listen", server.grpcAddress);
     await again.client.call("forceRelease", { target: { case: "name", value: "job" }, reason: "test" });
     await watching.said(/job: limit 1, free, 0 waiting/);

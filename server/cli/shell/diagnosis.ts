@@ -24,6 +24,9 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID:
     "its certificate is for another name: use the name that is in it, or say that with --server-name",
 };
+const NOT_ROWLOCK =
+  "a server answers, but not as one of Rowlock does: look at the port, and at proxies between";
+const WANTS_TLS = "it wants TLS: add --ca with the certificate of its authority, or --tls";
 const UNTRUSTED = "its certificate comes from nobody whom this trusts: name its authority with --ca";
 
 /** One sentence without its end for each address, that says what is there and what to do. */
@@ -40,14 +43,12 @@ export function diagnose({ addresses, tls }: Servers): Promise<string[]> {
 
 async function inPlainText(host: string, port: number): Promise<string> {
   const plain = await plainProbe(host, port);
-  if (plain.kind === "HTTP/2")
-    return "a server answers, but not as one of Rowlock does: look at the port, and at proxies between";
+  if (plain.kind === "HTTP/2") return NOT_ROWLOCK;
   if (plain.kind === "nobody" || plain.kind === "other") return plain.sentence;
   // It says nothing to what it does not understand.
   const tls = await tlsProbe(host, port, {});
-  if (tls.kind === "TLS") return "it wants TLS: add --ca with the certificate of its authority, or --tls";
-  return plain.kind === "TLS"
-    ? "it wants TLS: add --ca with the certificate of its authority, or --tls"
+  return plain.kind === "TLS" || tls.kind === "TLS"
+    ? WANTS_TLS
     : "something listens there, but says nothing that Rowlock would: look at the port, or whether it is overloaded";
 }
 
@@ -63,7 +64,7 @@ async function throughTls(host: string, port: number, tls: NonNullable<Servers["
     const { fault, protocol } = found;
     if (fault !== undefined) return CERTIFICATE_FAULTS[fault] ?? `${UNTRUSTED} (${fault})`;
     return protocol === "h2"
-      ? "a server answers, but not as one of Rowlock does: look at the port, and at proxies between"
+      ? NOT_ROWLOCK
       : "it speaks TLS, but no HTTP/2, so it is no server of Rowlock: look at the port";
   }
   if (found.kind === "refused")

@@ -39,7 +39,7 @@ export async function withClient(
   } catch (error) {
     if (!(error instanceof RowlockError)) throw error;
     context.err(await sentenceOf(error, servers));
-    if (error.reason === "NO_SERVER" || error.reason === "CONNECTION_LOST") return EXIT.noServer;
+    if (isNoServer(error) || error.isTransient) return EXIT.noServer;
     return error.refusal ? EXIT.notAcquired : EXIT.failed;
   } finally {
     await rowlock.close();
@@ -48,17 +48,22 @@ export async function withClient(
 
 /** What went wrong and what to do, for a person: one sentence, or a line for each of several. */
 export async function sentenceOf(error: RowlockError, servers: Servers): Promise<string> {
-  const { reason } = error;
-  if (reason === "NO_SERVER") {
+  if (isNoServer(error)) {
     const { diagnose } = await import("./diagnosis.ts");
-    return list(`No server has answered within ${told(servers.giveUpAfter)}`, await diagnose(servers));
+    const within = error.reason === "NO_SERVER" ? ` within ${told(servers.giveUpAfter)}` : "";
+    return list(`No server of Rowlock has answered${within}`, await diagnose(servers));
   }
-  if (reason === "BAD_REQUEST")
+  if (error.reason === "BAD_REQUEST")
     return list(
       "The server does not take this",
       error.violations.map(({ field, description }) => `${wordsFor(field)} ${description}`),
     );
   return `rowlock: ${inWords(error)}\n`;
+}
+
+/** What answers may be another server, or a proxy: it has no reasons of ours. */
+function isNoServer({ reason, code }: RowlockError): boolean {
+  return reason === "NO_SERVER" || (reason === "UNKNOWN" && code === "UNIMPLEMENTED");
 }
 
 function list(head: string, sentences: readonly string[]): string {
@@ -88,8 +93,6 @@ function inWords(error: RowlockError): string {
     default:
       break;
   }
-  if (error.code === "UNIMPLEMENTED")
-    return "A server answers, but knows no such call: it is older than this shell, or none of Rowlock. Look at the address.";
   if (error.code === "PERMISSION_DENIED" || error.code === "UNAUTHENTICATED")
     return `This was not allowed: ${error.message}`;
   return error.message;
