@@ -59,13 +59,13 @@ describe("where there is no terminal", () => {
     const server = await stage.serving(database);
     await server.client.lease({ name: "job", owner: "anna" });
     const watching = stage.rowlock(
-      ["watch", "job", "--interval", "100ms", "--give-up-after", "300ms", "--addr", server.grpcAddress],
+      ["watch", "job", "--interval", "100ms", "--give-up-after", "3s", "--addr", server.grpcAddress],
       {},
     );
     await watching.said(/held by anna/);
     server.process.kill("SIGTERM");
     await server.process.exited;
-    await watching.logged(/No server of Rowlock has answered within 300 ms: .*nobody listens there/);
+    await watching.logged(/No server of Rowlock has answered within 3 s: .*nobody listens there/);
     const again = await stage.serving(database, "--listen", server.grpcAddress);
     await again.client.call("forceRelease", { target: { case: "name", value: "job" }, reason: "test" });
     await watching.said(/job: limit 1, free, 0 waiting/);

@@ -25,7 +25,7 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
     "its certificate is for another name: use the name that is in it, or say that with --server-name",
 };
 const NOT_ROWLOCK =
-  "a server answers, but not as one of Rowlock does: look at the port, and at proxies between";
+  "a server answers, but not as one of Rowlock does, or not in time: look at the port, at proxies between, or try for longer";
 const WANTS_TLS = "it wants TLS: add --ca with the certificate of its authority, or --tls";
 const UNTRUSTED = "its certificate comes from nobody whom this trusts: name its authority with --ca";
 

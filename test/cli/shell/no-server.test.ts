@@ -80,7 +80,7 @@ describe("in plain text", () => {
     ["chatter", /something of another kind answers there.*look at the port/],
     ["silence", /says nothing that Rowlock would: look at the port/],
     ["hanging up", /says nothing that Rowlock would: look at the port/],
-    ["HTTP/2", /not as one of Rowlock does: look at the port/],
+    ["HTTP/2", /not as one of Rowlock does, or not in time: look at the port/],
     ["TLS", /it wants TLS: add --ca/],
     ["HTTPS/1", /it wants TLS: add --ca|web server/],
   ])("%s", async (kind, what) => {
