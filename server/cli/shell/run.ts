@@ -44,6 +44,7 @@ export function addRun(command: ShellCommand, context: CliContext, exit: (code: 
     .argument("<command...>", "the command and its arguments, after --");
   addServerOptions(addLockOptions(command))
     .option("-q, --quiet", "do not tell the place in the queue, nor that the lock was not acquired")
+    .showHelpAfterError("(the command stands after --; --help says what there is)")
     .addHelpText("after", HELP)
     .action(async (name: string, words: string[]) => {
       const { quiet = false } = command.opts<{ quiet?: true }>();

@@ -178,7 +178,15 @@ describe("a command line that cannot work is told of before anything is sent", (
       expect.stringMatching(/"a" has no port/),
       expect.stringMatching(/"b:0" has no port that can be/),
       expect.stringMatching(/--ca none: there is no such file/),
-      "(--help says what there is)",
+      "(the command stands after --; --help says what there is)",
+    ]);
+  });
+
+  test("as is a command that does not stand after the dashes", async () => {
+    const { code, err } = await ranInProcess(["run", "job", "grep", "-q", "x", "-z"]);
+    expect([code, err]).toEqual([
+      64,
+      expect.stringMatching(/unknown option '-z'\n\(the command stands after --/),
     ]);
   });
 
