@@ -3,6 +3,9 @@
 import type { KeyObject } from "node:crypto";
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
 /** PEM texts. */
 export interface Certificate {
   readonly cert: string;
@@ -11,32 +14,80 @@ export interface Certificate {
 
 const OID_COMMON_NAME = "0603550403";
 const OID_SUBJECT_ALT_NAME = "0603551d11";
+const OID_BASIC_CONSTRAINTS = "0603551d13";
 const OID_ECDSA_WITH_SHA256 = "06082a8648ce3d040302";
 
-/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day from an hour ago, or until `untilMs`. */
-export function selfSignedCertificate(
-  commonName = "localhost",
-  untilMs = Date.now() + 86_400_000,
-): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+/** A certificate that can sign others. */
+export interface Authority extends Certificate {
+  readonly name: Buffer;
+  readonly privateKey: KeyObject;
+}
+
+/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day. */
+export function selfSignedCertificate(commonName = "localhost"): Certificate {
+  const own = keyPair();
+  const name = nameOf(commonName);
+  const cert = certificate({ name, publicKey: own.publicKey, issuer: name, issuerKey: own.privateKey });
+  return { cert, key: keyPem(own.privateKey) };
+}
+
+/** An authority, valid for a day. */
+export function certificateAuthority(): Authority {
+  const { publicKey, privateKey } = keyPair();
+  const name = nameOf("authority of a test");
+  const cert = certificate({ name, publicKey, issuer: name, issuerKey: privateKey, isAuthority: true });
+  return { cert, key: keyPem(privateKey), name, privateKey };
+}
+
+/** A certificate for `localhost` and 127.0.0.1 that an authority has signed, valid for a day from an hour ago or `untilMs`. */
+export function signedCertificate(authority: Authority, commonName: string, untilMs?: number): Certificate {
+  const own = keyPair();
+  const cert = certificate({
+    name: nameOf(commonName),
+    publicKey: own.publicKey,
+    issuer: authority.name,
+    issuerKey: authority.privateKey,
+    ...(untilMs !== undefined && { untilMs }),
+  });
+  return { cert, key: keyPem(own.privateKey) };
+}
+
+interface Contents {
+  readonly name: Buffer;
+  readonly publicKey: KeyObject;
+  readonly issuer: Buffer;
+  readonly issuerKey: KeyObject;
+  readonly isAuthority?: boolean;
+  readonly untilMs?: number;
+}
+
+/** In PEM. */
+function certificate(contents: Contents): string {
+  const { name, publicKey, issuer, issuerKey, isAuthority = false, untilMs = Date.now() + DAY_MS } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
-  const name = sequence(der(0x31, sequence(hex(OID_COMMON_NAME), der(0x0c, Buffer.from(commonName)))));
-  const validity = sequence(generalizedTime(Date.now() - 3_600_000), generalizedTime(untilMs));
+  const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
   const altNames = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
-  const extensions = sequence(sequence(hex(OID_SUBJECT_ALT_NAME), der(0x04, altNames)));
+  const extension = isAuthority
+    ? sequence(hex(OID_BASIC_CONSTRAINTS), der(0x01, Buffer.from([0xff])), der(0x04, sequence(hex("0101ff"))))
+    : sequence(hex(OID_SUBJECT_ALT_NAME), der(0x04, altNames));
   const unsigned = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     algorithm,
-    name,
+    issuer,
     validity,
     name,
     publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, extensions),
+    der(0xa3, sequence(extension)),
   );
-  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", unsigned, privateKey)]);
-  const certificate = sequence(unsigned, algorithm, der(0x03, signature));
-  return { cert: pem(certificate), key: keyPem(privateKey) };
+  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", unsigned, issuerKey)]);
+  return pem(sequence(unsigned, algorithm, der(0x03, signature)));
+}
+
+const keyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+
+function nameOf(commonName: string): Buffer {
+  return sequence(der(0x31, sequence(hex(OID_COMMON_NAME), der(0x0c, Buffer.from(commonName)))));
 }
 
 function keyPem(key: KeyObject): string {

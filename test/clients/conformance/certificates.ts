@@ -1,9 +1,10 @@
-// The certificates of a server with TLS, as files.
+// The certificates of a server with TLS, as files. An authority has signed them: of one that is trusted by itself, not all
+// languages ask whether it has expired.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { selfSignedCertificate } from "../../process/certificate.ts";
+import { certificateAuthority, signedCertificate } from "../../process/certificate.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;
 
@@ -22,16 +23,20 @@ export async function makeCertificates(tls: "valid" | "expired", ofClients: bool
     await writeFile(path, pem);
     return path;
   };
-  const server = selfSignedCertificate(
-    "localhost",
-    tls === "expired" ? Date.now() - HALF_AN_HOUR_MS : undefined,
-  );
-  const ca = await write("ca", server.cert);
-  const flags = ["--tls-cert", ca, "--tls-key", await write("server-key", server.key)];
+  const authority = certificateAuthority();
+  const untilMs = tls === "expired" ? Date.now() - HALF_AN_HOUR_MS : undefined;
+  const server = signedCertificate(authority, "localhost", untilMs);
+  const ca = await write("ca", authority.cert);
+  const flags = [
+    "--tls-cert",
+    await write("server", server.cert),
+    "--tls-key",
+    await write("server-key", server.key),
+  ];
   const remove = () => rm(folder, { recursive: true, force: true });
   if (!ofClients) return { flags, files: { ca }, remove };
-  const client = selfSignedCertificate("client");
+  const client = signedCertificate(authority, "client");
   const clientCert = await write("client", client.cert);
   const clientKey = await write("client-key", client.key);
-  return { flags: [...flags, "--tls-client-ca", clientCert], files: { ca, clientCert, clientKey }, remove };
+  return { flags: [...flags, "--tls-client-ca", ca], files: { ca, clientCert, clientKey }, remove };
 }

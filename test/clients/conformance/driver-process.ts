@@ -28,6 +28,12 @@ export interface Asked {
   readonly answer: Promise<Heard>;
 }
 
+/** Not one outlives the runner, also where it is frozen. */
+const running = new Set<DriverProcess>();
+process.on("exit", () => {
+  for (const driver of running) driver.kill();
+});
+
 export class DriverProcess {
   readonly #child: ChildProcess;
   readonly #open = new Map<number, (heard: Heard) => void>();
@@ -58,7 +64,7 @@ export class DriverProcess {
     createInterface({ input: stderr as never }).on("line", (line) => {
       this.#errors = [...this.#errors.slice(1 - LAST_WORDS_LINES), line];
     });
-    process.on("exit", this.#kill);
+    running.add(this);
   }
 
   get hasEnded(): boolean {
@@ -107,7 +113,7 @@ export class DriverProcess {
   /** Closes its standard input and waits for its end: with exit code 0, or it throws. */
   async end(): Promise<void> {
     this.#child.stdin?.end();
-    const timer = setTimeout(this.#kill, END_PATIENCE_MS);
+    const timer = setTimeout(() => this.kill(), END_PATIENCE_MS);
     await this.#exited;
     clearTimeout(timer);
     const { exitCode, signalCode } = this.#child;
@@ -118,14 +124,14 @@ export class DriverProcess {
 
   /** Whatever its state, it is gone afterwards. */
   async destroy(): Promise<void> {
-    this.#kill();
+    this.kill();
     await this.#exited.catch(() => {});
-    process.off("exit", this.#kill);
+    running.delete(this);
   }
 
-  readonly #kill = () => {
+  kill(): void {
     if (!this.hasEnded) this.#signal("SIGKILL");
-  };
+  }
 
   #signal(signal: NodeJS.Signals): void {
     if (this.#child.pid !== undefined) process.kill(-this.#child.pid, signal);
