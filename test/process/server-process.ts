@@ -25,12 +25,15 @@ export class RowlockProcess {
   /** Called whenever something was written, or the process has ended. */
   #onChange: () => void = () => {};
   #ended = false;
+  readonly #patienceMs: number;
 
   constructor(
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
     program = "server/main.ts",
+    patienceMs = PAINFULLY_LONG_MS,
   ) {
+    this.#patienceMs = patienceMs;
     this.#child = spawn(process.execPath, [program, ...args], {
       cwd: HOUSE,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
@@ -80,7 +83,7 @@ export class RowlockProcess {
     const found = Promise.withResolvers<RegExpExecArray>();
     const failed = (why: string) =>
       found.reject(new Error(`${why}\n--- out\n${this.#out}--- err\n${this.#err}`));
-    const timer = setTimeout(() => failed(`waited too long for ${what}`), PAINFULLY_LONG_MS);
+    const timer = setTimeout(() => failed(`waited too long for ${what}`), this.#patienceMs);
     this.#onChange = () => {
       const match = what.exec(text());
       if (match) found.resolve(match);

@@ -3,6 +3,9 @@
 import { RowlockProcess, screenOf } from "../../process/server-process.ts";
 import { freePort } from "../../support/mysql-family/private-server.ts";
 
+/** Several may start at once, on a machine that is slow already. */
+const START_PATIENCE_MS = 60_000;
+
 export class RowlockServer {
   readonly address: string;
   readonly #args: readonly string[];
@@ -24,7 +27,7 @@ export class RowlockServer {
   /** Waits until it takes calls. */
   async start(): Promise<void> {
     await this.gone();
-    this.#process = new RowlockProcess(this.#args);
+    this.#process = new RowlockProcess(this.#args, {}, undefined, START_PATIENCE_MS);
     await screenOf(this.#process);
   }
 
