@@ -13,7 +13,12 @@ export interface Databases {
   stop(): Promise<void>;
 }
 
-const SQLITE: Databases = { kind: "sqlite", label: "SQLite", fresh: freshSqlite, stop: async () => {} };
+export const SQLITE: Databases = {
+  kind: "sqlite",
+  label: "SQLite",
+  fresh: freshSqlite,
+  stop: async () => {},
+};
 
 /** Throws where ROWLOCK_TEST_DATABASES names a database that is not to be had. */
 export async function openDatabases(env: NodeJS.ProcessEnv): Promise<Databases> {

@@ -30,13 +30,16 @@ export class Language {
   /** Its folder. */
   readonly name: string;
   readonly databases: Databases;
+  readonly #folder: string;
   readonly #cleanups: (() => Promise<unknown>)[] = [];
   #driver: DriverProcess | undefined;
   #shared: Promise<SharedServer> | undefined;
 
-  constructor(name: string, databases: Databases) {
+  /** @param folder of its client, where that is not below clients/. */
+  constructor(name: string, databases: Databases, folder = join(CLIENTS, name)) {
     this.name = name;
     this.databases = databases;
+    this.#folder = folder;
   }
 
   /** Why it cannot be run here; undefined: it can. Throws where its build fails. */
@@ -83,6 +86,6 @@ export class Language {
   }
 
   #script(name: string): string {
-    return join(CLIENTS, this.name, "scripts", name);
+    return join(this.#folder, "scripts", name);
   }
 }

@@ -11,9 +11,8 @@ import { parseArgs } from "node:util";
 import { openDatabases } from "./databases.ts";
 import { LANGUAGES, Language } from "./language.ts";
 import { closingLine, type Outcome } from "./outcome.ts";
+import { play } from "./play.ts";
 import { readScenarios, type Scenario } from "./scenario.ts";
-import { Stage } from "./stage.ts";
-import { takeSteps } from "./steps.ts";
 import { conformanceDocument, conformanceTable } from "./table.ts";
 import { together } from "./together.ts";
 
@@ -55,7 +54,7 @@ async function runLanguage(language: Language): Promise<void> {
   let notHere: Outcome | undefined;
   try {
     const why = await language.build();
-    if (why !== undefined) notHere = { kind: values["require-all"] ? "failed" : "not run", why };
+    if (why !== undefined) notHere = required({ kind: "not run", why });
   } catch (error) {
     notHere = { kind: "failed", why: (error as Error).message };
   }
@@ -63,7 +62,7 @@ async function runLanguage(language: Language): Promise<void> {
   try {
     await together(SCENARIOS_AT_ONCE, scenarios, async (scenario) => {
       const startedMs = performance.now();
-      const outcome = notHere ?? (await runScenario(language, scenario));
+      const outcome = notHere ?? required(await play(language, scenario));
       outcomes.get(scenario.name)?.set(language.name, outcome);
       if (!notHere) report(language, scenario, outcome, performance.now() - startedMs);
     });
@@ -72,25 +71,9 @@ async function runLanguage(language: Language): Promise<void> {
   }
 }
 
-async function runScenario(language: Language, scenario: Scenario): Promise<Outcome> {
-  const except = scenario.except[language.name];
-  if (except !== undefined) return { kind: "does not apply", why: except };
-  if (scenario.needs === "mysql" && language.databases.kind !== "mysql")
-    return { kind: values["require-all"] ? "failed" : "not run", why: "it needs MySQL or MariaDB" };
-  const stage = new Stage(language, scenario);
-  let failure: unknown;
-  try {
-    await stage.setUp();
-    await takeSteps(stage, scenario.steps);
-  } catch (error) {
-    failure = error;
-  }
-  try {
-    await stage.tearDown(failure === undefined);
-  } catch (error) {
-    failure ??= error;
-  }
-  return failure === undefined ? { kind: "passed" } : { kind: "failed", why: (failure as Error).message };
+/** What is not run has failed where all is to be run. */
+function required(outcome: Outcome): Outcome {
+  return outcome.kind === "not run" && values["require-all"] ? { ...outcome, kind: "failed" } : outcome;
 }
 
 function report(language: Language, { name }: Scenario, outcome: Outcome, tookMs: number): void {

@@ -1,0 +1,38 @@
+// The suite can fail: a driver that says yes to everything and does nothing passes no scenario.
+
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { SQLITE } from "./databases.ts";
+import { Language } from "./language.ts";
+import { play } from "./play.ts";
+import { readScenarios } from "./scenario.ts";
+
+const liar = new Language("liar", SQLITE, join(import.meta.dirname, "liar"));
+afterAll(() => liar.stop());
+
+/** Those that wait for what never comes would take their whole patience. */
+const QUICK = [
+  "a busy lock is refused",
+  "a bounded wait ends",
+  "a scope that is left",
+  "lost by an operator",
+  "every reason of an error",
+  "reasons that a test cannot bring about",
+  "options that cannot work",
+  "no server",
+  "TLS, from both sides",
+  "an expired certificate",
+  "operating",
+];
+
+test.each(readScenarios().filter(({ name }) => QUICK.includes(name)))("$name", async (scenario) => {
+  expect(await play(liar, scenario)).toMatchObject({
+    kind: "failed",
+    why: expect.stringMatching(/^step \d+ /),
+  });
+});
+
+test("all of these are there", () => {
+  const names = readScenarios().map(({ name }) => name);
+  expect(QUICK.filter((name) => !names.includes(name))).toEqual([]);
+});
