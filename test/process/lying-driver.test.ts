@@ -1,13 +1,13 @@
-// The suite can fail: a driver that says yes to everything and does nothing passes no scenario.
+// The suite of the clients can fail: a driver that says yes to everything and does nothing passes no scenario.
 
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { SQLITE } from "./databases.ts";
-import { Language } from "./language.ts";
-import { play } from "./play.ts";
-import { readScenarios } from "./scenario.ts";
+import { SQLITE } from "../clients/conformance/databases.ts";
+import { Language } from "../clients/conformance/language.ts";
+import { play } from "../clients/conformance/play.ts";
+import { readScenarios } from "../clients/conformance/scenario.ts";
 
-const liar = new Language("liar", SQLITE, join(import.meta.dirname, "liar"));
+const liar = new Language("liar", SQLITE, join(import.meta.dirname, "lying-driver"));
 afterAll(() => liar.stop());
 
 /** Those that wait for what never comes would take their whole patience. */
