@@ -5,7 +5,9 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const documents = globSync("{*,{.github,clients,deploy,docs,examples,test}/**/*}.md", { cwd: root });
+/** What is built and installed below the clients has documents of others. */
+const exclude = ["**/.venv/**", "**/node_modules/**", "**/target/**"];
+const documents = globSync("{*,{.github,clients,deploy,docs,examples,test}/**/*}.md", { cwd: root, exclude });
 
 /** What GitHub calls the headings of a document in links. */
 function anchorsOf(text: string): string[] {
