@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
+import { endWithRunner } from "./end-with-runner.ts";
 
 /** For what a driver has to do in its own time; a step that takes longer has failed. */
 export const PATIENCE_MS = 30_000;
@@ -28,14 +29,9 @@ export interface Asked {
   readonly answer: Promise<Heard>;
 }
 
-/** Not one outlives the runner, also where it is frozen. */
-const running = new Set<DriverProcess>();
-process.on("exit", () => {
-  for (const driver of running) driver.kill();
-});
-
 export class DriverProcess {
   readonly #child: ChildProcess;
+  readonly #release: () => void;
   readonly #open = new Map<number, (heard: Heard) => void>();
   readonly #gone: Promise<never>;
   readonly #exited: Promise<unknown>;
@@ -64,7 +60,7 @@ export class DriverProcess {
     createInterface({ input: stderr as never }).on("line", (line) => {
       this.#errors = [...this.#errors.slice(1 - LAST_WORDS_LINES), line];
     });
-    running.add(this);
+    this.#release = endWithRunner(() => this.kill());
   }
 
   get hasEnded(): boolean {
@@ -126,7 +122,7 @@ export class DriverProcess {
   async destroy(): Promise<void> {
     this.kill();
     await this.#exited.catch(() => {});
-    running.delete(this);
+    this.#release();
   }
 
   kill(): void {

@@ -69,7 +69,11 @@ export class Language {
   }
 
   sharedServer(): Promise<SharedServer> {
-    this.#shared ??= this.#startShared();
+    this.#shared ??= this.#startShared().catch((error) => {
+      // The next scenario tries again.
+      this.#shared = undefined;
+      throw error;
+    });
     return this.#shared;
   }
 

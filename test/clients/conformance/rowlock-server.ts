@@ -2,6 +2,7 @@
 
 import { RowlockProcess, screenOf } from "../../process/server-process.ts";
 import { freePort } from "../../support/mysql-family/private-server.ts";
+import { endWithRunner } from "./end-with-runner.ts";
 
 /** Several may start at once, on a machine that is slow already. */
 const START_PATIENCE_MS = 60_000;
@@ -9,19 +10,26 @@ const START_PATIENCE_MS = 60_000;
 export class RowlockServer {
   readonly address: string;
   readonly #args: readonly string[];
+  readonly #release: () => void;
   #process: RowlockProcess | undefined;
 
   private constructor(address: string, args: readonly string[]) {
     this.address = address;
     this.#args = args;
+    this.#release = endWithRunner(() => this.signal("SIGKILL"));
   }
 
   static async start(databaseUrl: string, flags: readonly string[] = []): Promise<RowlockServer> {
     const address = `127.0.0.1:${await freePort()}`;
     const own = ["--listen", address, "--metrics-listen", "127.0.0.1:0", "--database-url", databaseUrl];
     const server = new RowlockServer(address, ["serve", ...own, ...flags]);
-    await server.start();
-    return server;
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      await server.destroy();
+      throw error;
+    }
   }
 
   /** Waits until it takes calls. */
@@ -42,5 +50,6 @@ export class RowlockServer {
 
   async destroy(): Promise<void> {
     await this.#process?.destroy();
+    this.#release();
   }
 }

@@ -9,6 +9,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openDatabases } from "./databases.ts";
+import { exitOnSignals } from "./end-with-runner.ts";
 import { LANGUAGES, Language } from "./language.ts";
 import { closingLine, type Outcome } from "./outcome.ts";
 import { play } from "./play.ts";
@@ -20,6 +21,7 @@ const DOCUMENT = join(import.meta.dirname, "../../../docs/conformance.md");
 const LANGUAGES_AT_ONCE = 2;
 const SCENARIOS_AT_ONCE = 4;
 
+exitOnSignals();
 const { values } = parseArgs({
   options: {
     only: { type: "string" },
