@@ -23,11 +23,17 @@ export interface Authority extends Certificate {
   readonly privateKey: KeyObject;
 }
 
-/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day. */
-export function selfSignedCertificate(commonName = "localhost"): Certificate {
+/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day from an hour ago, or until `untilMs`. */
+export function selfSignedCertificate(commonName = "localhost", untilMs?: number): Certificate {
   const own = keyPair();
   const name = nameOf(commonName);
-  const cert = certificate({ name, publicKey: own.publicKey, issuer: name, issuerKey: own.privateKey });
+  const cert = certificate({
+    name,
+    publicKey: own.publicKey,
+    issuer: name,
+    issuerKey: own.privateKey,
+    ...(untilMs !== undefined && { untilMs }),
+  });
   return { cert, key: keyPem(own.privateKey) };
 }
 
