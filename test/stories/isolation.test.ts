@@ -234,7 +234,7 @@ describe.each(testDatabases())("on $label", (database) => {
         },
       });
     };
-    const policy = { graceUs: SECOND_US, attachedForUs: (SECOND_US * 5) / 4 };
+    const policy = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
     const replicas = await startReplicas(database, 1, policy, wrap);
     try {
       const [{ engine, store }] = replicas.all as [Replica];
