@@ -11,6 +11,7 @@
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
 //                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
+//   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
 //   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
@@ -43,8 +44,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Claim, Lease, Lock, Mode, Refusal, RefusalReason, Ticket, WhenBusy } from "./lock_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Claim, Lease, Lock, LockRecord, Mode, Refusal, RefusalReason, Ticket, WhenBusy } from "./lock_pb.js";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.js";
 
 /**
@@ -132,6 +133,39 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
    * @generated from field: google.protobuf.Duration max_wait = 10;
    */
   maxWait?: Duration | undefined;
+
+  /**
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   *
+   * @generated from field: google.protobuf.Duration min_interval = 11;
+   */
+  minInterval?: Duration | undefined;
+
+  /**
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   *
+   * @generated from field: google.protobuf.Duration lock_delay = 12;
+   */
+  lockDelay?: Duration | undefined;
+
+  /**
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   *
+   * @generated from field: optional string status_if_lost = 13;
+   */
+  statusIfLost?: string | undefined;
+
+  /**
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   *
+   * @generated from field: repeated string if_status = 14;
+   */
+  ifStatus: string[];
 };
 
 /**
@@ -333,6 +367,29 @@ export declare type ReleaseRequest = Message<"rowlock.v1.ReleaseRequest"> & {
    * @generated from field: string lease_id = 1;
    */
   leaseId: string;
+
+  /**
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   *
+   * @generated from field: google.protobuf.Duration cool_down = 2;
+   */
+  coolDown?: Duration | undefined;
+
+  /**
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   *
+   * @generated from field: optional string status = 3;
+   */
+  status?: string | undefined;
+
+  /**
+   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   *
+   * @generated from field: optional uint32 attempts_left = 4;
+   */
+  attemptsLeft?: number | undefined;
 };
 
 /**
@@ -815,6 +872,275 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
 export declare const ForceReleaseResponseSchema: GenMessage<ForceReleaseResponse>;
 
 /**
+ * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+ *
+ * @generated from message rowlock.v1.UpdateLockRequest
+ */
+export declare type UpdateLockRequest = Message<"rowlock.v1.UpdateLockRequest"> & {
+  /**
+   * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
+   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
+   * unset_not_before.
+   *
+   * @generated from field: google.protobuf.Timestamp not_before = 2;
+   */
+  notBefore?: Timestamp | undefined;
+
+  /**
+   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
+   * unset_not_before.
+   *
+   * @generated from field: google.protobuf.Duration not_before_in = 3;
+   */
+  notBeforeIn?: Duration | undefined;
+
+  /**
+   * It may be granted at any time. Excludes not_before and not_before_in.
+   *
+   * @generated from field: bool unset_not_before = 4;
+   */
+  unsetNotBefore: boolean;
+
+  /**
+   * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+   *
+   * @generated from field: optional uint32 attempts_left = 5;
+   */
+  attemptsLeft?: number | undefined;
+
+  /**
+   * It may be granted any number of times. Excludes attempts_left.
+   *
+   * @generated from field: bool unset_attempts_left = 6;
+   */
+  unsetAttemptsLeft: boolean;
+
+  /**
+   * Its status; up to 63 bytes.
+   *
+   * @generated from field: optional string status = 7;
+   */
+  status?: string | undefined;
+
+  /**
+   * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+   *
+   * @generated from field: optional uint64 expected_version = 8;
+   */
+  expectedVersion?: bigint | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.UpdateLockRequest.
+ * Use `create(UpdateLockRequestSchema)` to create a new message.
+ */
+export declare const UpdateLockRequestSchema: GenMessage<UpdateLockRequest>;
+
+/**
+ * What the lock remembers now.
+ *
+ * @generated from message rowlock.v1.UpdateLockResponse
+ */
+export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"> & {
+  /**
+   * With its new version, and after the grants that it made room for.
+   *
+   * @generated from field: rowlock.v1.LockRecord record = 1;
+   */
+  record?: LockRecord | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.UpdateLockResponse.
+ * Use `create(UpdateLockResponseSchema)` to create a new message.
+ */
+export declare const UpdateLockResponseSchema: GenMessage<UpdateLockResponse>;
+
+/**
+ * Whose record to take away.
+ *
+ * @generated from message rowlock.v1.DeleteLockRequest
+ */
+export declare type DeleteLockRequest = Message<"rowlock.v1.DeleteLockRequest"> & {
+  /**
+   * The lock, 1 to 255 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+   *
+   * @generated from field: optional uint64 expected_version = 2;
+   */
+  expectedVersion?: bigint | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.DeleteLockRequest.
+ * Use `create(DeleteLockRequestSchema)` to create a new message.
+ */
+export declare const DeleteLockRequestSchema: GenMessage<DeleteLockRequest>;
+
+/**
+ * Whether there was one.
+ *
+ * @generated from message rowlock.v1.DeleteLockResponse
+ */
+export declare type DeleteLockResponse = Message<"rowlock.v1.DeleteLockResponse"> & {
+  /**
+   * True if this call took a record away; false if there was none, or no such lock.
+   *
+   * @generated from field: bool deleted = 1;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message rowlock.v1.DeleteLockResponse.
+ * Use `create(DeleteLockResponseSchema)` to create a new message.
+ */
+export declare const DeleteLockResponseSchema: GenMessage<DeleteLockResponse>;
+
+/**
+ * Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
+ * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
+ * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
+ * never get the same lock. A lock with waiters is not captured past them.
+ *
+ * @generated from message rowlock.v1.CaptureRequest
+ */
+export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
+  /**
+   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
+   * nobody has named has no name to be found by. Excludes names.
+   *
+   * @generated from field: optional string prefix = 1;
+   */
+  prefix?: string | undefined;
+
+  /**
+   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   *
+   * @generated from field: repeated string names = 2;
+   */
+  names: string[];
+
+  /**
+   * How many leases at the most, 1 to 100; required.
+   *
+   * @generated from field: uint32 max_leases = 3;
+   */
+  maxLeases: number;
+
+  /**
+   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   *
+   * @generated from field: repeated string if_status = 4;
+   */
+  ifStatus: string[];
+
+  /**
+   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 5;
+   */
+  ttl?: Duration | undefined;
+
+  /**
+   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
+   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+
+  /**
+   * Who asks, for people who look at the locks; up to 255 bytes.
+   *
+   * @generated from field: string owner = 7;
+   */
+  owner: string;
+
+  /**
+   * What else they should see; bounds as for AcquireRequest.labels.
+   *
+   * @generated from field: map<string, string> labels = 8;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
+   * has no place in a queue; who comes later may be served before.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 9;
+   */
+  maxWait?: Duration | undefined;
+
+  /**
+   * See AcquireRequest, for each lease.
+   *
+   * @generated from field: google.protobuf.Duration min_interval = 10;
+   */
+  minInterval?: Duration | undefined;
+
+  /**
+   * See AcquireRequest, for each lease.
+   *
+   * @generated from field: google.protobuf.Duration lock_delay = 11;
+   */
+  lockDelay?: Duration | undefined;
+
+  /**
+   * See AcquireRequest, for each lease.
+   *
+   * @generated from field: optional string status_if_lost = 12;
+   */
+  statusIfLost?: string | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.CaptureRequest.
+ * Use `create(CaptureRequestSchema)` to create a new message.
+ */
+export declare const CaptureRequestSchema: GenMessage<CaptureRequest>;
+
+/**
+ * What was taken.
+ *
+ * @generated from message rowlock.v1.CaptureResponse
+ */
+export declare type CaptureResponse = Message<"rowlock.v1.CaptureResponse"> & {
+  /**
+   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   *
+   * @generated from field: repeated rowlock.v1.Lease leases = 1;
+   */
+  leases: Lease[];
+
+  /**
+   * When leases is empty: when another try may be worth while, as far as that is known.
+   *
+   * @generated from field: google.protobuf.Duration retry_after = 2;
+   */
+  retryAfter?: Duration | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.CaptureResponse.
+ * Use `create(CaptureResponseSchema)` to create a new message.
+ */
+export declare const CaptureResponseSchema: GenMessage<CaptureResponse>;
+
+/**
  * What a client says in a session.
  *
  * @generated from message rowlock.v1.SessionRequest
@@ -993,6 +1319,22 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
      */
     value: bigint;
     case: "cancel";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.UpdateLockRequest update_lock = 14;
+     */
+    value: UpdateLockRequest;
+    case: "updateLock";
+  } | {
+    /**
+     * As the unary method.
+     *
+     * @generated from field: rowlock.v1.DeleteLockRequest delete_lock = 15;
+     */
+    value: DeleteLockRequest;
+    case: "deleteLock";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1315,6 +1657,22 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
      */
     value: Status;
     case: "rejected";
+  } | {
+    /**
+     * Of update_lock.
+     *
+     * @generated from field: rowlock.v1.UpdateLockResponse update_lock = 14;
+     */
+    value: UpdateLockResponse;
+    case: "updateLock";
+  } | {
+    /**
+     * Of delete_lock.
+     *
+     * @generated from field: rowlock.v1.DeleteLockResponse delete_lock = 15;
+     */
+    value: DeleteLockResponse;
+    case: "deleteLock";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1444,7 +1802,9 @@ export declare const LockService: GenService<{
   },
   /**
    * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-   * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+   * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+   * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+   * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
    *
    * @generated from rpc rowlock.v1.LockService.Release
    */
@@ -1515,6 +1875,31 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof ForceReleaseRequestSchema;
     output: typeof ForceReleaseResponseSchema;
+  },
+  /**
+   * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+   * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+   * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+   * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+   * one made, unless the record has changed since.
+   *
+   * @generated from rpc rowlock.v1.LockService.UpdateLock
+   */
+  updateLock: {
+    methodKind: "unary";
+    input: typeof UpdateLockRequestSchema;
+    output: typeof UpdateLockResponseSchema;
+  },
+  /**
+   * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+   * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+   *
+   * @generated from rpc rowlock.v1.LockService.DeleteLock
+   */
+  deleteLock: {
+    methodKind: "unary";
+    input: typeof DeleteLockRequestSchema;
+    output: typeof DeleteLockResponseSchema;
   },
   /**
    * All of a client's calls over one stream: any number of commands in each request, any number of results in each

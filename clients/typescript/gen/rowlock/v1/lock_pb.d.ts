@@ -1,4 +1,5 @@
-// The nouns of Rowlock: what is held, who waits, why a request was refused, and what a listing shows.
+// The nouns of Rowlock: what is held, who waits, why a request was refused, what a lock remembers, and what a listing
+// shows.
 // The verbs are in lock_service.proto.
 //
 // Conventions for every message of this package:
@@ -204,8 +205,8 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
 
   /**
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */
@@ -219,6 +220,13 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
   limit?: Limit | undefined;
+
+  /**
+   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   *
+   * @generated from field: string status = 6;
+   */
+  status: string;
 };
 
 /**
@@ -368,6 +376,115 @@ export declare type Limit = Message<"rowlock.v1.Limit"> & {
 export declare const LimitSchema: GenMessage<Limit>;
 
 /**
+ * What a lock remembers beyond its claims. A lock has none until something sets it: UpdateLock, or a lease whose Acquire
+ * has min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left, with
+ * the end of that lease. It stays until DeleteLock takes it away; cleaning leaves a lock that has one alone.
+ *
+ * @generated from message rowlock.v1.LockRecord
+ */
+export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
+  /**
+   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
+   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   *
+   * @generated from field: google.protobuf.Timestamp not_before = 1;
+   */
+  notBefore?: Timestamp | undefined;
+
+  /**
+   * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
+   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+   *
+   * @generated from field: optional uint32 attempts_left = 2;
+   */
+  attemptsLeft?: number | undefined;
+
+  /**
+   * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
+   * with AcquireRequest.if_status.
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+
+  /**
+   * The lease that ended last; unset when none has since there is a record.
+   *
+   * @generated from field: rowlock.v1.LastRun last_run = 4;
+   */
+  lastRun?: LastRun | undefined;
+
+  /**
+   * Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
+   * a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   *
+   * @generated from field: uint64 version = 5;
+   */
+  version: bigint;
+};
+
+/**
+ * Describes the message rowlock.v1.LockRecord.
+ * Use `create(LockRecordSchema)` to create a new message.
+ */
+export declare const LockRecordSchema: GenMessage<LockRecord>;
+
+/**
+ * How the last lease of a lock went. A lease that nobody came for (see Lease.provisional) was no run.
+ *
+ * @generated from message rowlock.v1.LastRun
+ */
+export declare type LastRun = Message<"rowlock.v1.LastRun"> & {
+  /**
+   * Who held it, as the caller said.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Its fencing token.
+   *
+   * @generated from field: uint64 fencing_token = 2;
+   */
+  fencingToken: bigint;
+
+  /**
+   * When it was granted.
+   *
+   * @generated from field: google.protobuf.Timestamp granted_at = 3;
+   */
+  grantedAt?: Timestamp | undefined;
+
+  /**
+   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 4;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * RELEASED, EXPIRED or FORCE_RELEASED.
+   *
+   * @generated from field: rowlock.v1.RefusalReason end_reason = 5;
+   */
+  endReason: RefusalReason;
+
+  /**
+   * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+   *
+   * @generated from field: string status = 6;
+   */
+  status: string;
+};
+
+/**
+ * Describes the message rowlock.v1.LastRun.
+ * Use `create(LastRunSchema)` to create a new message.
+ */
+export declare const LastRunSchema: GenMessage<LastRun>;
+
+/**
  * A lock as it stands.
  *
  * @generated from message rowlock.v1.Lock
@@ -435,6 +552,13 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
    * @generated from field: repeated rowlock.v1.Claim waiters = 9;
    */
   waiters: Claim[];
+
+  /**
+   * What it remembers; unset when it has no record.
+   *
+   * @generated from field: rowlock.v1.LockRecord record = 10;
+   */
+  record?: LockRecord | undefined;
 };
 
 /**
@@ -614,6 +738,30 @@ export enum RefusalReason {
    * @generated from enum value: REFUSAL_REASON_FORCE_RELEASED = 10;
    */
   FORCE_RELEASED = 10,
+
+  /**
+   * Nothing is granted before the not_before of the lock's record, however free it is; retry_after says when that is. Sent
+   * for WHEN_BUSY_REFUSE; other requests wait, and are granted when it comes.
+   *
+   * @generated from enum value: REFUSAL_REASON_NOT_BEFORE = 11;
+   */
+  NOT_BEFORE = 11,
+
+  /**
+   * The lock's record has no attempts left. A new request is refused so at once, also while the last attempt is under
+   * way. A waiter ends so when its turn comes: until then whoever holds the lock may set them anew.
+   *
+   * @generated from enum value: REFUSAL_REASON_EXHAUSTED = 12;
+   */
+  EXHAUSTED = 12,
+
+  /**
+   * The lock's status is none of AcquireRequest.if_status; the refusal's status is the one found. Decided when it could be
+   * granted and not before: a request that has to wait is asked when its turn comes, and ends so then.
+   *
+   * @generated from enum value: REFUSAL_REASON_STATUS_MISMATCH = 13;
+   */
+  STATUS_MISMATCH = 13,
 }
 
 /**
