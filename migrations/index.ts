@@ -2,6 +2,7 @@
 // way back in code: an operator who wants one restores a backup.
 
 import * as locksAndClaims from "./0001-locks-and-claims.ts";
+import * as lockRecords from "./0002-lock-records.ts";
 import * as pokeSecret from "./0003-poke-secret.ts";
 import type { MigrationTarget } from "./target.ts";
 
@@ -13,5 +14,6 @@ export interface Migration {
 
 export const migrations: readonly Migration[] = [
   { name: "0001-locks-and-claims", up: locksAndClaims.up },
+  { name: "0002-lock-records", up: lockRecords.up },
   { name: "0003-poke-secret", up: pokeSecret.up },
 ];

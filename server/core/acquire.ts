@@ -8,6 +8,7 @@ import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
+import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 
 /** `known`: the claim with this request id, at whatever lock it is; at this lock, the draft's own. */
@@ -19,17 +20,16 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
   }
   const { lock, limit } = draft;
   const isFree = lock.waiting === 0 && fits(lock, limit.limit, command);
+  if (isExhausted(lock)) return refused(draft, neverFits(limit.limit, command) ? "never_fits" : "exhausted");
   if (isFree && mayGrant(draft)) {
+    if (!isInWantedStatus(lock, command.terms ?? null))
+      return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
     const claim = newClaim(draft, command);
     grantAtOnce(draft, claim);
     return { kind: "held", claim: snapshot(claim) };
   }
   if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
-  if (!command.mayWait) {
-    if (isFree)
-      return { ...refused(draft, "failed_over"), forUs: draft.failOver.grantsFromUs - draft.clock.atLeastUs };
-    return refused(draft, limit.limit === 0 ? "paused" : "busy");
-  }
+  if (!command.mayWait) return refusedNow(draft, isFree);
   if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
   const claim = newClaim(draft, command);
   const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };
@@ -55,6 +55,16 @@ export function returning(
   }
 }
 
+/** Why a request that does not wait is not granted. */
+function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
+  const { lock, clock, failOver, limit } = draft;
+  if (limit.limit === 0) return refused(draft, "paused");
+  const isDue = isDueNow(lock, clock);
+  if (isDue && !isFree) return refused(draft, "busy");
+  const fromUs = Math.max(failOver.grantsFromUs, lock.record?.notBeforeUs ?? 0);
+  return { ...refused(draft, isDue ? "failed_over" : "not_before"), forUs: fromUs - clock.atLeastUs };
+}
+
 function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {
   return { kind: "refused", reason, limit: draft.limit };
 }
@@ -74,6 +84,7 @@ function newClaim(draft: Draft, command: Acquire): Claim {
     labels: command.labels,
     requestedAtUs: nowUs,
     waitUntilUs: command.maxWaitUs === null ? null : nowUs + command.maxWaitUs,
+    terms: command.terms ?? null,
     state: "waiting",
     ttlUs: command.ttlUs,
     deadlineUs: null,

@@ -4,6 +4,7 @@
 import type { Claim, EndReason } from "./claim.ts";
 import type { Draft } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
+import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { end, grant, wholeEnd } from "./transitions.ts";
 
 /** Ends all known claims whose time has run out. Done once, before the first command, as time stands still after it. */
@@ -24,16 +25,26 @@ export function grantWaiters(draft: Draft): void {
     }
     if (neverFits(draft.limit.limit, head)) {
       end(draft, head, "never_fits");
-    } else if (mayGrant(draft) && fits(lock, draft.limit.limit, head)) {
-      queue.shift();
-      grant(draft, head);
-    } else return;
+      continue;
+    }
+    if (!fits(lock, draft.limit.limit, head)) return;
+    if (isExhausted(lock)) {
+      end(draft, head, "exhausted");
+      continue;
+    }
+    if (!mayGrant(draft)) return;
+    if (!isInWantedStatus(lock, head.terms)) {
+      end(draft, head, "status_mismatch", statusOf(lock));
+      continue;
+    }
+    queue.shift();
+    grant(draft, head);
   }
 }
 
-/** Whether anything is granted now: not while a lease may be held that a fail-over has lost. */
-export function mayGrant({ clock, failOver }: Draft): boolean {
-  return failOver.grantsFromUs <= clock.atLeastUs;
+/** Whether anything is granted now: not while a lease may be held that a fail-over has lost, and not before the lock is due. */
+export function mayGrant({ clock, failOver, lock }: Draft): boolean {
+  return failOver.grantsFromUs <= clock.atLeastUs && isDueNow(lock, clock);
 }
 
 /** Whether the claim's present state has run out. */

@@ -15,6 +15,14 @@ export const REQUEST_ID_BYTES_MAX = 128;
 /** Longest ticket or lease id, in characters: two 64-bit numbers and a secret of 22 characters. */
 export const CLAIM_ID_CHARS_MAX = 64;
 
+/** Longest status of a lock's record, in bytes, and most of those that one request wants: words of a small machine. */
+export const STATUS_BYTES_MAX = 63;
+export const STATUSES_MAX = 16;
+/** Most attempts that a record counts: far more than anybody wants to try. */
+export const ATTEMPTS_MAX = 1_000_000;
+/** Longest time to the next grant of a lock: 10 years. What lies further ahead is a mistake in a unit. */
+export const DELAY_US_MAX = 3652.5 * 24 * 3600 * SECOND_US;
+
 /** Shortest time to live: below it, a network hiccup would end leases of healthy holders. */
 export const TTL_US_MIN = SECOND_US;
 /** Longest time to live and wait: 24 days, the longest timer that Node can set (2^31 ms), which clients share. */

@@ -5,13 +5,16 @@
 //       │                                       ▲                lapsed, cancelled (both: granted, and nobody came)
 //       │ does not fit, may wait                │ fits, first in the queue
 //       └────────────────────────► WAITING ─────┘
-//                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released
+//                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released,
+//                                                                exhausted, status_mismatch
 //
 // ENDED is final: a claim is never revived. It is remembered for the retention time, so that its request id and its
 // id are answered as ended, and then deleted.
 //
 // `deadlineUs` is when the present state runs out: the lease ends (HELD), the place lapses or the wait is over
 // (WAITING), the row may be deleted (ENDED). One column, so one index finds all that is due.
+
+import type { Terms } from "./record.ts";
 
 export type Mode = "permit" | "shared" | "exclusive";
 export type ClaimState = "waiting" | "held" | "ended";
@@ -24,7 +27,9 @@ export type EndReason =
   | "cancelled"
   | "lapsed"
   | "timed_out"
-  | "never_fits";
+  | "never_fits"
+  | "exhausted"
+  | "status_mismatch";
 
 /** Names a claim publicly: what listings show. */
 export interface ClaimKey {
@@ -57,6 +62,8 @@ export interface Claim {
   readonly requestedAtUs: number;
   /** When the wait is over at the latest; null: while there are signs of life. */
   readonly waitUntilUs: number | null;
+  /** What it wants of the lock's record; null for most. */
+  readonly terms: Terms | null;
   state: ClaimState;
   /** Time to live as last asked for; null: without end. */
   ttlUs: number | null;
@@ -71,7 +78,7 @@ export interface Claim {
   grantedAtUs: number | null;
   endedAtUs: number | null;
   endReason: EndReason | null;
-  /** Why an operator ended it; empty otherwise. */
+  /** Why an operator ended it, or the status that was none of those wanted; empty otherwise. */
   endNote: string;
 }
 

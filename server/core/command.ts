@@ -3,6 +3,7 @@
 import type { Claim, ClaimRef, Mode } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
+import type { LockRecord, RunResult, Terms } from "./record.ts";
 
 /** Who made a call. Decides nothing; asked only by those who write it down. */
 export interface Caller {
@@ -26,6 +27,8 @@ export interface Acquire extends Called {
   readonly secret: string;
   readonly owner: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** What it wants of the lock's record. */
+  readonly terms?: Terms | null;
   /** May it take a place in the queue? */
   readonly mayWait: boolean;
   readonly maxWaitUs: number | null;
@@ -61,6 +64,8 @@ export interface Renew {
 export interface Release extends Called {
   readonly verb: "release";
   readonly ref: ClaimRef;
+  /** What is written into the lock's record. */
+  readonly result?: RunResult | null;
   /** An earlier try of this call was committed if the claim has ended: then its end counts as this call's. */
   readonly repeated: boolean;
 }
@@ -94,6 +99,31 @@ export interface ForceRelease extends Called {
   readonly reason: string;
 }
 
+/** Sets what is named of the lock's record, and makes one if there is none. */
+export interface UpdateLock extends Called {
+  readonly verb: "update_lock";
+  readonly name: string;
+  /** An instant, or a time from now; null takes it away, undefined leaves it. */
+  readonly notBefore: { readonly atUs: number } | { readonly inUs: number } | null | undefined;
+  /** null: any number; undefined leaves them. */
+  readonly attemptsLeft: number | null | undefined;
+  /** undefined leaves it. */
+  readonly status: string | undefined;
+  /** 0: there is no record. */
+  readonly expectedVersion: bigint | undefined;
+  /** An earlier try of this call was committed, and nothing has changed since. */
+  readonly repeated: boolean;
+}
+
+/** Takes the record of a lock away that nobody holds or waits for. */
+export interface DeleteLock extends Called {
+  readonly verb: "delete_lock";
+  readonly name: string;
+  readonly expectedVersion: bigint | undefined;
+  /** As for UpdateLock. */
+  readonly repeated: boolean;
+}
+
 /** Time may have passed: ends what is due and grants what fits. Every command does this; this one does only this. */
 export interface Advance {
   readonly verb: "advance";
@@ -108,10 +138,20 @@ export type Command =
   | Withdraw
   | SetLimit
   | ForceRelease
+  | UpdateLock
+  | DeleteLock
   | Advance;
 
 /** Why an Acquire left nothing behind. */
-export type Refused = "busy" | "paused" | "failed_over" | "queue_full" | "never_fits";
+export type Refused =
+  | "busy"
+  | "paused"
+  | "failed_over"
+  | "queue_full"
+  | "never_fits"
+  | "not_before"
+  | "exhausted"
+  | "status_mismatch";
 
 export type Outcome =
   | { readonly kind: "held"; readonly claim: Claim }
@@ -129,6 +169,8 @@ export type Outcome =
       readonly limit: EffectiveLimit;
       /** How long it will be so at least, where that is known. */
       readonly forUs?: number;
+      /** That was found, where it is none of those wanted. */
+      readonly status?: string;
     }
   /** The claim had ended, or ended by this command. */
   | { readonly kind: "ended"; readonly claim: Claim }
@@ -137,6 +179,23 @@ export type Outcome =
   | { readonly kind: "version_mismatch"; readonly version: bigint }
   /** `holdersLeft`: those that it did not end, before anybody else is granted the lock. */
   | { readonly kind: "forced"; readonly ended: readonly Claim[]; readonly holdersLeft: number }
+  | {
+      readonly kind: "record";
+      readonly lockId: bigint;
+      /** As it is after the command and what that granted. */
+      readonly record: LockRecord;
+      /** With which the command has set it. */
+      readonly setVersion: bigint;
+    }
+  /** `version`: that it had; 0 where there was none. */
+  | {
+      readonly kind: "deleted";
+      readonly lockId: bigint;
+      readonly byThisCall: boolean;
+      readonly version: bigint;
+    }
+  /** Somebody holds it or waits for it. */
+  | { readonly kind: "in_use" }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
   | { readonly kind: "done" };
@@ -147,10 +206,12 @@ export interface OutcomeKinds {
   attach: "held" | "waiting" | "ended" | "unknown_claim";
   detach: "done";
   renew: "held" | "waiting" | "ended" | "unknown_claim";
-  release: "released" | "unknown_claim";
+  release: "released" | "waiting" | "unknown_claim";
   withdraw: "done";
   set_limit: "limit" | "version_mismatch";
   force_release: "forced";
+  update_lock: "record" | "version_mismatch";
+  delete_lock: "deleted" | "in_use" | "version_mismatch";
   advance: "done";
 }
 
@@ -170,5 +231,15 @@ export interface Place {
 export type Event =
   | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
   | { readonly kind: "enqueued"; readonly claim: Claim }
-  | { readonly kind: "ended"; readonly claim: Claim; readonly was: "waiting" | "held" }
-  | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null };
+  /** `record`: what the lock remembers after a lease. */
+  | {
+      readonly kind: "ended";
+      readonly claim: Claim;
+      readonly was: "waiting" | "held";
+      readonly record?: LockRecord | null;
+    }
+  | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
+  /** By UpdateLock. */
+  | { readonly kind: "record_set"; readonly lockId: bigint; readonly record: LockRecord }
+  /** By DeleteLock: as it was. */
+  | { readonly kind: "record_deleted"; readonly lockId: bigint; readonly record: LockRecord };

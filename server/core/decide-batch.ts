@@ -10,6 +10,7 @@ import type { Draft } from "./draft.ts";
 import { openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
 import type { Policy } from "./policy.ts";
+import { isSameRecord, type LockRecord, withWake } from "./record.ts";
 import type { Rows } from "./rows.ts";
 
 /** A command, and when it arrived by the server's own clock. */
@@ -34,6 +35,8 @@ export interface Decided {
   readonly lockName: string;
   /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
   readonly outcomes: readonly (Outcome | undefined)[];
+  /** Of the lock, after all of them. */
+  readonly record: LockRecord | null;
 }
 
 export interface BatchEvent {
@@ -75,11 +78,13 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
   for (const lock of rows.locks.values()) {
     const draft = openDraft(lock, claimsOf.get(lock.id) ?? NONE, rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
+    const lookedUp = { byRequestId, recordRead: lock.record };
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
     grantWaiters(draft);
-    const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, byRequestId, context));
-    decision.decided.set(lock.id, { nowUs: rows.nowUs, lockName: lock.name, outcomes });
+    const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, lookedUp, context));
+    const { name: lockName, record } = lock;
+    decision.decided.set(lock.id, { nowUs: rows.nowUs, lockName, outcomes, record });
     close(draft, decision);
   }
   return decision;
@@ -104,16 +109,22 @@ function keepPlaces(
   }
 }
 
+interface LookedUp {
+  readonly byRequestId: Map<string, Claim>;
+  /** The lock's record before this transaction. */
+  readonly recordRead: LockRecord | null;
+}
+
 function outcomeOf(
   draft: Draft,
   command: Command,
   index: number,
-  byRequestId: Map<string, Claim>,
+  { byRequestId, recordRead }: LookedUp,
   { earlier }: Context,
 ): Outcome | undefined {
   // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
   if ("name" in command && command.name !== draft.lock.name) return undefined;
-  if (!("requestId" in command)) return decide(draft, marked(draft, command, index, earlier));
+  if (!("requestId" in command)) return decide(draft, marked(draft, command, index, recordRead, earlier));
   const outcome = decide(draft, command, byRequestId.get(command.requestId));
   // A second Acquire with the same id in the same batch has to find the first.
   if (outcome.kind === "held" || outcome.kind === "waiting") {
@@ -124,23 +135,47 @@ function outcomeOf(
 }
 
 /** Says of a command whether an earlier attempt did just what it now finds done. */
-function marked(draft: Draft, command: Command, index: number, earlier: Context["earlier"]): Command {
-  if (command.verb !== "release" && command.verb !== "set_limit") return command;
+function marked(
+  draft: Draft,
+  command: Command,
+  index: number,
+  recordRead: LockRecord | null,
+  earlier: Context["earlier"],
+): Command {
+  if (earlier.length === 0 || !("repeated" in command)) return command;
   const repeated = earlier.some(({ decided }) => {
     const before = decided.get(draft.lock.id);
-    const outcome = before?.outcomes[index];
-    if (command.verb === "set_limit") {
-      return outcome?.kind === "limit" && outcome.version === draft.lock.limitVersion;
-    }
-    // The time tells it from a release by somebody else, who came when that attempt had been rolled back after all.
-    const endedAtUs = draft.claims.get(command.ref.ticketNumber)?.endedAtUs;
-    return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before?.nowUs;
+    return before !== undefined && isDone(draft, command, before, index, recordRead);
   });
   return repeated ? { ...command, repeated } : command;
 }
 
+function isDone(
+  draft: Draft,
+  command: Extract<Command, { readonly repeated: boolean }>,
+  before: Decided,
+  index: number,
+  recordRead: LockRecord | null,
+): boolean {
+  const outcome = before.outcomes[index];
+  switch (command.verb) {
+    case "set_limit":
+      return outcome?.kind === "limit" && outcome.version === draft.lock.limitVersion;
+    case "release": {
+      // The time tells it from a release by somebody else, who came when that attempt had been rolled back after all.
+      const endedAtUs = draft.claims.get(command.ref.ticketNumber)?.endedAtUs;
+      return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before.nowUs;
+    }
+    case "update_lock":
+      return outcome?.kind === "record" && isSameRecord(before.record, recordRead);
+    case "delete_lock":
+      return outcome?.kind === "deleted" && outcome.byThisCall && recordRead === null;
+  }
+}
+
 function close(draft: Draft, { locks, added, changed, again, events }: Decision): void {
-  const { lock, nowUs } = draft;
+  const { lock, nowUs, clock } = draft;
+  lock.record = withWake(lock, clock);
   locks.push(lock);
   added.push(...draft.added);
   changed.push(...draft.changed);

@@ -19,6 +19,7 @@ import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
 import { end, prolong, startGrace } from "./transitions.ts";
+import { deleteLock, updateLock } from "./update-lock.ts";
 
 /**
  * Applies one command and grants what it has made room for.
@@ -50,6 +51,10 @@ function apply(draft: Draft, command: Command, known: Claim | undefined): Outcom
       return setLimit(draft, command);
     case "force_release":
       return forceRelease(draft, command);
+    case "update_lock":
+      return updateLock(draft, command);
+    case "delete_lock":
+      return deleteLock(draft, command);
     case "advance":
       return { kind: "done" };
   }
@@ -85,7 +90,10 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
     const ownDoing = claim.endReason === "released" || claim.endReason === "cancelled";
     return { kind: "released", byThisCall: command.repeated && ownDoing };
   }
-  end(draft, claim, claim.state === "held" ? "released" : "cancelled");
+  if (claim.state === "held") end(draft, claim, "released", "", command.result ?? null);
+  // There is no run to speak of, and what is said of one must not get lost in silence.
+  else if (command.result) return { kind: "waiting", claim: snapshot(claim), place: null };
+  else end(draft, claim, "cancelled");
   return { kind: "released", byThisCall: true };
 }
 

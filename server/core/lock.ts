@@ -3,6 +3,7 @@
 // equal to the claim rows.
 
 import type { Claim } from "./claim.ts";
+import type { LockRecord } from "./record.ts";
 
 export interface Lock {
   readonly id: bigint;
@@ -25,12 +26,22 @@ export interface Lock {
   waiting: number;
   /** Sum of the permits that waiters ask for, readers and writers counted as 1. */
   waitingPermits: number;
+  /** What it remembers beyond its claims; null for most. */
+  record: LockRecord | null;
   /** Raised by a random step with every transaction that decides about the lock: tells whether it was written since. */
   revision: bigint;
 }
 
+/** What the guard row alone tells. */
+export type Counters = Omit<Lock, "record">;
+
+/** The same, and whether there is a record to be read. */
+export interface GuardRow extends Counters {
+  readonly hasRecord: boolean;
+}
+
 /** Permits held, readers and writers counted as 1: what people are shown. */
-export function totalHeld(lock: Lock): number {
+export function totalHeld(lock: Counters): number {
   return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders;
 }
 
@@ -60,6 +71,6 @@ function addHolder(lock: Lock, claim: Claim, sign: 1 | -1): void {
 }
 
 /** More is held than the limit allows, because it was lowered. Readers and a writer mind only a limit of 0. */
-export function isDraining(lock: Lock, limit: number): boolean {
+export function isDraining(lock: Counters, limit: number): boolean {
   return lock.heldPermits > limit || (limit === 0 && lock.holders > 0);
 }

@@ -6,6 +6,7 @@ import type { Draft } from "./draft.ts";
 import { snapshot, touch } from "./draft.ts";
 import { nextToken } from "./fail-over.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
+import { afterGrant, afterRun, type RunResult } from "./record.ts";
 
 /**
  * Gives the lease to a waiter, for the grace period at most until somebody comes for it: that the waiter was there a
@@ -77,8 +78,14 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   touch(draft, claim);
 }
 
-/** Ends a claim for good. */
-export function end(draft: Draft, claim: Claim, reason: EndReason, note = ""): void {
+/** Ends a claim for good. `result`: what its Release says of the lock's record. */
+export function end(
+  draft: Draft,
+  claim: Claim,
+  reason: EndReason,
+  note = "",
+  result: RunResult | null = null,
+): void {
   const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
   if (was === "held") uncountHolder(lock, claim);
@@ -93,8 +100,10 @@ export function end(draft: Draft, claim: Claim, reason: EndReason, note = ""): v
   claim.endedAtUs = nowUs;
   claim.deadlineUs = nowUs + policy.retentionUs;
   claim.replica = null;
+  const record = was === "held" ? afterRun(lock.record, claim, result) : null;
+  if (was === "held") lock.record = record;
   touch(draft, claim);
-  draft.events.push({ kind: "ended", claim: snapshot(claim), was });
+  draft.events.push({ kind: "ended", claim: snapshot(claim), was, record });
 }
 
 function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
@@ -104,6 +113,7 @@ function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   claim.fencingToken = lock.lastToken;
   claim.grantedAtUs = draft.nowUs;
   claim.deadlineUs = deadlineUs;
+  lock.record = afterGrant(lock.record, draft.nowUs);
   countHolder(lock, claim);
 }
 

@@ -9,14 +9,18 @@ import type {
   Attach,
   Caller,
   Command,
+  DeleteLock,
+  ForceRelease,
   OutcomeNamed,
   Place,
   Release,
   Renew,
   SetLimit,
+  UpdateLock,
 } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Policy } from "../core/policy.ts";
+import type { RunResult } from "../core/record.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./background/advances.ts";
@@ -45,6 +49,7 @@ import type {
   LimitsQuery,
   LockEngine,
   LocksQuery,
+  RecordUpdate,
   ViewedLock,
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
@@ -211,8 +216,8 @@ export class Engine implements LockEngine {
     return this.#byRef({ verb: "renew", ref, ttlUs });
   }
 
-  release(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"release">> {
-    return this.#byRef({ verb: "release", ref, repeated: false, caller });
+  release(ref: ClaimRef, result: RunResult | null = null, caller?: Caller): Promise<AnswerTo<"release">> {
+    return this.#byRef({ verb: "release", ref, result, repeated: false, caller });
   }
 
   setLimit(
@@ -251,11 +256,19 @@ export class Engine implements LockEngine {
     reason: string,
     caller?: Caller,
   ): Promise<AnswerTo<"force_release"> | null> {
-    // Looked up without the cache, which would make the row of a lock that nobody has named.
-    const found = await withoutRepeating(() => this.#options.store.find([name]));
-    const lockId = found.get(name);
-    if (lockId === undefined) return null;
-    return await this.#submit(lockId, { verb: "force_release", name, ticketNumber, reason, caller });
+    return await this.#byNameIfThere({ verb: "force_release", name, ticketNumber, reason, caller });
+  }
+
+  updateLock(update: RecordUpdate, caller?: Caller): Promise<AnswerTo<"update_lock">> {
+    return this.#byName({ ...update, verb: "update_lock", repeated: false, caller });
+  }
+
+  async deleteLock(
+    name: string,
+    expectedVersion: bigint | undefined,
+    caller?: Caller,
+  ): Promise<AnswerTo<"delete_lock"> | null> {
+    return await this.#byNameIfThere({ verb: "delete_lock", name, expectedVersion, repeated: false, caller });
   }
 
   nowUs(): number {
@@ -287,7 +300,7 @@ export class Engine implements LockEngine {
   }
 
   /** A command for a lock that is known by name. The guard row may have been cleaned away since its id was learnt. */
-  async #byName<Asked extends Acquire | SetLimit>(
+  async #byName<Asked extends Acquire | SetLimit | UpdateLock>(
     command: Asked,
     follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]>> {
@@ -307,8 +320,18 @@ export class Engine implements LockEngine {
     });
   }
 
+  /** The same where nothing is to be made of a name that nobody has used: null. */
+  async #byNameIfThere<Asked extends ForceRelease | DeleteLock>(
+    command: Asked,
+  ): Promise<AnswerTo<Asked["verb"]> | null> {
+    // Looked up without the cache, which would make the row.
+    const found = await withoutRepeating(() => this.#options.store.find([command.name]));
+    const lockId = found.get(command.name);
+    return lockId === undefined ? null : await this.#submit(lockId, command);
+  }
+
   /** After an Acquire whose outcome nobody knows, if the caller cannot ask again. */
-  #withdraw(lockId: bigint, command: Acquire | SetLimit): void {
+  #withdraw(lockId: bigint, command: Command): void {
     if (command.verb !== "acquire" || !command.requestId.startsWith(SERVER_MADE_PREFIX)) return;
     this.#detachments.add(lockId, { verb: "withdraw", requestId: command.requestId });
   }

@@ -2,13 +2,23 @@
 // engine.ts; this file holds the contract only, so that a caller depends on nothing behind it.
 
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
+import type {
+  Acquire,
+  Caller,
+  Command,
+  Event,
+  Outcome,
+  OutcomeOf,
+  Place,
+  UpdateLock,
+} from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
+import type { RunResult } from "../core/record.ts";
 
 /** A request for a lock, before the engine gives it a secret and, where the caller chose none, a request id. */
 export interface AcquireInput
-  extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "maxWaitUs"> {
+  extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "terms" | "maxWaitUs"> {
   /** The caller's; empty: the engine makes one. */
   readonly requestId: string;
   /** Whether it may take a place in the queue. */
@@ -63,7 +73,8 @@ export interface LockEngine {
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void;
   /** `ttlUs` undefined: as last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
-  release(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"release">>;
+  /** `result`: what is written into the lock's record, if anything. With one, a ticket that waits is left alone. */
+  release(ref: ClaimRef, result?: RunResult | null, caller?: Caller): Promise<AnswerTo<"release">>;
   /** Sets or (null) takes away the limit of one name. */
   setLimit(
     name: string,
@@ -87,6 +98,14 @@ export interface LockEngine {
     reason: string,
     caller?: Caller,
   ): Promise<AnswerTo<"force_release"> | null>;
+  /** Sets some of what a lock remembers; makes lock and record if need be. */
+  updateLock(update: RecordUpdate, caller?: Caller): Promise<AnswerTo<"update_lock">>;
+  /** Takes away what a lock remembers. null: there is no such lock. */
+  deleteLock(
+    name: string,
+    expectedVersion: bigint | undefined,
+    caller?: Caller,
+  ): Promise<AnswerTo<"delete_lock"> | null>;
 
   /** The latest that the database's clock may show now. */
   nowUs(): number;
@@ -103,6 +122,12 @@ export interface LockEngine {
   /** Limits that were set: of patterns, then of names, each in byte order. Likewise. */
   limits(query: LimitsQuery): AsyncIterable<LimitSetting>;
 }
+
+/** What to set of a lock's record. */
+export type RecordUpdate = Pick<
+  UpdateLock,
+  "name" | "notBefore" | "attemptsLeft" | "status" | "expectedVersion"
+>;
 
 export interface LocksQuery {
   readonly prefix: string;

@@ -32,6 +32,12 @@ export class Callers {
       case "limit":
         this.#keep(limited(outcome.lock.id, outcome.version), caller);
         return;
+      case "record":
+        this.#keep(recorded(outcome.lockId, outcome.setVersion), caller);
+        return;
+      case "deleted":
+        if (outcome.byThisCall) this.#keep(recorded(outcome.lockId, outcome.version), caller);
+        return;
     }
   }
 
@@ -49,6 +55,9 @@ export class Callers {
         return this.#take(ended(event.claim));
       case "limit_set":
         return this.#take(limited(event.lock.id, event.lock.limitVersion));
+      case "record_set":
+      case "record_deleted":
+        return this.#take(recorded(event.lockId, event.record.version));
     }
   }
 
@@ -79,4 +88,8 @@ function ended(key: ClaimKey): string {
 
 function limited(lockId: bigint, version: bigint): string {
   return `limited ${lockId} ${version}`;
+}
+
+function recorded(lockId: bigint, version: bigint): string {
+  return `recorded ${lockId} ${version}`;
 }

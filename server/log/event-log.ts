@@ -6,6 +6,7 @@ import type { Claim } from "../core/claim.ts";
 import { callersRequestId } from "../core/claim.ts";
 import type { Command, Event, Outcome } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
+import type { LockRecord } from "../core/record.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import { Callers } from "./callers.ts";
 import type { Log } from "./log.ts";
@@ -78,8 +79,10 @@ export class EventLog {
 
   #answered(command: Command, outcome: Outcome): void {
     // As their events will be told: what an operator has done at info, the many others at their own level.
-    const byOperator = command.verb === "set_limit" || command.verb === "force_release";
-    if (byOperator ? this.#tellsOperators : this.#tellsDaily) this.#callers.answered(command, outcome);
+    const byOperator =
+      command.verb === "set_limit" || command.verb === "force_release" || command.verb === "delete_lock";
+    if (byOperator ? this.#tellsOperators : this.#tellsDaily)
+      this.#callers.answered(command, outcome);
   }
 
   #event(event: Event, lockName: string): void {
@@ -104,6 +107,20 @@ export class EventLog {
         this.#log.info({ ...change, reason: limitReason, peer: this.#callers.of(event) }, "limit set");
         return;
       }
+      case "record_set":
+        // Schedulers do it as often as jobs are run.
+        if (!this.#tellsDaily) return;
+        this.#log[this.#dailyLevel](
+          { lock: lockName, ...remembered(event.record), peer: this.#callers.of(event) },
+          "record set",
+        );
+        return;
+      case "record_deleted":
+        this.#log.info(
+          { lock: lockName, ...remembered(event.record), peer: this.#callers.of(event) },
+          "record deleted",
+        );
+        return;
     }
   }
 
@@ -121,8 +138,9 @@ export class EventLog {
     const level = this.#endLevel(reason, was);
     if (!this.#log.isLevelEnabled(level)) return;
     const note = claim.endNote === "" ? {} : { note: claim.endNote };
+    const left = event.record ? remembered(event.record) : {};
     this.#log[level](
-      { ...who(claim, lockName), peer, reason, ...note },
+      { ...who(claim, lockName), peer, reason, ...note, ...left },
       was === "held" ? "lease ended" : "left the queue",
     );
   }
@@ -139,6 +157,15 @@ export class EventLog {
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
   return typeof reason === "string" ? reason : "unexpected";
+}
+
+function remembered({ status, notBeforeUs, attemptsLeft, version }: LockRecord) {
+  return {
+    status,
+    ...(notBeforeUs !== null && { notBefore: new Date(notBeforeUs / 1_000).toISOString() }),
+    ...(attemptsLeft !== null && { attemptsLeft }),
+    version: String(version),
+  };
 }
 
 function who(claim: Claim, lockName: string) {

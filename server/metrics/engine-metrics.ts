@@ -36,6 +36,7 @@ export class EngineMetrics {
   readonly #byClass: readonly ClassMetrics[];
   readonly #commands: Labelled<HotHistogram>;
   readonly #limitChanges: Labelled<HotCounter>;
+  readonly #recordChanges: Labelled<HotCounter>;
   readonly #retries: Labelled<HotCounter>;
   readonly #clockJumps: Labelled<HotCounter>;
   readonly #loopFailures: Labelled<HotCounter>;
@@ -58,6 +59,12 @@ export class EngineMetrics {
       labelNames: ["target"],
       registry,
     });
+    const recordChanges = hotCounter({
+      name: "rowlock_record_changes_total",
+      help: "Records of locks that were set by UpdateLock, or deleted by DeleteLock.",
+      labelNames: ["change"],
+      registry,
+    });
     const retries = hotCounter({
       name: "rowlock_transaction_retries_total",
       help: "Transactions that were repeated, by the cause.",
@@ -78,6 +85,7 @@ export class EngineMetrics {
     });
     this.#commands = new Labelled((verb) => commands({ verb }));
     this.#limitChanges = new Labelled((target) => limitChanges({ target }), ["name", "pattern"]);
+    this.#recordChanges = new Labelled((change) => recordChanges({ change }), ["set", "deleted"]);
     this.#retries = new Labelled((cause) => retries({ cause }), ["failed_over"]);
     this.#clockJumps = new Labelled((direction) => clockJumps({ direction }), ["ahead", "behind"]);
     this.#loopFailures = new Labelled((loop) => loopFailures({ loop }), LOOPS);
@@ -154,6 +162,12 @@ export class EngineMetrics {
       case "limit_set":
         this.#limitChanges.of("name").inc();
         return;
+      case "record_set":
+        this.#recordChanges.of("set").inc();
+        return;
+      case "record_deleted":
+        this.#recordChanges.of("deleted").inc();
+        return;
     }
   }
 
@@ -191,6 +205,8 @@ const TICKET_ENDS: readonly EndReason[] = [
   "timed_out",
   "lapsed",
   "never_fits",
+  "exhausted",
+  "status_mismatch",
   "force_released",
 ];
 
@@ -237,7 +253,9 @@ function classMetrics(registry: Registry, classes: LockClasses): ClassMetrics[] 
   });
   const ticketsEnded = hotCounter({
     name: "rowlock_tickets_ended_total",
-    help: "Waiters that left a queue without the lock, by reason: cancelled, timed_out, lapsed, never_fits, force_released.",
+    help:
+      "Waiters that left a queue without the lock, by reason: cancelled, timed_out, lapsed, never_fits, exhausted, " +
+      "status_mismatch, force_released.",
     labelNames: ["class", "reason"],
     registry,
   });

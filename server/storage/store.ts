@@ -5,7 +5,7 @@
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LimitRule } from "../core/limit.ts";
-import type { Lock } from "../core/lock.ts";
+import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { Rows } from "../core/rows.ts";
 
 /** A guard row to take, and how much of its queue to read. */
@@ -112,15 +112,18 @@ export type WaitedLock = Pick<Lock, "id" | "holders" | "waiting">;
 export interface Watched {
   /** Of the guard rows; missing ones are left out. */
   readonly revisions: Map<bigint, bigint>;
-  /** With a held or waiting claim whose deadline has passed, or waiters that nobody has looked at since a fail-over's pause. */
+  /**
+   * With a held or waiting claim whose deadline has passed, a record whose `wakesAtUs` has, or waiters that nobody has looked
+   * at since a fail-over's pause.
+   */
   readonly due: bigint[];
-  /** In how many microseconds the first deadline of each of the others passes. */
+  /** In how many microseconds the first such time of each of the others passes. */
   readonly dueSoon: Map<bigint, number>;
 }
 
 /** A lock that is held or waited for, for gauges. */
 export interface BusyLock {
-  readonly lock: Lock;
+  readonly lock: Counters;
   readonly oldestWaiterSinceUs: number | null;
 }
 
@@ -233,15 +236,15 @@ export interface Store {
   /** Claims by request id, at whatever lock, likewise. */
   claimsByRequest(requestIds: readonly string[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
-   * Locks with a held or waiting claim whose deadline has passed and with ids above `afterLockId`, in ascending order.
-   * With the clock at which they were read.
+   * Locks with a held or waiting claim whose deadline has passed, or a record whose `wakesAtUs` has, and with ids above
+   * `afterLockId`, in ascending order. With the clock at which they were read.
    */
   dueLocks(afterLockId: bigint, max: number): Promise<{ nowUs: number; lockIds: bigint[] }>;
   /** Deletes ended claims whose retention has passed, by the database's clock and before `untilUs`; how many. */
   purgeClaims(untilUs: number, max: number): Promise<number>;
   /**
-   * Deletes guard rows of locks without any claim and whose limit was never set (else its version would fall), that
-   * were last decided about more than `idleUs` ago, after raising the token floor to theirs. How many.
+   * Deletes guard rows of locks without any claim or record and whose limit was never set (else its version would fall),
+   * that were last decided about more than `idleUs` ago, after raising the token floor to theirs. How many.
    */
   purgeLocks(idleUs: number, max: number): Promise<number>;
 
@@ -253,7 +256,7 @@ export interface Store {
    * A step of a listing: the next guard rows, in byte order of their names, at most `max`; fewer, or none, where more
    * would take longer than a step should. `next`: the name after which the next step begins; null: there is none.
    */
-  list(query: LockQuery): Promise<{ locks: Lock[]; next: string | null }>;
+  list(query: LockQuery): Promise<{ locks: GuardRow[]; next: string | null }>;
   /**
    * Locks under the prefix that are waited for: those whose first waiter came earliest, or those with most waiters, first.
    * Grows with the number of claims that wait.

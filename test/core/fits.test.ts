@@ -63,6 +63,7 @@ function heldBy(holders: Holders): Lock {
     holders: holders.length,
     waiting: 0,
     waitingPermits: 0,
+    record: null,
     revision: 0n,
   };
 }

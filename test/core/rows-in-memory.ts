@@ -63,6 +63,7 @@ export class RowsInMemory {
       holders: 0,
       waiting: 0,
       waitingPermits: 0,
+      record: null,
       revision: 0n,
     });
   }

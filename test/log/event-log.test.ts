@@ -27,6 +27,7 @@ const CLAIM: Claim = {
   labels: {},
   requestedAtUs: 0,
   waitUntilUs: null,
+  terms: null,
   state: "ended",
   ttlUs: null,
   deadlineUs: null,

@@ -26,6 +26,7 @@ const LOCK: Lock = {
   holders: 2,
   waiting: 1,
   waitingPermits: 1,
+  record: null,
   revision: 9n,
 };
 

@@ -14,6 +14,7 @@ export const CLAIM: Claim = {
   labels: {},
   requestedAtUs: 0,
   waitUntilUs: null,
+  terms: null,
   state: "held",
   ttlUs: null,
   deadlineUs: null,

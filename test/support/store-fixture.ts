@@ -156,6 +156,7 @@ function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Cla
     labels: {},
     requestedAtUs: nowUs,
     waitUntilUs: null,
+    terms: null,
     state,
     ttlUs: dueInUs === null ? null : 60 * SECOND_US,
     deadlineUs: dueInUs === null ? null : nowUs + (dueInUs ?? 60 * SECOND_US),

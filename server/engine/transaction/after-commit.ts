@@ -42,7 +42,8 @@ export class AfterCommit {
         if (!outcome) return;
         if (outcome.kind === "waiting" && job.follower) followers.add(outcome.claim, job.follower, revision);
         const seconds = (performance.now() - job.submittedMs) / 1e3;
-        observer({ kind: "answered", command: job.command, outcome, lockName: decided.lockName, seconds });
+        const { lockName } = decided;
+        observer({ kind: "answered", command: job.command, outcome, lockName, seconds });
       });
     }
     observer({ kind: "batch", commands, locks: jobs.size });

@@ -4,7 +4,7 @@
 // locks are brought up to date one by one.
 
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
-import { isDraining, type Lock, totalHeld } from "../../core/lock.ts";
+import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import type { Policy } from "../../core/policy.ts";
 import { isRowLocked, LOCKS_PER_RULE_MAX, type LoadPlan, type Store } from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
@@ -117,7 +117,7 @@ async function advanceUnder(prefix: string, { store, advances }: LimitRulesOptio
   }
 }
 
-function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIterable<readonly Lock[]> {
+function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIterable<readonly GuardRow[]> {
   return lockSteps(store, { prefix, afterName: null, max: Number.POSITIVE_INFINITY, which: "busy" });
 }
 

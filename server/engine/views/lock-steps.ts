@@ -4,7 +4,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
-import type { Lock } from "../../core/lock.ts";
+import type { GuardRow } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import { CLAIMS_PER_STEP_MAX } from "../engine-bounds.ts";
 
@@ -18,7 +18,7 @@ export async function inOwnTurn<Answer>(read: () => Promise<Answer>): Promise<An
 export async function* lockSteps(
   store: Pick<Store, "list">,
   query: LockQuery,
-): AsyncGenerator<readonly Lock[], void, void> {
+): AsyncGenerator<readonly GuardRow[], void, void> {
   let { afterName, max } = query;
   do {
     const { locks, next } = await inOwnTurn(() => store.list({ ...query, afterName, max }));
@@ -31,27 +31,33 @@ export async function* lockSteps(
 /** The locks, in this order, with their first claims; those that are gone by then are left out. */
 export async function* viewSteps(
   store: Pick<Store, "views">,
-  locks: readonly (Lock | WaitedLock)[],
+  locks: readonly (GuardRow | WaitedLock)[],
 ): AsyncGenerator<LockView, void, void> {
   for (const part of partsOf(locks)) {
     const ids = part.filter((lock) => !isIdle(lock)).map(({ id }) => id);
     const read = ids.length === 0 ? [] : await inOwnTurn(() => store.views(ids, SHOWN_BY_LIST_MAX));
     const views = new Map(read.map((view) => [view.lock.id, view]));
     for (const lock of part) {
-      const view = isIdle(lock) ? { lock, holders: [], waiters: [] } : views.get(lock.id);
+      const view = isIdle(lock) ? idle(lock) : views.get(lock.id);
       if (view) yield view;
     }
   }
 }
 
-/** Most locks of a long listing are idle: nothing is to be read beside the guard row. */
-function isIdle(lock: Lock | WaitedLock): lock is Lock {
-  return lock.holders + lock.waiting === 0 && "name" in lock;
+/** Most locks of a long listing are idle and remember nothing: nothing is to be read beside the guard row. */
+function isIdle(lock: GuardRow | WaitedLock): lock is GuardRow {
+  return lock.holders + lock.waiting === 0 && "name" in lock && !lock.hasRecord;
+}
+
+function idle({ hasRecord: _none, ...counters }: GuardRow): LockView {
+  return { lock: { ...counters, record: null }, holders: [], waiters: [] };
 }
 
 /** As many locks at a time as have no more claims to show than a step reads; one at least. */
-function* partsOf(locks: readonly (Lock | WaitedLock)[]): Generator<(Lock | WaitedLock)[], void, void> {
-  let part: (Lock | WaitedLock)[] = [];
+function* partsOf(
+  locks: readonly (GuardRow | WaitedLock)[],
+): Generator<(GuardRow | WaitedLock)[], void, void> {
+  let part: (GuardRow | WaitedLock)[] = [];
   let claims = 0;
   for (const lock of locks) {
     const own = Math.min(lock.holders, SHOWN_BY_LIST_MAX) + Math.min(lock.waiting, SHOWN_BY_LIST_MAX);

@@ -98,6 +98,7 @@ function unused(name: string): Lock {
     holders: 0,
     waiting: 0,
     waitingPermits: 0,
+    record: null,
     revision: 0n,
   };
 }

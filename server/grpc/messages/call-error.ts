@@ -13,6 +13,7 @@ export const CODE_OF_REASON = {
   UNKNOWN_LOCK: status.NOT_FOUND,
   LEASE_LOST: status.FAILED_PRECONDITION,
   NOT_GRANTED_YET: status.FAILED_PRECONDITION,
+  LOCK_IN_USE: status.FAILED_PRECONDITION,
   REQUEST_ID_REUSED: status.ALREADY_EXISTS,
   VERSION_MISMATCH: status.ABORTED,
   OVERLOADED: status.RESOURCE_EXHAUSTED,
@@ -110,6 +111,23 @@ export function versionMismatch(version: bigint): CallError {
     "VERSION_MISMATCH",
     `The setting has version ${version}: look at it again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
+  );
+}
+
+export function recordVersionMismatch(version: bigint): CallError {
+  return new CallError(
+    "VERSION_MISMATCH",
+    version === 0n
+      ? "The lock has no record: look at it again, and repeat the change with 0 as expected_version."
+      : `The record has version ${version}: look at the lock again, and repeat the change with that as expected_version.`,
+    { metadata: { version: String(version) } },
+  );
+}
+
+export function lockInUse(name: string): CallError {
+  return new CallError(
+    "LOCK_IN_USE",
+    `Somebody holds "${name}" or waits for it: delete it when nobody does, or end their claims by ForceRelease.`,
   );
 }
 

@@ -27,6 +27,7 @@ import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
+import { recordMessage } from "./records.ts";
 import { durationMessage, timestampMessage } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
@@ -121,6 +122,7 @@ export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): Lock
     lastFencingToken: lock.lastToken,
     holders: holders.map((claim) => claimMessage(claim, lock.name)),
     waiters: waiters.map((claim) => claimMessage(claim, lock.name)),
+    ...(lock.record && { record: recordMessage(lock.record) }),
   });
 }
 

@@ -2,36 +2,15 @@
 // an argument.
 
 import { create } from "@bufbuild/protobuf";
-import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
-import { RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
+import type { Refusal, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { claimMessage, limitMessage } from "./messages.ts";
+import { reasonMessage, refusedReason } from "./reasons.ts";
 import { durationMessage, spanText } from "./times.ts";
-
-const REFUSED: Record<Refused, RefusalReason> = {
-  busy: RefusalReason.BUSY,
-  paused: RefusalReason.PAUSED,
-  failed_over: RefusalReason.PAUSED,
-  queue_full: RefusalReason.QUEUE_FULL,
-  never_fits: RefusalReason.NEVER_FITS,
-};
-
-const ENDED: Record<EndReason, RefusalReason> = {
-  released: RefusalReason.RELEASED,
-  expired: RefusalReason.EXPIRED,
-  force_released: RefusalReason.FORCE_RELEASED,
-  cancelled: RefusalReason.CANCELLED,
-  lapsed: RefusalReason.LAPSED,
-  timed_out: RefusalReason.TIMED_OUT,
-  never_fits: RefusalReason.NEVER_FITS,
-};
-
-export function reasonMessage(reason: EndReason): RefusalReason {
-  return ENDED[reason];
-}
 
 /** First holders of a lock, when they were read. */
 export interface Holders {
@@ -54,14 +33,14 @@ export function refusedMessage(
   const message = refusedText(lockName, refused, permits, holders);
   const retryUs = refused.forUs ?? (holders && nextEndUs(holders));
   const byLimit = refused.reason === "paused" || refused.reason === "never_fits";
-  return refusal(
-    REFUSED[refused.reason],
+  return refusal(refusedReason(refused.reason), {
     message,
     lockName,
     holders,
     retryUs,
-    byLimit ? refused.limit : null,
-  );
+    limit: byLimit ? refused.limit : null,
+    status: refused.status ?? "",
+  });
 }
 
 /**
@@ -76,20 +55,33 @@ export function endedMessage(
 ): Refusal {
   const reason = claim.endReason as EndReason;
   const message = `${quoted(lockName)}: ${endedText(claim, reason)}`;
-  return refusal(ENDED[reason], message, lockName, holders, holders && nextEndUs(holders), limit);
+  return refusal(reasonMessage(reason), {
+    message,
+    lockName,
+    holders,
+    retryUs: holders && nextEndUs(holders),
+    limit,
+    status: reason === "status_mismatch" ? claim.endNote : "",
+  });
+}
+
+interface RefusalParts {
+  readonly message: string;
+  readonly lockName: string;
+  readonly holders: Holders | null;
+  readonly retryUs: number | null;
+  readonly limit: EffectiveLimit | null;
+  readonly status: string;
 }
 
 function refusal(
   reason: RefusalReason,
-  message: string,
-  lockName: string,
-  holders: Holders | null,
-  retryUs: number | null,
-  limit: EffectiveLimit | null,
+  { message, lockName, holders, retryUs, limit, status }: RefusalParts,
 ): Refusal {
   return create(RefusalSchema, {
     reason,
     message,
+    status,
     holders: holders?.claims.map((claim) => claimMessage(claim, lockName)) ?? [],
     ...(retryUs !== null && { retryAfter: durationMessage(retryUs) }),
     ...(limit !== null && { limit: limitMessage(limit) }),
@@ -98,7 +90,7 @@ function refusal(
 
 function refusedText(
   lockName: string,
-  { reason, limit, forUs }: OutcomeNamed<"refused">,
+  { reason, limit, forUs, status }: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): string {
@@ -117,6 +109,12 @@ function refusedText(
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":
       return `${permits} permits of ${name} can never be granted: ${limitText(limit)}.`;
+    case "not_before":
+      return `${name} is not due yet. Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`;
+    case "exhausted":
+      return `${name} has no attempts left: they have to be set anew, by UpdateLock or by who holds it.`;
+    case "status_mismatch":
+      return `${name} has the status ${quoted(status ?? "")}, which is none of those wanted.`;
   }
 }
 
@@ -172,6 +170,10 @@ function endedText(claim: Claim, reason: EndReason): string {
       return "max_wait has passed before the lock was granted.";
     case "never_fits":
       return `${claim.permits} permits can no longer be granted: the limit is lower.`;
+    case "exhausted":
+      return "the lock had no attempts left when its turn came.";
+    case "status_mismatch":
+      return `the lock had the status ${quoted(claim.endNote)} when its turn came, which is none of those wanted.`;
   }
 }
 

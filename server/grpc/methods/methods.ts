@@ -5,6 +5,7 @@ import { acquire } from "./acquire.ts";
 import { listLimits, setLimit } from "./limits.ts";
 import { getLock, listLocks } from "./listings.ts";
 import type { StreamMethod, UnaryMethod } from "./method.ts";
+import { deleteLock, updateLock } from "./records.ts";
 import { forceRelease, release, renew } from "./renew-and-release.ts";
 import { waitInQueue } from "./wait-in-queue.ts";
 
@@ -14,4 +15,16 @@ export const METHODS: {
   readonly [Name in keyof Described]: Described[Name]["methodKind"] extends "unary"
     ? UnaryMethod<Described[Name]["input"], Described[Name]["output"]>
     : StreamMethod<Described[Name]["input"], Described[Name]["output"]>;
-} = { acquire, waitInQueue, renew, release, setLimit, getLock, listLocks, listLimits, forceRelease };
+} = {
+  acquire,
+  waitInQueue,
+  renew,
+  release,
+  setLimit,
+  getLock,
+  listLocks,
+  listLimits,
+  forceRelease,
+  updateLock,
+  deleteLock,
+};

@@ -79,9 +79,16 @@ function tooLate(): Fault {
 }
 
 export async function release({ engine }: MethodContext, message: ReleaseRequest, call: AnyCall) {
-  const { outcome } = await engine.release(checkRelease(message), call);
-  if (outcome.kind === "unknown_claim") throw unknownClaim();
-  return { released: outcome.byThisCall };
+  const { ref, result } = checkRelease(message);
+  const { outcome } = await engine.release(ref, result, call);
+  switch (outcome.kind) {
+    case "released":
+      return { released: outcome.byThisCall };
+    case "waiting":
+      throw notGrantedYet();
+    case "unknown_claim":
+      throw unknownClaim();
+  }
 }
 
 export async function forceRelease({ engine }: MethodContext, message: ForceReleaseRequest, call: AnyCall) {

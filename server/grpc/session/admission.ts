@@ -24,6 +24,8 @@ export class Admission {
       setLimit: (...asked) => inTurn(false, () => engine.setLimit(...asked)),
       setLimitRule: (...asked) => inTurn(false, () => engine.setLimitRule(...asked)),
       forceRelease: (...asked) => inTurn(false, () => engine.forceRelease(...asked)),
+      updateLock: (...asked) => inTurn(false, () => engine.updateLock(...asked)),
+      deleteLock: (...asked) => inTurn(false, () => engine.deleteLock(...asked)),
       confirm: (...asked) => inTurn(true, () => engine.confirm(...asked)),
       detach: (...asked) => engine.detach(...asked),
       onLost: (...asked) => engine.onLost(...asked),

@@ -31,6 +31,8 @@ const ORDER: readonly (Named | "cancel")[] = [
   "renewLeases",
   "forceRelease",
   "setLimit",
+  "updateLock",
+  "deleteLock",
   "acquire",
   "waitInQueue",
   "getLock",

@@ -8,7 +8,7 @@ import { parseClaimId } from "../../core/claim-id.ts";
 import { Fault } from "../../engine/faults.ts";
 import type { LockEngine } from "../../engine/lock-engine.ts";
 import { leaseMessage } from "../messages/messages.ts";
-import { reasonMessage } from "../messages/refusal.ts";
+import { reasonMessage } from "../messages/reasons.ts";
 import { type AnyLease, shorten } from "./leases-in.ts";
 
 export interface SessionLeasesOptions {

@@ -15,9 +15,11 @@ import {
 } from "../../core/bounds.ts";
 import type { Mode } from "../../core/claim.ts";
 import { SERVER_MADE_PREFIX } from "../../core/claim.ts";
+import type { Terms } from "../../core/record.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { LABELS_CHECKED_MAX, QUOTED_CHARS_MAX } from "../grpc-bounds.ts";
 import { checkDuration, checkName, checkText, Violations } from "./fields.ts";
+import { checkTerms } from "./records.ts";
 
 type WhenBusy = "refuse" | "enqueue" | "wait";
 
@@ -75,6 +77,7 @@ function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violati
     requestId: checkRequestId(message.requestId, violations),
     owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
     labels: checkLabels(message.labels, violations),
+    terms: checkOwnTerms(message, violations),
     mayWait,
     maxWaitUs: message.maxWait
       ? checkDuration(message.maxWait, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "max_wait", violations)
@@ -117,6 +120,16 @@ function checkTtl({ ttl, noExpiry }: AcquireRequest, violations: Violations): nu
     ? checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations)
     : TTL_US_DEFAULT;
   return noExpiry ? null : ttlUs;
+}
+
+function checkOwnTerms(message: AcquireRequest, violations: Violations): Terms | null {
+  if (message.minInterval && message.noExpiry) {
+    violations.add(
+      "min_interval",
+      "contradicts no_expiry: give the lease a ttl, or set cool_down at its Release",
+    );
+  }
+  return checkTerms(message, violations);
 }
 
 function checkRequestId(requestId: string, violations: Violations): string {

@@ -8,8 +8,10 @@ import type {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
+import type { RunResult } from "../../core/record.ts";
 import { RENEWED_AT_ONCE_MAX } from "../grpc-bounds.ts";
 import { checkClaimId, checkDuration, checkName, checkReason, Violations } from "./fields.ts";
+import { checkAttempts, checkDelay, checkStatus } from "./records.ts";
 
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
@@ -17,6 +19,11 @@ export interface CheckedRenew {
   readonly ref: ClaimRef;
   /** undefined: as last asked for. */
   readonly ttlUs: number | undefined;
+}
+
+interface CheckedRelease {
+  readonly ref: ClaimRef;
+  readonly result: RunResult | null;
 }
 
 interface CheckedForceRelease {
@@ -47,9 +54,25 @@ export function checkRenewLeases({ leases }: RenewLeases): CheckedRenew[] {
   return violations.checked(checked);
 }
 
-export function checkRelease({ leaseId }: ReleaseRequest): ClaimRef {
+export function checkRelease(message: ReleaseRequest): CheckedRelease {
   const violations = new Violations();
-  return violations.checked(checkClaimId(leaseId, "lease_id", violations));
+  return violations.checked({
+    ref: checkClaimId(message.leaseId, "lease_id", violations),
+    result: checkResult(message, violations),
+  });
+}
+
+/** null: it says nothing of the lock's record. */
+function checkResult(message: ReleaseRequest, violations: Violations): RunResult | null {
+  const coolDownUs = checkDelay(message.coolDown, "cool_down", violations);
+  const status = checkStatus(message.status, "status", violations);
+  const attemptsLeft = checkAttempts(message.attemptsLeft, violations);
+  if (coolDownUs === undefined && status === undefined && attemptsLeft === undefined) return null;
+  return {
+    ...(coolDownUs !== undefined && { coolDownUs }),
+    ...(status !== undefined && { status }),
+    ...(attemptsLeft !== undefined && { attemptsLeft }),
+  };
 }
 
 export function checkForceRelease(message: ForceReleaseRequest): CheckedForceRelease {

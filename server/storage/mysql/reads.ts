@@ -11,7 +11,7 @@ import { BUSY_LOCKS, waitedLocksBy } from "../rows/columns.ts";
 import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
-import type { LockView, Store } from "../store.ts";
+import type { LockView, Store, Watched } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
@@ -21,23 +21,30 @@ import {
   bigintOf,
   CLAIM_LIST,
   claimFromRow,
+  countersFromRow,
+  guardFromRow,
+  hasRecord,
   LOCK_LIST,
-  lockFromRow,
   NOW_US,
   numberOrNull,
+  RECORDS,
   textOf,
 } from "./rows.ts";
 import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+import { recordsOf } from "./transaction/records.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
 const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
-const WATCH = `SELECT id, revision, NULL FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+const WAKES = `rowlock_record FORCE INDEX (rowlock_record_wake) WHERE wakes_at <= ${NOW_US}`;
+const WAKES_IN = `IF(has_record = 1, (SELECT r.wakes_at FROM rowlock_record r WHERE r.lock_id = id) - ${NOW_US}, NULL)`;
+const WATCH = `SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
   UNION ALL SELECT lock_id, NULL, MIN(deadline) - ${NOW_US} FROM ${LIVE_AND_DUE} + ? AND lock_id IN (?) GROUP BY lock_id
   UNION ALL SELECT l.id, NULL, 0 FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
     WHERE m.id = 1 AND m.grants_from > 0 AND m.grants_from <= ${NOW_US} AND l.id IN (?)`;
-const DUE_LOCKS = `SELECT DISTINCT lock_id FROM ${LIVE_AND_DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`;
+const DUE_LOCKS = `(SELECT DISTINCT lock_id FROM ${LIVE_AND_DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?)
+  UNION (SELECT lock_id FROM ${WAKES} AND lock_id > ? ORDER BY lock_id LIMIT ?) ORDER BY lock_id LIMIT ?`;
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
 const BY_REQUEST = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?)`;
 const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
@@ -83,28 +90,26 @@ export function reads(
   return {
     async watch(lockIds, aheadUs) {
       const revisions = new Map<bigint, bigint>();
-      const due: bigint[] = [];
-      const dueSoon = new Map<bigint, number>();
-      if (lockIds.length === 0) return { revisions, due, dueSoon };
-      for (const [id, revision, inUs] of await query(
-        pool,
-        "watch",
-        WATCH,
-        lockIds,
-        aheadUs,
-        lockIds,
-        lockIds,
-      )) {
-        if (revision !== null) revisions.set(bigintOf(id), bigintOf(revision));
-        else if (Number(inUs) > 0) dueSoon.set(bigintOf(id), Number(inUs));
-        else due.push(bigintOf(id));
+      const dueIn = new Map<bigint, number>();
+      if (lockIds.length === 0) return watchedOf(revisions, dueIn);
+      const values = [lockIds, aheadUs, lockIds, lockIds];
+      for (const [id, revision, inUs] of await query(pool, "watch", WATCH, ...values)) {
+        const lockId = bigintOf(id);
+        if (revision !== null) revisions.set(lockId, bigintOf(revision));
+        if (inUs === null || Number(inUs) > aheadUs) continue;
+        dueIn.set(lockId, Math.min(Number(inUs), dueIn.get(lockId) ?? Number.POSITIVE_INFINITY));
       }
-      return { revisions, due, dueSoon };
+      return watchedOf(revisions, dueIn);
     },
 
     async dueLocks(afterLockId, max) {
       const askedUs = monotonicUs();
-      const { nowUs, rows } = await timed(pool, "due_locks", DUE_LOCKS, afterLockId, max);
+      const { nowUs, rows } = await timed(
+        pool,
+        "due_locks",
+        DUE_LOCKS,
+        ...[afterLockId, max, afterLockId, max, max],
+      );
       clock.read(nowUs, askedUs, monotonicUs());
       return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
     },
@@ -138,7 +143,7 @@ export function reads(
       const { from, below } = rangeAfter(prefix, afterName);
       const rowsMax = Math.min(max, LIST_ROWS_MAX);
       const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
-      const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(lockFromRow);
+      const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(guardFromRow);
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
     },
 
@@ -172,7 +177,7 @@ export function reads(
     async busyLocks(max) {
       const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
       return rows.map((row) => ({
-        lock: lockFromRow(row),
+        lock: countersFromRow(row),
         oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
       }));
     },
@@ -194,6 +199,16 @@ export function reads(
   };
 }
 
+/** `dueIn`: for each lock that has something due soon, in how many microseconds that is. */
+function watchedOf(revisions: Map<bigint, bigint>, dueIn: ReadonlyMap<bigint, number>): Watched {
+  const watched: Watched = { revisions, due: [], dueSoon: new Map() };
+  for (const [lockId, inUs] of dueIn) {
+    if (inUs > 0) watched.dueSoon.set(lockId, inUs);
+    else watched.due.push(lockId);
+  }
+  return watched;
+}
+
 function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
   return { nowUs, claims: rows.map(claimFromRow) };
 }
@@ -211,7 +226,7 @@ function onSnapshotViews(
       const trip = new Trip(name);
       trip.add(sql, ...values);
       const [rows] = await session.run(trip);
-      const locks = rowsOf(rows).map(lockFromRow);
+      const locks = await withRecords(session, rowsOf(rows));
       const claims = shown > 0 ? await firstClaims(session, locks, shown) : [];
       const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
       return locks.map((lock) => {
@@ -224,6 +239,18 @@ function onSnapshotViews(
       });
     }),
   );
+}
+
+/** The locks of these guard rows, each with what it remembers. */
+async function withRecords(session: Session, rows: readonly Row[]): Promise<Lock[]> {
+  const recorded = rows.filter(hasRecord).map(([id]) => bigintOf(id));
+  const guards = rows.map(countersFromRow);
+  if (recorded.length === 0) return guards.map((guard) => ({ ...guard, record: null }));
+  const trip = new Trip("shown_records");
+  trip.add(RECORDS, recorded);
+  const [found] = await session.run(trip);
+  const records = recordsOf(recorded, rowsOf(found));
+  return guards.map((guard) => ({ ...guard, record: records.get(guard.id) ?? null }));
 }
 
 /** Counters say where there is nothing to read. */

@@ -4,9 +4,10 @@
 
 import type { Claim } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
-import type { Lock } from "../../core/lock.ts";
+import type { Counters, GuardRow } from "../../core/lock.ts";
+import type { LockRecord, RunEnd } from "../../core/record.ts";
 import { END_REASONS, MODES, STATES } from "../rows/codes.ts";
-import { CLAIM_COLUMNS, LOCK_COLUMNS } from "../rows/columns.ts";
+import { CLAIM_COLUMNS, LOCK_COLUMNS, RECORD_READ_COLUMNS } from "../rows/columns.ts";
 import { wordOf } from "../rows/values.ts";
 import type { Row } from "./connection/session.ts";
 
@@ -14,11 +15,18 @@ type Column = Row[number] | undefined;
 
 export const LOCK_LIST = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
+/** Takes locks that have records. */
+export const RECORDS = `SELECT ${RECORD_READ_COLUMNS.join(", ")} FROM rowlock_record FORCE INDEX (PRIMARY)
+  WHERE lock_id IN (?)`;
 
 /** The database's clock, at the start of the statement that it is in, in microseconds. */
 export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
 
-export function lockFromRow(row: Row): Lock {
+export function guardFromRow(row: Row): GuardRow {
+  return { ...countersFromRow(row), hasRecord: hasRecord(row) };
+}
+
+export function countersFromRow(row: Row): Counters {
   return {
     id: bigintOf(row[0]),
     name: textOf(row[1]),
@@ -35,6 +43,33 @@ export function lockFromRow(row: Row): Lock {
     waitingPermits: Number(row[12]),
     revision: bigintOf(row[13]),
   };
+}
+
+/** Whether the guard row says that the lock has a record. */
+export function hasRecord(row: Row): boolean {
+  return row[14] !== 0;
+}
+
+export function recordFromRow(row: Row): { readonly lockId: bigint; readonly record: LockRecord } {
+  const record = {
+    status: textOf(row[1]),
+    notBeforeUs: numberOrNull(row[2]),
+    attemptsLeft: numberOrNull(row[3]),
+    version: bigintOf(row[4]),
+    wakesAtUs: numberOrNull(row[5]),
+    lastRun:
+      row[10] === null
+        ? null
+        : {
+            owner: textOf(row[6]),
+            fencingToken: bigintOf(row[7]),
+            grantedAtUs: Number(row[8]),
+            endedAtUs: Number(row[9]),
+            end: wordOf(END_REASONS, row[10]) as RunEnd,
+            status: textOf(row[11]),
+          },
+  };
+  return { lockId: bigintOf(row[0]), record };
 }
 
 export function claimFromRow(row: Row): Claim {
@@ -59,6 +94,7 @@ export function claimFromRow(row: Row): Claim {
     endedAtUs: numberOrNull(row[17]),
     endReason: row[18] === null ? null : wordOf(END_REASONS, row[18]),
     endNote: textOf(row[19]),
+    terms: row[20] === null ? null : JSON.parse(textOf(row[20])),
   };
 }
 

@@ -12,6 +12,8 @@ export const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
   lapsed: 5,
   timed_out: 6,
   never_fits: 7,
+  exhausted: 8,
+  status_mismatch: 9,
 };
 
 export const STATES = wordsOf(STATE_CODES);

@@ -20,6 +20,7 @@ export const LOCK_WRITTEN_COLUMNS = [
   "limit_version",
   "limit_reason",
   ...LOCK_COUNTER_COLUMNS,
+  "has_record",
 ] as const;
 
 /** The columns of a guard row, in the order in which stores read them. */
@@ -53,17 +54,46 @@ export const CLAIM_CHANGING_COLUMNS = [
   "end_note",
 ] as const;
 
-export const CLAIM_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
+/** The columns of every claim, which an INSERT of claims without terms names. */
+export const CLAIM_PLAIN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
+
+/** All columns of a claim. Its terms never change. */
+export const CLAIM_COLUMNS = [...CLAIM_PLAIN_COLUMNS, "terms"] as const;
+
+/** The columns of a record that a decision may change. */
+export const RECORD_CHANGING_COLUMNS = [
+  "status",
+  "due_at",
+  "not_before",
+  "attempts_left",
+  "version",
+  "wakes_at",
+  "run_owner",
+  "run_token",
+  "run_granted_at",
+  "run_ended_at",
+  "run_end",
+  "run_status",
+] as const;
+
+/** All columns of a record. */
+export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
+
+/** The columns of a record that are read: the others are for looking it up. */
+export const RECORD_READ_COLUMNS = [
+  "lock_id",
+  ...RECORD_CHANGING_COLUMNS.filter((column) => column !== "due_at"),
+] as const;
 
 /**
- * Guard rows that may be cleaned away, apart from their age: no claim, and a limit that was never set. Where it was
- * set and taken away the row stays, because its version must keep rising for a compare-and-set to mean anything.
+ * Guard rows that may be cleaned away, apart from their age: no claim, no record, and a limit that was never set. Where it
+ * was set and taken away the row stays, because its version must keep rising for a compare-and-set to mean anything.
  *
  * A guard row that `resolve` makes has the present time as `decided_at`: with 0 it could be cleaned away again before
  * it is first used.
  */
 export const IDLE_LOCK_CONDITION = `
-  l.limit_value IS NULL AND l.limit_version = 0
+  l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0
   AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)`;
 
 /**

@@ -3,6 +3,7 @@
 
 import type { Claim } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
+import { freeSinceUs, type LastRun } from "../../core/record.ts";
 import { END_REASON_CODES, MODE_CODES, STATE_CODES } from "./codes.ts";
 
 export type Value = number | bigint | Buffer | null;
@@ -33,11 +34,12 @@ export function lockValues(lock: Lock): Value[] {
     lock.waiting,
     lock.waitingPermits,
     lock.revision,
+    lock.record ? 1 : 0,
   ];
 }
 
 /** Values for CLAIM_FIXED_COLUMNS. */
-export function fixedClaimValues(claim: Claim): Value[] {
+function fixedClaimValues(claim: Claim): Value[] {
   return [
     claim.lockId,
     claim.ticketNumber,
@@ -50,6 +52,17 @@ export function fixedClaimValues(claim: Claim): Value[] {
     claim.requestedAtUs,
     claim.waitUntilUs,
   ];
+}
+
+/** Values for CLAIM_COLUMNS. */
+export function claimValues(claim: Claim): Value[] {
+  const terms = claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms));
+  return [...plainClaimValues(claim), terms];
+}
+
+/** Values for CLAIM_PLAIN_COLUMNS. */
+export function plainClaimValues(claim: Claim): Value[] {
+  return [...fixedClaimValues(claim), ...changingClaimValues(claim)];
 }
 
 /** Values for CLAIM_CHANGING_COLUMNS. */
@@ -66,4 +79,44 @@ export function changingClaimValues(claim: Claim): Value[] {
     claim.endReason === null ? null : END_REASON_CODES[claim.endReason],
     bytesOf(claim.endNote),
   ];
+}
+
+/** Values for RECORD_COLUMNS, of a lock that has a record. */
+export function recordValues(lock: Lock): Value[] {
+  const { id, name } = lock;
+  return [id, bytesOf(folderOf(name)), bytesOf(name), ...changingRecordValues(lock)];
+}
+
+/** Values for RECORD_CHANGING_COLUMNS; none of a lock without a record. */
+export function changingRecordValues(lock: Lock): Value[] {
+  const { record } = lock;
+  if (!record) return [];
+  return [
+    bytesOf(record.status),
+    freeSinceUs(lock),
+    record.notBeforeUs,
+    record.attemptsLeft,
+    record.version,
+    record.wakesAtUs,
+    ...runValues(record.lastRun),
+  ];
+}
+
+const NO_RUN: readonly Value[] = [null, null, null, null, null, null];
+
+function runValues(run: LastRun | null): readonly Value[] {
+  if (!run) return NO_RUN;
+  return [
+    bytesOf(run.owner),
+    run.fencingToken,
+    run.grantedAtUs,
+    run.endedAtUs,
+    END_REASON_CODES[run.end],
+    bytesOf(run.status),
+  ];
+}
+
+/** The part of a name up to and with its last slash; empty where there is none. */
+export function folderOf(name: string): string {
+  return name.slice(0, name.lastIndexOf("/") + 1);
 }

@@ -9,7 +9,8 @@ import { bytesOf } from "../rows/values.ts";
 import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
 import type { LockView, Watched } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
-import { claimFromRow, lockFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
+import { lockFromRow } from "./records.ts";
+import { claimFromRow, countersFromRow, guardFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
 import { listOf, type SqliteStatements } from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
@@ -102,7 +103,7 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
       const last = which === "all" ? undefined : statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
       const lastName = last ? textOf(last.name) : null;
       const upTo = lastName === null ? below : rangeAfter("", lastName).from;
-      const locks = statements.all(LISTS[which], from, upTo, rowsMax).map(lockFromRow);
+      const locks = statements.all(LISTS[which], from, upTo, rowsMax).map(guardFromRow);
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
     },
 
@@ -118,19 +119,19 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
     views: (ids, shown) =>
       ids.flatMap((id) => {
         const row = statements.get("lock", id);
-        return row ? viewOf(lockFromRow(row), shown) : [];
+        return row ? viewOf(lockFromRow(statements, row), shown) : [];
       }),
 
     view(name, shown) {
       const row = statements.get("lock_by_name", bytesOf(name));
-      return row ? viewOf(lockFromRow(row), shown) : null;
+      return row ? viewOf(lockFromRow(statements, row), shown) : null;
     },
 
     limitRules: () => handle.meta().limitRules,
 
     busyLocks: (max) =>
       statements.all("busy_locks", max).map((row) => ({
-        lock: lockFromRow(row),
+        lock: countersFromRow(row),
         oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
       })),
 

@@ -4,13 +4,18 @@
 import type { SQLOutputValue } from "node:sqlite";
 import type { Claim } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
-import type { Lock } from "../../core/lock.ts";
+import type { Counters, GuardRow } from "../../core/lock.ts";
+import type { LockRecord, RunEnd } from "../../core/record.ts";
 import { END_REASONS, MODES, STATES } from "../rows/codes.ts";
 import { wordOf } from "../rows/values.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
-export function lockFromRow(row: Row): Lock {
+export function guardFromRow(row: Row): GuardRow {
+  return { ...countersFromRow(row), hasRecord: hasRecord(row) };
+}
+
+export function countersFromRow(row: Row): Counters {
   return {
     id: row.id as bigint,
     name: textOf(row.name),
@@ -26,6 +31,32 @@ export function lockFromRow(row: Row): Lock {
     waiting: Number(row.waiting),
     waitingPermits: Number(row.waiting_permits),
     revision: row.revision as bigint,
+  };
+}
+
+/** Whether the guard row says that the lock has a record. */
+export function hasRecord(row: Row): boolean {
+  return row.has_record !== 0n;
+}
+
+export function recordFromRow(row: Row): LockRecord {
+  return {
+    status: textOf(row.status),
+    notBeforeUs: numberOrNull(row.not_before),
+    attemptsLeft: numberOrNull(row.attempts_left),
+    version: row.version as bigint,
+    wakesAtUs: numberOrNull(row.wakes_at),
+    lastRun:
+      row.run_end === null
+        ? null
+        : {
+            owner: textOf(row.run_owner),
+            fencingToken: row.run_token as bigint,
+            grantedAtUs: Number(row.run_granted_at),
+            endedAtUs: Number(row.run_ended_at),
+            end: wordOf(END_REASONS, row.run_end) as RunEnd,
+            status: textOf(row.run_status),
+          },
   };
 }
 
@@ -51,6 +82,7 @@ export function claimFromRow(row: Row): Claim {
     endedAtUs: numberOrNull(row.ended_at),
     endReason: row.end_reason === null ? null : wordOf(END_REASONS, row.end_reason),
     endNote: textOf(row.end_note),
+    terms: row.terms === null ? null : JSON.parse(textOf(row.terms)),
   };
 }
 

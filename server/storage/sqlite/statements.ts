@@ -10,6 +10,9 @@ import {
   LOCK_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
   newEpochBy,
+  RECORD_CHANGING_COLUMNS,
+  RECORD_COLUMNS,
+  RECORD_READ_COLUMNS,
   waitedLocksBy,
 } from "../rows/columns.ts";
 import type { StoreObserver } from "../store.ts";
@@ -58,6 +61,11 @@ const SQL = {
   anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
   due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?))
     ORDER BY state DESC LIMIT ?`,
+  record: `SELECT ${RECORD_READ_COLUMNS.join(", ")} FROM rowlock_record WHERE lock_id = ?`,
+  write_record: `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})
+    VALUES (${RECORD_COLUMNS.map(() => "?").join(", ")}) ON CONFLICT (lock_id) DO UPDATE
+    SET ${RECORD_CHANGING_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}`,
+  remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
   add_claim: `INSERT INTO rowlock_claim (${CLAIM})
     VALUES (${CLAIM_COLUMNS.map(() => "?").join(", ")})`,
   write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
@@ -75,11 +83,14 @@ const SQL = {
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
-      AND l.waiting > 0, 0, d.deadline - ?1) AS due_in
+      AND l.waiting > 0, 0, min(coalesce(d.deadline, r.wakes_at), coalesce(r.wakes_at, d.deadline)) - ?1) AS due_in
     FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1
     LEFT JOIN (SELECT lock_id, min(deadline) AS deadline FROM ${DUE_BY} GROUP BY lock_id) d ON d.lock_id = l.id
+    LEFT JOIN rowlock_record r ON l.has_record = 1 AND r.lock_id = l.id AND r.wakes_at <= ?3
     WHERE l.id IN (SELECT value FROM json_each(?2))`,
-  due_locks: `SELECT DISTINCT lock_id FROM ${DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?`,
+  due_locks: `SELECT lock_id FROM ${DUE.replace("?", "?1")} AND lock_id > ?2
+    UNION SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ?1 AND lock_id > ?2
+    ORDER BY lock_id LIMIT ?3`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
     (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
   idle_locks: `SELECT l.id, l.last_token FROM rowlock_lock l

@@ -6,13 +6,14 @@ import type { Lock } from "../../core/lock.ts";
 import type { Clock } from "../../core/rows.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { prefixRange } from "../rows/name-range.ts";
-import { bytesOf, changingClaimValues, fixedClaimValues, lockValues } from "../rows/values.ts";
+import { bytesOf, changingClaimValues, claimValues, lockValues, recordValues } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, StoreObserver } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
+import { lockFromRow } from "./records.ts";
 import type { Row } from "./rows.ts";
-import { claimFromRow, lockFromRow } from "./rows.ts";
+import { claimFromRow } from "./rows.ts";
 import type { SqliteStatements } from "./statements.ts";
 import { listOf } from "./statements.ts";
 
@@ -39,8 +40,11 @@ function decideAll(handle: SqliteHandle, first: LoadPlan, decide: DecideRows): v
   const clock = handle.readClock();
   let plan: LoadPlan | null = first;
   while (plan) {
-    const changes = decide(load(statements, plan, clock, handle.meta()));
-    save(statements, changes, clock.atLeastUs);
+    const loaded = load(statements, plan, clock, handle.meta());
+    // The decision changes the locks.
+    const recorded = new Set([...loaded.locks.values()].flatMap(({ id, record }) => (record ? [id] : [])));
+    const changes = decide(loaded);
+    save(statements, changes, recorded, clock.atLeastUs);
     plan = changes.again.length > 0 ? furtherPlan(changes.again) : null;
   }
 }
@@ -85,15 +89,23 @@ function load(
   };
 }
 
-function save(statements: SqliteStatements, changes: Changes, decidedAtUs: number): void {
+/** `recorded`: the locks that had a record before. */
+function save(
+  statements: SqliteStatements,
+  changes: Changes,
+  recorded: ReadonlySet<bigint>,
+  decidedAtUs: number,
+): void {
   for (const lock of changes.locks) {
     mustExist(
       statements.run("write_lock", ...lockValues(lock), decidedAtUs, lock.id),
       `guard row ${lock.id}`,
     );
+    if (lock.record) statements.run("write_record", ...recordValues(lock));
+    else if (recorded.has(lock.id)) statements.run("remove_record", lock.id);
   }
   for (const claim of changes.added) {
-    statements.run("add_claim", ...fixedClaimValues(claim), ...changingClaimValues(claim));
+    statements.run("add_claim", ...claimValues(claim));
   }
   for (const claim of changes.changed) {
     const { lockId, ticketNumber } = claim;
@@ -127,7 +139,7 @@ function plannedLocks(statements: SqliteStatements, plan: LoadPlan): Guard[] {
   const guards: Guard[] = [];
   for (const { id, heads } of plan.locks) {
     const row = statements.get("lock", id);
-    if (row) guards.push({ lock: lockFromRow(row), heads });
+    if (row) guards.push({ lock: lockFromRow(statements, row), heads });
   }
   return guards;
 }
@@ -137,7 +149,7 @@ function locksOfRule(statements: SqliteStatements, rule: NonNullable<LoadPlan["r
   const { from, below } = prefixRange(rule.prefix);
   return statements
     .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)
-    .map((row) => ({ lock: lockFromRow(row), heads: HEADS_PER_RULE_LOCK }));
+    .map((row) => ({ lock: lockFromRow(statements, row), heads: HEADS_PER_RULE_LOCK }));
 }
 
 function queueHead(statements: SqliteStatements, lock: Lock, heads: number) {

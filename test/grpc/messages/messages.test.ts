@@ -39,6 +39,7 @@ function claim(overrides: Partial<Claim> = {}): Claim {
     labels: { host: "a1" },
     requestedAtUs: NOW_US - 5 * SECOND_US,
     waitUntilUs: null,
+    terms: null,
     state: "held",
     ttlUs: 30 * SECOND_US,
     deadlineUs: NOW_US + 12 * SECOND_US,
@@ -68,6 +69,7 @@ function lock(overrides: Partial<Lock> = {}): Lock {
     holders: 1,
     waiting: 1,
     waitingPermits: 1,
+    record: null,
     revision: 1n,
     ...overrides,
   };

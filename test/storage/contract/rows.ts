@@ -134,6 +134,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         holders: 0,
         waiting: 0,
         waitingPermits: 0,
+        record: null,
         revision: 0n,
       };
       expect((await load(store, { locks: planned(id) })).locks).toEqual(new Map([[id, lock]]));

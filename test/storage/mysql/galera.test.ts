@@ -203,6 +203,7 @@ function holderOf(lockId: bigint, ticketNumber: bigint, nowUs: number): Claim {
     labels: {},
     requestedAtUs: nowUs,
     waitUntilUs: null,
+    terms: null,
     state: "held",
     ttlUs: null,
     deadlineUs: null,

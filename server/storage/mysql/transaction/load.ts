@@ -22,9 +22,19 @@ import { type SqlValue, Trip } from "../connection/trip.ts";
 import { isSuccessor } from "../fail-over.ts";
 import { hasKey } from "../keys.ts";
 import type { RuleCache } from "../limit-rules.ts";
-import { bigintOf, CLAIM_LIST, claimFromRow, LOCK_LIST, lockFromRow, NOW_US } from "../rows.ts";
+import {
+  bigintOf,
+  CLAIM_LIST,
+  claimFromRow,
+  countersFromRow,
+  hasRecord,
+  LOCK_LIST,
+  NOW_US,
+  RECORDS,
+} from "../rows.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
+import { recordsOf } from "./records.ts";
 import { NOWAIT } from "./row-locks.ts";
 
 export const BEGIN = "START TRANSACTION";
@@ -117,7 +127,7 @@ async function read(
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
   const { revision, limitRules } = await rules.at(session, String(rulesRevision));
-  const queues = await readQueues(session, plan, rows);
+  await readFurther(session, plan, rows);
   return {
     loaded: {
       ...clock.read(Number(now), askedUs, answeredUs),
@@ -126,7 +136,7 @@ async function read(
       limitRules,
       locks: rows.locks,
       claims: rows.asked,
-      queues,
+      queues: queuesOf(plan, rows),
     },
     before: rows,
     rulesRevision: revision,
@@ -160,21 +170,30 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   return places;
 }
 
-/** Reads the heads of queues that nobody had expected, then sorts out all heads. */
-async function readQueues(session: Session, plan: LoadPlan, rows: ReadRows): Promise<Loaded["queues"]> {
+/** Reads what only the guard rows tell of: the heads of queues that nobody had expected, and records. */
+async function readFurther(session: Session, plan: LoadPlan, rows: ReadRows): Promise<void> {
+  const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
+  const { recorded } = rows;
+  if (unread.length === 0 && recorded.length === 0) return;
+  const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
+  const places = addBranches(
+    trip,
+    unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
+  );
+  const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
+  const results = await session.run(trip);
+  for (const at of places) rows.takeClaims(rowsOf(results[at]));
+  if (recordsAt !== null) rows.takeRecords(rowsOf(results[recordsAt]));
+}
+
+function isWaitedFor({ locks }: ReadRows, { id }: LockPlan): boolean {
+  return (locks.get(id)?.waiting ?? 0) > 0;
+}
+
+/** Sorts out the heads of all queues. */
+function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
   const { locks } = rows;
-  const isWaitedFor = ({ id }: LockPlan) => (locks.get(id)?.waiting ?? 0) > 0;
-  const waitedFor = plan.locks.filter(isWaitedFor);
-  const unread = waitedFor.filter(({ likelyQueue }) => !likelyQueue);
-  if (unread.length > 0) {
-    const trip = new Trip("load_queues");
-    const places = addBranches(
-      trip,
-      unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
-    );
-    const results = await session.run(trip);
-    for (const at of places) rows.takeClaims(rowsOf(results[at]));
-  }
+  const waitedFor = plan.locks.filter((lock) => isWaitedFor(rows, lock));
   const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
   for (const { id, heads } of waitedFor) {
     const head = rows.heads.get(id) ?? [];
@@ -189,6 +208,8 @@ class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
+  /** Locks that have records. */
+  readonly recorded: bigint[] = [];
   readonly #locksBefore = new Map<bigint, Lock>();
   readonly #claims = new Map<string, { readonly claim: Claim; readonly before: Claim }>();
   readonly #asked = new Set<Claim>();
@@ -203,10 +224,16 @@ class ReadRows implements Before {
 
   takeLocks(rows: readonly Row[]): void {
     for (const row of rows) {
-      const lock = lockFromRow(row);
+      const lock = { ...countersFromRow(row), record: null };
       this.locks.set(lock.id, lock);
       this.#locksBefore.set(lock.id, { ...lock });
+      if (hasRecord(row)) this.recorded.push(lock.id);
     }
+  }
+
+  takeRecords(rows: readonly Row[]): void {
+    for (const [id, record] of recordsOf(this.recorded, rows))
+      for (const lock of [this.locks.get(id), this.#locksBefore.get(id)]) if (lock) lock.record = record;
   }
 
   takeClaims(rows: readonly Row[]): void {

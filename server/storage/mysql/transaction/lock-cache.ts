@@ -171,7 +171,7 @@ class Copies implements Before {
 
   /**
    * Takes the lock, what is due and the head of the queue. False: not all of it is known, a place seems to have run out, or
-   * a lease may have ended or not.
+   * a lease may have ended or not, or the lock may be due or not.
    */
   take(known: CachedLock, heads: number): boolean {
     const { lock, claims } = known;
@@ -179,6 +179,8 @@ class Copies implements Before {
     this.locks.set(lock.id, { ...lock });
     this.#originals.set(lock.id, known);
     const { nowUs, atLeastUs } = this.#clock;
+    const notBeforeUs = lock.record?.notBeforeUs ?? 0;
+    if (notBeforeUs > atLeastUs && notBeforeUs <= nowUs) return false;
     const head: Claim[] = [];
     let due = 0;
     for (const claim of claims.values()) {

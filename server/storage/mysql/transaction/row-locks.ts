@@ -12,6 +12,7 @@ import { type SqlValue, Trip } from "../connection/trip.ts";
 import { hasKey } from "../keys.ts";
 import { bigintOf } from "../rows.ts";
 import { rowsOf } from "./in-transaction.ts";
+import type { RecordChanges } from "./records.ts";
 
 /** End a reading statement that locks rows. */
 export const NOWAIT = "NOWAIT";
@@ -23,7 +24,10 @@ export const SHARED_NOWAIT = "/*!80000 FOR SHARE NOWAIT */ /*M!100304 LOCK IN SH
 const ROWS_ONE_BY_ONE_MAX = 4;
 const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
 const CLAIM = "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
+const RECORD = "(SELECT 1 FROM rowlock_record WHERE lock_id = ? FOR UPDATE NOWAIT)";
 const GUARDS = `(SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) FOR UPDATE SKIP LOCKED)`;
+const RECORDS = `(SELECT COUNT(*) FROM rowlock_record FORCE INDEX (PRIMARY)
+  WHERE lock_id IN (?) FOR UPDATE SKIP LOCKED)`;
 const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 // Of claims that another transaction is adding with the same request ids. None of them is there, as far as is known, and
 // what is not there has no row next to it either.
@@ -36,10 +40,18 @@ const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (
  * On MySQL, adds the statements that lock all that the changes will write. The guard rows, if they are not locked yet. They
  * answer no rows, which would cost this server more than the locks cost the database.
  */
-export function addRowLocks(trip: Trip, session: Session, changes: Changes, guards: readonly Lock[]): void {
+export function addRowLocks(
+  trip: Trip,
+  session: Session,
+  changes: Changes,
+  guards: readonly Lock[],
+  recordChanges: RecordChanges | null,
+): void {
   if (session.setsPatience) return;
-  const rows = guards.length + changes.changed.length;
-  const locks = rows > ROWS_ONE_BY_ONE_MAX ? lists(changes, guards) : rowByRow(changes, guards);
+  const records = recordChanges ? [...recordChanges.changed, ...recordChanges.removed] : [];
+  const rows = guards.length + changes.changed.length + records.length;
+  const locks =
+    rows > ROWS_ONE_BY_ONE_MAX ? lists(changes, guards, records) : rowByRow(changes, guards, records);
   const requests = changes.added.filter(isCallersOwn).map(({ requestId }) => bytesOf(requestId));
   if (requests.length > 0) locks.push([REQUESTS, requests]);
   if (locks.length === 0) return;
@@ -49,21 +61,24 @@ export function addRowLocks(trip: Trip, session: Session, changes: Changes, guar
 /** An expression that locks rows, and its values. */
 type Locking = [sql: string, ...values: SqlValue[]];
 
-function rowByRow({ changed }: Changes, guards: readonly Lock[]): Locking[] {
+function rowByRow({ changed }: Changes, guards: readonly Lock[], records: readonly Lock[]): Locking[] {
   return [
     ...guards.map(({ id }): Locking => [GUARD, id]),
     ...changed.map(({ lockId, ticketNumber }): Locking => [CLAIM, lockId, ticketNumber]),
+    ...records.map(({ id }): Locking => [RECORD, id]),
   ];
 }
 
 /** Where one is missing, the result is below zero, which no unsigned number can be (error 1690). */
-function lists({ changed }: Changes, guards: readonly Lock[]): Locking[] {
+function lists({ changed }: Changes, guards: readonly Lock[], records: readonly Lock[]): Locking[] {
   const key = hasKey(changed);
   const counts: Locking[] = [];
   if (guards.length > 0) counts.push([GUARDS, guards.map(({ id }) => id)]);
   if (changed.length > 0) counts.push([`(${CLAIMS} ${key.sql} FOR UPDATE SKIP LOCKED)`, ...key.values]);
+  if (records.length > 0) counts.push([RECORDS, records.map(({ id }) => id)]);
   const sum = `${counts.map(([sql]) => sql).join(" + ")} - CAST(? AS UNSIGNED)`;
-  return [[sum, ...counts.flatMap(([, ...values]) => values), guards.length + changed.length]];
+  const rows = guards.length + changed.length + records.length;
+  return [[sum, ...counts.flatMap(([, ...values]) => values), rows]];
 }
 
 /** Locks those of the claims in a state that nobody else has locked. Begins the transaction. */

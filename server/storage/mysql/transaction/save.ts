@@ -1,7 +1,6 @@
-// What a transaction writes after the decision. Rows that change alike are written by one statement, in which a column
-// is set to one value, moved by one difference, or picked row by row; a column that no row changes is not named. Each
-// guard row that was decided about is written, whatever has changed: a cluster rejects the loser of two deciders only
-// by what both have written.
+// What a transaction writes after the decision. Rows that change alike are written by one statement. Each guard row that
+// was decided about is written, whatever has changed: a cluster rejects the loser of two deciders only by what both have
+// written.
 
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
@@ -11,19 +10,27 @@ import { STATE_CODES } from "../../rows/codes.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
-  LOCK_COUNTER_COLUMNS,
+  CLAIM_PLAIN_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
 } from "../../rows/columns.ts";
-import { bytesOf, changingClaimValues, fixedClaimValues, lockValues, type Value } from "../../rows/values.ts";
+import {
+  bytesOf,
+  changingClaimValues,
+  claimValues,
+  lockValues,
+  plainClaimValues,
+} from "../../rows/values.ts";
 import { DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import type { Session } from "../connection/session.ts";
-import { type SqlValue, Trip } from "../connection/trip.ts";
+import { Trip } from "../connection/trip.ts";
 import { hasKey, hasSecret } from "../keys.ts";
 import { assertUnchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
+import { type Arm, assignments } from "./assignments.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
+import { addRecordWrites, type RecordChanges } from "./records.ts";
 import { WriteChain } from "./write-chain.ts";
 
 /**
@@ -31,12 +38,12 @@ import { WriteChain } from "./write-chain.ts";
  * come to the same state.
  */
 const CHANGED_TOGETHER_MAX = 4;
-const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
 const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
 
+const ADD_PLAIN_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_PLAIN_COLUMNS.join(", ")})`;
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?)
@@ -73,16 +80,24 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
  * locks them, and only at the revisions that were assumed; in the end all assumptions are asserted, with a lock on the
  * rules where one is asked for.
  */
-export function addWrites(trip: Trip, changes: Changes, read: Read, lockOfRules: string): void {
+export function addWrites(
+  trip: Trip,
+  changes: Changes,
+  records: RecordChanges | null,
+  read: Read,
+  lockOfRules: string,
+): void {
   const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
   if (assumptions) {
     addGuardUpdate(writes, changes.locks, before, loaded.atLeastUs, true);
     // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
     addClaimWrites(writes, changes, before, hasKey);
+    if (records) addRecordWrites(writes, records, before);
     assertUnchanged(trip, writes.rows, changes, read, assumptions, lockOfRules);
   } else {
     addClaimWrites(writes, changes, before, hasSecret);
+    if (records) addRecordWrites(writes, records, before);
     for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
       addGuardUpdate(writes, part, before, loaded.atLeastUs, false);
     writes.check();
@@ -97,8 +112,9 @@ function addClaimWrites(
   matching: typeof hasSecret,
 ): void {
   if (added.length > 0) {
-    const rows = added.map((claim) => [...fixedClaimValues(claim), ...changingClaimValues(claim)]);
-    writes.insert(ADD_CLAIMS, rows);
+    const arePlain = added.every(({ terms }) => terms === null);
+    if (arePlain) writes.insert(ADD_PLAIN_CLAIMS, added.map(plainClaimValues));
+    else writes.insert(ADD_CLAIMS, added.map(claimValues));
   }
   const groups =
     changed.length <= CHANGED_TOGETHER_MAX
@@ -172,54 +188,4 @@ function addGuardUpdate(
     locks.map(({ id }) => id),
     ...(onlyAsKnown ? locks.flatMap(({ id }, at) => [id, rows[at]?.before[REVISION_AT] as bigint]) : []),
   );
-}
-
-interface RowChange {
-  /** Empty for a claim that was not read: then all its columns are written. */
-  readonly before: readonly Value[];
-  readonly after: readonly Value[];
-}
-
-/** What selects one row among those of a statement. */
-type Arm = readonly [sql: string, ...values: SqlValue[]];
-
-function assignments(
-  columns: readonly string[],
-  rows: readonly RowChange[],
-  arm: (index: number) => Arm,
-  cases: string,
-): { sets: string[]; values: SqlValue[] } {
-  const sets: string[] = [];
-  const values: SqlValue[] = [];
-  columns.forEach((column, at) => {
-    const moved = rows.filter(({ before, after }) => !isSame(before[at], after[at]));
-    const [first] = moved;
-    if (!first) return;
-    const value = first.after[at] as Value;
-    const difference = COUNTERS.has(column) ? differenceAt(first, at) : null;
-    if (rows.every(({ after }) => isSame(after[at], value))) {
-      sets.push(`${column} = ?`);
-      values.push(value);
-    } else if (difference !== null && rows.every((row) => differenceAt(row, at) === difference)) {
-      sets.push(`${column} = ${column} + ?`);
-      values.push(difference);
-    } else {
-      const arms = rows.flatMap((row, index) => {
-        if (!moved.includes(row)) return [];
-        const [sql, ...selecting] = arm(index);
-        values.push(...selecting, row.after[at] as Value);
-        return [`${sql} THEN ?`];
-      });
-      sets.push(`${column} = ${cases} ${arms.join(" ")} ELSE ${column} END`);
-    }
-  });
-  return { sets, values };
-}
-
-function isSame(a: Value | undefined, b: Value | undefined): boolean {
-  return a === b || (Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b));
-}
-
-function differenceAt(row: RowChange, at: number): bigint {
-  return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as number | bigint);
 }

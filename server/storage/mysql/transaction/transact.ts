@@ -14,6 +14,7 @@ import { rollBack } from "./in-transaction.ts";
 import { BEGIN, load, loadAgain } from "./load.ts";
 import type { LockCache } from "./lock-cache.ts";
 import type { Read } from "./read.ts";
+import { recordChanges } from "./records.ts";
 import { addRowLocks } from "./row-locks.ts";
 import { addWrites, leavesWaiters, runWrites } from "./save.ts";
 
@@ -70,13 +71,14 @@ async function decideAll(
   for (let read = first; ; ) {
     const changes = decide(read.loaded);
     waitersLeft ||= leavesWaiters(changes);
+    const records = recordChanges(changes.locks, read.before);
     const last = changes.again.length === 0;
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
     if (read.assumptions) trip.add(BEGIN);
-    if (plan.impatient) addRowLocks(trip, session, changes, read.assumptions ? changes.locks : []);
+    if (plan.impatient) addRowLocks(trip, session, changes, read.assumptions ? changes.locks : [], records);
     // Who changes a rule holds the rules exclusively.
     const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
-    addWrites(trip, changes, read, lockOfRules);
+    addWrites(trip, changes, records, read, lockOfRules);
     if (!last) {
       mustStillBeOpen(await runWrites(session, trip, changes));
       read = await loadAgain(session, changes.again, rules, clock, first.loaded);

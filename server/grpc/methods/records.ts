@@ -1,0 +1,34 @@
+// UpdateLock and DeleteLock: the methods about what a lock remembers.
+
+import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { AnyCall } from "../handler.ts";
+import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
+import { recordMessage } from "../messages/records.ts";
+import { checkDeleteLock, checkUpdateLock } from "../validate/records.ts";
+import type { MethodContext } from "./method.ts";
+
+export async function updateLock({ engine }: MethodContext, message: UpdateLockRequest, call: AnyCall) {
+  // The database's clock may not have been read yet; the bound is there for mistakes in a unit.
+  const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
+  const { outcome } = await engine.updateLock(checkUpdateLock(message, nowUs), call);
+  if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
+  return { record: recordMessage(outcome.record) };
+}
+
+export async function deleteLock({ engine }: MethodContext, message: DeleteLockRequest, call: AnyCall) {
+  const { name, expectedVersion } = checkDeleteLock(message);
+  const answer = await engine.deleteLock(name, expectedVersion, call);
+  if (!answer) {
+    if (expectedVersion) throw recordVersionMismatch(0n);
+    return { deleted: false };
+  }
+  const { outcome } = answer;
+  switch (outcome.kind) {
+    case "deleted":
+      return { deleted: outcome.byThisCall };
+    case "in_use":
+      throw lockInUse(name);
+    case "version_mismatch":
+      throw recordVersionMismatch(outcome.version);
+  }
+}

@@ -1,0 +1,58 @@
+// The SET of a statement that writes many rows: a column is set to one value, moved by one difference, or picked row by
+// row. A column that no row changes is not named.
+
+import { LOCK_COUNTER_COLUMNS } from "../../rows/columns.ts";
+import type { Value } from "../../rows/values.ts";
+import type { SqlValue } from "../connection/trip.ts";
+
+const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
+
+export interface RowChange {
+  /** Empty for a claim that was not read: then all its columns are written. */
+  readonly before: readonly Value[];
+  readonly after: readonly Value[];
+}
+
+/** What selects one row among those of a statement. */
+export type Arm = readonly [sql: string, ...values: SqlValue[]];
+
+export function assignments(
+  columns: readonly string[],
+  rows: readonly RowChange[],
+  arm: (index: number) => Arm,
+  cases: string,
+): { sets: string[]; values: SqlValue[] } {
+  const sets: string[] = [];
+  const values: SqlValue[] = [];
+  columns.forEach((column, at) => {
+    const moved = rows.filter(({ before, after }) => !isSame(before[at], after[at]));
+    const [first] = moved;
+    if (!first) return;
+    const value = first.after[at] as Value;
+    const difference = COUNTERS.has(column) ? differenceAt(first, at) : null;
+    if (rows.every(({ after }) => isSame(after[at], value))) {
+      sets.push(`${column} = ?`);
+      values.push(value);
+    } else if (difference !== null && rows.every((row) => differenceAt(row, at) === difference)) {
+      sets.push(`${column} = ${column} + ?`);
+      values.push(difference);
+    } else {
+      const arms = rows.flatMap((row, index) => {
+        if (!moved.includes(row)) return [];
+        const [sql, ...selecting] = arm(index);
+        values.push(...selecting, row.after[at] as Value);
+        return [`${sql} THEN ?`];
+      });
+      sets.push(`${column} = ${cases} ${arms.join(" ")} ELSE ${column} END`);
+    }
+  });
+  return { sets, values };
+}
+
+function isSame(a: Value | undefined, b: Value | undefined): boolean {
+  return a === b || (Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b));
+}
+
+function differenceAt(row: RowChange, at: number): bigint {
+  return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as number | bigint);
+}
