@@ -7,11 +7,17 @@ import { fits, neverFits } from "./fits.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { end, grant, wholeEnd } from "./transitions.ts";
 
-/** Ends all known claims whose time has run out. Done once, before the first command, as time stands still after it. */
+/**
+ * Ends all known claims whose time has run out, the oldest first, as the last one leaves its mark in the lock's record.
+ * Done once, before the first command, as time stands still after it.
+ */
 export function endDue(draft: Draft): void {
+  const due: Claim[] = [];
   for (const claim of draft.claims.values()) {
-    if (claim.state !== "ended" && isDue(draft, claim)) end(draft, claim, dueReason(claim));
+    if (claim.state !== "ended" && isDue(draft, claim)) due.push(claim);
   }
+  if (due.length > 1) due.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
+  for (const claim of due) end(draft, claim, dueReason(claim));
 }
 
 /** Grants to the first waiters while they fit. */

@@ -9,7 +9,8 @@ import { type LockRecord, nextRecord } from "./record.ts";
 export function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock"> {
   const { lock, nowUs } = draft;
   const { record: before } = lock;
-  if (command.repeated && before) return { kind: "record", lockId: lock.id, record: before, setVersion: before.version };
+  if (command.repeated && before)
+    return { kind: "record", lockId: lock.id, record: before, setVersion: before.version };
   const version = before?.version ?? 0n;
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };

@@ -81,8 +81,7 @@ export class EventLog {
     // As their events will be told: what an operator has done at info, the many others at their own level.
     const byOperator =
       command.verb === "set_limit" || command.verb === "force_release" || command.verb === "delete_lock";
-    if (byOperator ? this.#tellsOperators : this.#tellsDaily)
-      this.#callers.answered(command, outcome);
+    if (byOperator ? this.#tellsOperators : this.#tellsDaily) this.#callers.answered(command, outcome);
   }
 
   #event(event: Event, lockName: string): void {

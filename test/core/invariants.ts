@@ -7,11 +7,15 @@ import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { Policy } from "../../server/core/policy.ts";
+import type { LockRecord } from "../../server/core/record.ts";
 import type { Clock } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
 /** Ends that only time brings about. */
 const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"]);
+
+/** Ends that take a lease away from its holder. */
+const LOST: ReadonlySet<string> = new Set(["expired", "force_released"]);
 
 /** One lock before and after one transaction. */
 export interface Transition {
@@ -32,6 +36,7 @@ export function checkInvariants(transition: Transition): void {
   eventsTellWhatHappened(transition);
   endedStaysEnded(transition);
   nothingFreeBesideAFittingWaiter(transition);
+  somebodyWillLook(transition);
 }
 
 /** Replays what happened, event by event, against sets of holders and waiters. */
@@ -43,7 +48,12 @@ function eventsTellWhatHappened(transition: Transition): void {
   const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
   let { limit } = limitInForce(before.lock.name, before.lock.limit, limitRules);
   let lastToken = before.lock.lastToken;
+  let { record } = before.lock;
   for (const event of events) {
+    if (event.kind === "record_set" || event.kind === "record_deleted") {
+      record = event.kind === "record_set" ? event.record : null;
+      continue;
+    }
     if (event.kind === "limit_set") {
       limit = limitInForce(event.lock.name, event.lock.limit, limitRules).limit;
       continue;
@@ -58,6 +68,15 @@ function eventsTellWhatHappened(transition: Transition): void {
       demand(from.delete(number), `claim ${number} ends but was not ${event.was}`);
       const byTime = BY_TIME.has(claim.endReason ?? "");
       demand(!byTime || due.has(number), `claim ${number} ends as ${claim.endReason} before its time`);
+      if (event.was === "held") {
+        if (LOST.has(claim.endReason ?? "")) leavesWhatItsTermsSay(claim, event.record ?? null);
+        record = event.record ?? null;
+      } else if (claim.endReason === "exhausted") {
+        demand(record?.attemptsLeft === 0, `claim ${number} ends as exhausted with attempts left`);
+      } else if (claim.endReason === "status_mismatch") {
+        demand(!isWanted(claim, record), `claim ${number} ends for a status that it wants`);
+        demand(claim.endNote === (record?.status ?? ""), `claim ${number} tells another status`);
+      }
     } else {
       demand(transition.failOver.grantsFromUs <= atLeastUs, `claim ${number} is granted in a pause`);
       demand(claim.fencingToken > transition.failOver.epoch << 36n, `token ${claim.fencingToken} is old`);
@@ -68,12 +87,23 @@ function eventsTellWhatHappened(transition: Transition): void {
         demand(waiters.delete(number), `claim ${number} is granted but did not wait`);
         demand(first === number, `claim ${number} overtakes claim ${first}`);
       } else demand(waiters.size === 0, `claim ${number} barges past ${waiters.size} waiters`);
+      demand((record?.notBeforeUs ?? 0) <= atLeastUs, `claim ${number} is granted before the lock is due`);
+      demand(record?.attemptsLeft !== 0, `claim ${number} is granted without an attempt`);
+      demand(isWanted(claim, record), `claim ${number} is granted in a status that it does not want`);
+      if (record && record.attemptsLeft !== null)
+        record = { ...record, attemptsLeft: record.attemptsLeft - 1, version: record.version + 1n };
       demand(claim.fencingToken > lastToken, `token ${claim.fencingToken} after ${lastToken}`);
       lastToken = claim.fencingToken;
       holders.set(number, claim);
     }
   }
   demand(lastToken === after.lock.lastToken, "the guard row does not know the last token");
+  demand(text(unwoken(record)) === text(unwoken(after.lock.record)), "the record is another than events say");
+  if (before.lock.record && after.lock.record) {
+    const { version } = before.lock.record;
+    const isSame = text(unwoken(before.lock.record)) === text(unwoken(after.lock.record));
+    demand(isSame || after.lock.record.version > version, "the record has changed under its version");
+  }
   demand(same(holders, after.claims.filter(isHeld)), "the rows hold other claims than the events say");
   demand(same(waiters, after.claims.filter(isWaiting)), "the rows wait for other claims than the events say");
   if (transition.allDueRead) {
@@ -97,12 +127,44 @@ function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }:
   const { limit } = limitInForce(after.lock.name, after.lock.limit, limitRules);
   const head = after.claims.find(isWaiting);
   if (!head) return;
+  const { record } = after.lock;
+  const grantsFromUs = Math.max(failOver.grantsFromUs, record?.notBeforeUs ?? 0);
+  const waitsForTime = clock.atLeastUs < grantsFromUs && record?.attemptsLeft !== 0;
   demand(
-    clock.atLeastUs < failOver.grantsFromUs || !compatible(after.claims.filter(isHeld), head, limit),
+    waitsForTime || !compatible(after.claims.filter(isHeld), head, limit),
     `claim ${head.ticketNumber} is the first in the queue and fits, but waits`,
   );
   const hopeless = limit > 0 && head.mode === "permit" && head.permits > limit;
   demand(!hopeless, `claim ${head.ticketNumber} heads the queue and can never fit`);
+}
+
+/** Who waits for the time that a lock remembers is not left waiting when it has come. */
+function somebodyWillLook({ after: { lock, claims }, clock }: Transition): void {
+  if (!lock.record) return;
+  const { notBeforeUs, wakesAtUs } = lock.record;
+  const isAhead = notBeforeUs !== null && notBeforeUs > clock.atLeastUs;
+  const expected = isAhead && claims.some(isWaiting) ? notBeforeUs : null;
+  demand(wakesAtUs === expected, `somebody looks at ${wakesAtUs}, and should at ${expected}`);
+}
+
+function leavesWhatItsTermsSay({ terms, endedAtUs, ticketNumber }: Claim, record: LockRecord | null): void {
+  if (!terms) return;
+  const { lockDelayUs, statusIfLost } = terms;
+  if (statusIfLost !== null)
+    demand(record?.status === statusIfLost, `claim ${ticketNumber} is lost and leaves another status`);
+  if (lockDelayUs)
+    demand(
+      (record?.notBeforeUs ?? 0) >= (endedAtUs as number) + lockDelayUs,
+      `claim ${ticketNumber} is lost and leaves no delay`,
+    );
+}
+
+function isWanted({ terms }: Claim, record: LockRecord | null): boolean {
+  return !terms || terms.ifStatus.length === 0 || terms.ifStatus.includes(record?.status ?? "");
+}
+
+function unwoken(record: LockRecord | null): object | null {
+  return record && { ...record, wakesAtUs: null };
 }
 
 function countersEqualRows({ after: { lock, claims } }: Transition): void {
@@ -154,8 +216,8 @@ function same(expected: ReadonlyMap<bigint, Claim>, claims: readonly Claim[]): b
   return claims.length === expected.size && claims.every((claim) => expected.has(claim.ticketNumber));
 }
 
-function text(claim: Claim | undefined): string {
-  return JSON.stringify(claim, (_key, value) => (typeof value === "bigint" ? `${value}n` : value));
+function text(row: object | null | undefined): string {
+  return JSON.stringify(row, (_key, value) => (typeof value === "bigint" ? `${value}n` : value));
 }
 
 function demand(holds: unknown, sentence: string): void {

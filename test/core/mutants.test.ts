@@ -53,10 +53,11 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets a small request pass a heavy one at the head of the queue",
     file: "advance.ts",
-    from: "    } else return;",
+    from: "    if (!fits(lock, draft.limit.limit, head)) return;",
     to:
-      "    } else if (queue[1] && fits(lock, draft.limit.limit, queue[1])) {\n" +
-      "      grant(draft, queue.splice(1, 1)[0] as Claim);\n    } else return;",
+      "    if (!fits(lock, draft.limit.limit, head)) {\n" +
+      "      if (!queue[1] || !mayGrant(draft) || !fits(lock, draft.limit.limit, queue[1])) return;\n" +
+      "      grant(draft, queue.splice(1, 1)[0] as Claim);\n      continue;\n    }",
   },
   {
     fault: "stops at the last waiter that it has read",
@@ -103,14 +104,14 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "grants to waiters while leases may be held that a fail-over has lost",
     file: "advance.ts",
-    from: "mayGrant(draft) && fits(",
-    to: "fits(",
+    from: "    if (!mayGrant(draft)) return;",
+    to: "    if (!isDueNow(lock, draft.clock)) return;",
   },
   {
     fault: "grants to new requests while leases may be held that a fail-over has lost",
     file: "acquire.ts",
     from: "if (isFree && mayGrant(draft)) {",
-    to: "if (isFree) {",
+    to: "if (isFree && isDueNow(lock, draft.clock)) {",
   },
   {
     fault: "goes on with the old tokens after a fail-over",
@@ -279,6 +280,168 @@ const MUTANTS: readonly Mutant[] = [
     file: "decide.ts",
     from: "const outcome = apply(draft, command, known);\n  grantWaiters(draft);",
     to: "const outcome = apply(draft, command, known);",
+  },
+  {
+    fault: "gives up a place for a release that speaks of a run",
+    file: "decide.ts",
+    from: "else if (command.result) return",
+    to: "else if (!draft) return",
+  },
+  {
+    fault: "grants to waiters before the lock is due",
+    file: "advance.ts",
+    from: "    if (!mayGrant(draft)) return;",
+    to: "    if (draft.failOver.grantsFromUs > draft.clock.atLeastUs) return;",
+  },
+  {
+    fault: "grants to new requests before the lock is due",
+    file: "acquire.ts",
+    from: "if (isFree && mayGrant(draft)) {",
+    to: "if (isFree && draft.failOver.grantsFromUs <= draft.clock.atLeastUs) {",
+  },
+  {
+    fault: "grants when the lock may not be due yet by a clock that is not known exactly",
+    file: "record.ts",
+    from: "record.notBeforeUs <= atLeastUs",
+    to: "record.notBeforeUs <= atLeastUs + 50_000",
+  },
+  {
+    fault: "leaves waiters of an exhausted lock in its queue",
+    file: "advance.ts",
+    from: "    if (isExhausted(lock)) {",
+    to: "    if (isExhausted(lock) && !mayGrant(draft)) return;\n    if (isExhausted(lock)) {",
+  },
+  {
+    fault: "grants to waiters without an attempt",
+    file: "advance.ts",
+    from: "    if (isExhausted(lock)) {",
+    to: "    if (isExhausted(lock) && head.ttlUs === null) {",
+  },
+  {
+    fault: "lets new requests wait for a lock without attempts",
+    file: "acquire.ts",
+    from: "if (isExhausted(lock)) return",
+    to: "if (isExhausted(lock) && !command.mayWait) return",
+  },
+  {
+    fault: "takes no attempt for a grant",
+    file: "record.ts",
+    from: "attemptsLeft: record.attemptsLeft - 1",
+    to: "attemptsLeft: record.attemptsLeft",
+  },
+  {
+    fault: "asks for the status when a request comes, and not when it is granted",
+    file: "advance.ts",
+    from: "    if (!isInWantedStatus(lock, head.terms)) {",
+    to: "    if (!lock) {",
+  },
+  {
+    fault: "grants new requests in a status that they do not want",
+    file: "acquire.ts",
+    from: "    if (!isInWantedStatus(lock, command.terms ?? null))",
+    to: "    if (!lock)",
+  },
+  {
+    fault: "takes a lock without a record for one without a status",
+    file: "record.ts",
+    from: "terms.ifStatus.includes(statusOf(lock))",
+    to: "(lock.record !== null && terms.ifStatus.includes(statusOf(lock)))",
+  },
+  {
+    fault: "sets the interval of a lease that was lost",
+    file: "record.ts",
+    from: "isLost ? lostUntil(terms, endedAtUs) :",
+    to: "isLost ? (lostUntil(terms, endedAtUs) ?? releasedUntil(terms, null, grantedAtUs, endedAtUs)) :",
+  },
+  {
+    fault: "delays the next grant where a lease was released",
+    file: "record.ts",
+    from: "isLost ? lostUntil(terms, endedAtUs) :",
+    to: "terms?.lockDelayUs ? lostUntil(terms, endedAtUs) :",
+  },
+  {
+    fault: "counts the interval from the end of a lease",
+    file: "record.ts",
+    from: "grantedAtUs + terms.minIntervalUs",
+    to: "endedAtUs + terms.minIntervalUs",
+  },
+  {
+    fault: "keeps to the interval where a release has set another time",
+    file: "record.ts",
+    from: "if (result?.coolDownUs !== undefined) return",
+    to: "if (result?.coolDownUs) return",
+  },
+  {
+    fault: "brings forward what an operator has set for later",
+    file: "record.ts",
+    from: "return Math.max(a, b);",
+    to: "return b;",
+  },
+  {
+    fault: "leaves a lost task in the status that it had",
+    file: "record.ts",
+    from: "(isLost ? terms?.statusIfLost : result?.status)",
+    to: "(isLost ? undefined : result?.status)",
+  },
+  {
+    fault: "sets the status for losses at a release",
+    file: "record.ts",
+    from: "(isLost ? terms?.statusIfLost : result?.status)",
+    to: "(result?.status ?? terms?.statusIfLost)",
+  },
+  {
+    fault: "forgets what a release says of attempts",
+    file: "record.ts",
+    from: "(isLost ? undefined : result?.attemptsLeft)",
+    to: "(isLost ? result?.attemptsLeft : undefined)",
+  },
+  {
+    fault: "takes a lease that nobody came for to be a run",
+    file: "record.ts",
+    from: "!isRunEnd(endReason)",
+    to: "endReason === null",
+  },
+  {
+    fault: "makes a record for who asks nothing of it",
+    file: "record.ts",
+    from: "record === null && terms === null && result === null",
+    to: "record === null && terms === null && result === undefined",
+  },
+  {
+    fault: "changes a record under its version",
+    file: "record.ts",
+    from: "version: record.version + 1n",
+    to: "version: record.version",
+  },
+  {
+    fault: "leaves those waiting who wait for the time that a lock remembers",
+    file: "record.ts",
+    from: "lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+    to: "lock.waiting > 1 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+  },
+  {
+    fault: "looks again and again at a lock that is due and held",
+    file: "record.ts",
+    from: "lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+    to: "lock.waiting > 0 ? record.notBeforeUs : null",
+  },
+  {
+    fault: "updates a record without looking at the expected version",
+    file: "update-lock.ts",
+    from: 'if (expectedVersion !== version) return { kind: "version_mismatch", version };\n  const set',
+    to: "const set",
+  },
+  {
+    fault: "deletes the record of a lock that is waited for",
+    file: "update-lock.ts",
+    from: "lock.holders > 0 || lock.waiting > 0",
+    to: "lock.holders > 0",
+  },
+  {
+    fault: "ends leases that run out together in any order",
+    file: "advance.ts",
+    from: "(a.ticketNumber < b.ticketNumber ? -1 : 1)",
+    to: "(a.ticketNumber < b.ticketNumber ? 1 : -1)",
   },
 ];
 

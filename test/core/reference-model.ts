@@ -3,8 +3,9 @@
 // must not share any code with the core, only the shape of the commands.
 
 import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
-import type { Acquire, Command } from "../../server/core/command.ts";
+import type { Acquire, Command, Release, UpdateLock } from "../../server/core/command.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
+import type { RunResult, Terms } from "../../server/core/record.ts";
 import type { Clock } from "../../server/core/rows.ts";
 
 export interface ModelSettings {
@@ -42,12 +43,37 @@ export type ModelOutcome =
       readonly claim: ModelRow;
       readonly place: { ahead: number; permitsAhead: number; queueLength: number } | null;
     }
-  | { readonly kind: "refused"; readonly reason: string; readonly limit: number; readonly forUs?: number }
+  | {
+      readonly kind: "refused";
+      readonly reason: string;
+      readonly limit: number;
+      readonly forUs?: number;
+      readonly status?: string;
+    }
   | { readonly kind: "released"; readonly byThisCall: boolean }
   | { readonly kind: "limit"; readonly limit: number; readonly source: string; readonly version: bigint }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
   | { readonly kind: "forced"; readonly ended: readonly ModelRow[] }
-  | { readonly kind: "request_id_reused" | "unknown_claim" | "done" };
+  | { readonly kind: "record"; readonly record: ModelRecord }
+  | { readonly kind: "deleted"; readonly byThisCall: boolean }
+  | { readonly kind: "request_id_reused" | "unknown_claim" | "in_use" | "done" };
+
+/** What a lock remembers, except for when somebody has to look. */
+export interface ModelRecord {
+  readonly notBeforeUs: number | null;
+  readonly attemptsLeft: number | null;
+  readonly status: string;
+  readonly lastRun: object | null;
+  readonly version: bigint;
+}
+
+/** Something that a lock may remember. Its record is what all of them come to, in order. */
+type Fact = { readonly lock: string; readonly at: number } & (
+  | { readonly what: "set"; readonly update: UpdateLock }
+  | { readonly what: "deleted" }
+  | { readonly what: "granted" }
+  | { readonly what: "run"; readonly claim: ModelClaim; readonly end: EndReason; readonly result: RunResult }
+);
 
 interface ModelClaim {
   readonly lock: string;
@@ -104,12 +130,14 @@ export class ReferenceModel {
   readonly #tokenFloors: ReadonlyMap<string, bigint>;
   readonly #claims: ModelClaim[] = [];
   readonly #changes: Setting[] = [];
+  readonly #facts: Fact[] = [];
   /** What is given counts from the latest that it may be; what ends has to end by the earliest. */
   #now = 0;
   #surely = 0;
   #jumpedAt: number | null = null;
   #backAt: number | null = null;
   #failOver = NO_FAIL_OVER;
+  #seenUpTo: bigint | null = null;
 
   /** `tokenFloors`: for each lock the token below which none may be given. */
   constructor(settings: ModelSettings, tokenFloors: ReadonlyMap<string, bigint>) {
@@ -135,6 +163,7 @@ export class ReferenceModel {
     this.#jumpedAt = context.clock.jumpedAtUs;
     this.#backAt = context.clock.backAtUs;
     this.#failOver = context.failOver;
+    this.#seenUpTo = context.seenUpTo;
     for (const claim of this.#live(lock)) {
       if (this.#isDue(claim)) this.#end(claim, this.#reasonOfDue(claim));
     }
@@ -191,6 +220,55 @@ export class ReferenceModel {
     return last;
   }
 
+  /** What the lock remembers; null: nothing was ever set, or it was deleted since. */
+  record(lock: string): ModelRecord | null {
+    const of = this.#facts.filter((fact) => fact.lock === lock);
+    const since = of.slice(of.findLastIndex(({ what }) => what === "deleted") + 1);
+    return since.reduce<ModelRecord | null>(remember, null);
+  }
+
+  #isDueNow(lock: string): boolean {
+    return (this.record(lock)?.notBeforeUs ?? 0) <= this.#surely;
+  }
+
+  #isExhausted(lock: string): boolean {
+    return this.record(lock)?.attemptsLeft === 0;
+  }
+
+  #isWanted(lock: string, asked: Acquire): boolean {
+    const wanted = asked.terms?.ifStatus ?? [];
+    return wanted.length === 0 || wanted.includes(this.record(lock)?.status ?? "");
+  }
+
+  #update(lock: string, update: UpdateLock): ModelOutcome {
+    const record = this.record(lock);
+    if (update.repeated && record) return { kind: "record", record };
+    const version = record?.version ?? 0n;
+    if ((update.expectedVersion ?? version) !== version) return { kind: "version_mismatch", version };
+    this.#facts.push({ lock, at: this.#now, what: "set", update });
+    return { kind: "record", record: this.record(lock) as ModelRecord };
+  }
+
+  #delete(lock: string, expected: bigint | undefined, repeated: boolean): ModelOutcome {
+    if (repeated) return { kind: "deleted", byThisCall: true };
+    if (this.#live(lock).length > 0) return { kind: "in_use" };
+    const version = this.record(lock)?.version ?? 0n;
+    if ((expected ?? version) !== version) return { kind: "version_mismatch", version };
+    if (version > 0n) this.#facts.push({ lock, at: this.#now, what: "deleted" });
+    return { kind: "deleted", byThisCall: version > 0n };
+  }
+
+  #release(claim: ModelClaim | undefined, { repeated, result }: Release): ModelOutcome {
+    if (!claim) return { kind: "unknown_claim" };
+    if (claim.ended) {
+      const own = claim.ended.reason === "released" || claim.ended.reason === "cancelled";
+      return { kind: "released", byThisCall: repeated && own };
+    }
+    if (!claim.granted && result) return { kind: "waiting", claim: this.#row(claim), place: null };
+    this.#end(claim, claim.granted ? "released" : "cancelled", "", result ?? null);
+    return { kind: "released", byThisCall: true };
+  }
+
   #apply(lock: string, command: Command): ModelOutcome {
     switch (command.verb) {
       case "acquire":
@@ -203,16 +281,8 @@ export class ReferenceModel {
         return this.#detach(this.#find(lock, command.ref), command.replica);
       case "renew":
         return this.#renew(this.#find(lock, command.ref), command.ttlUs);
-      case "release": {
-        const claim = this.#find(lock, command.ref);
-        if (!claim) return { kind: "unknown_claim" };
-        if (!claim.ended) {
-          this.#end(claim, claim.granted ? "released" : "cancelled");
-          return { kind: "released", byThisCall: true };
-        }
-        const own = claim.ended.reason === "released" || claim.ended.reason === "cancelled";
-        return { kind: "released", byThisCall: command.repeated && own };
-      }
+      case "release":
+        return this.#release(this.#find(lock, command.ref), command);
       case "withdraw": {
         const claim = this.#live(lock).find(({ asked }) => asked.requestId === command.requestId);
         if (claim) this.#end(claim, "cancelled");
@@ -236,6 +306,15 @@ export class ReferenceModel {
         for (const claim of meant) this.#end(claim, "force_released", command.reason);
         return { kind: "forced", ended };
       }
+      case "update_lock": {
+        const outcome = this.#update(lock, command);
+        if (outcome.kind !== "record") return outcome;
+        // The answer comes after what it has made room for.
+        this.#grantInOrder(lock, this.#seenUpTo);
+        return { kind: "record", record: this.record(lock) as ModelRecord };
+      }
+      case "delete_lock":
+        return this.#delete(lock, command.expectedVersion, command.repeated);
       case "advance":
         return { kind: "done" };
     }
@@ -251,15 +330,23 @@ export class ReferenceModel {
     const { limit } = this.limit(lock);
     const waiters = this.#waiters(lock);
     const free = waiters.length === 0 && compatible(this.#holders(lock), asked, limit);
-    const forUs = this.#failOver.grantsFromUs - this.#surely;
+    if (neverFits(asked, limit)) return { kind: "refused", reason: "never_fits", limit };
+    if (this.#isExhausted(lock)) return { kind: "refused", reason: "exhausted", limit };
+    const grantsFrom = Math.max(this.#failOver.grantsFromUs, this.record(lock)?.notBeforeUs ?? 0);
+    const forUs = grantsFrom - this.#surely;
     if (free && forUs <= 0) {
+      const status = this.record(lock)?.status ?? "";
+      if (!this.#isWanted(lock, asked)) return { kind: "refused", reason: "status_mismatch", limit, status };
       const claim = this.#arrive(lock, asked);
       this.#grant(claim, true);
       return { kind: "held", claim: this.#row(claim) };
     }
-    if (neverFits(asked, limit)) return { kind: "refused", reason: "never_fits", limit };
-    if (free && !asked.mayWait) return { kind: "refused", reason: "failed_over", limit, forUs };
-    if (!asked.mayWait) return { kind: "refused", reason: limit === 0 ? "paused" : "busy", limit };
+    if (!asked.mayWait) {
+      if (limit === 0) return { kind: "refused", reason: "paused", limit };
+      if (!this.#isDueNow(lock)) return { kind: "refused", reason: "not_before", limit, forUs };
+      if (free) return { kind: "refused", reason: "failed_over", limit, forUs };
+      return { kind: "refused", reason: "busy", limit };
+    }
     if (waiters.length >= this.#settings.queueMax) return { kind: "refused", reason: "queue_full", limit };
     const claim = this.#arrive(lock, asked);
     this.#signOfLife(claim, asked.replica);
@@ -328,13 +415,17 @@ export class ReferenceModel {
     const { limit } = this.limit(lock);
     for (const waiter of this.#waiters(lock)) {
       if (seenUpTo !== null && waiter.number > seenUpTo) return;
-      if (neverFits(waiter.asked, limit)) this.#end(waiter, "never_fits");
-      else if (
-        this.#failOver.grantsFromUs <= this.#surely &&
-        compatible(this.#holders(lock), waiter.asked, limit)
-      ) {
-        this.#grant(waiter, false);
-      } else return;
+      if (neverFits(waiter.asked, limit)) {
+        this.#end(waiter, "never_fits");
+        continue;
+      }
+      if (!compatible(this.#holders(lock), waiter.asked, limit)) return;
+      const mayGrant = this.#failOver.grantsFromUs <= this.#surely && this.#isDueNow(lock);
+      if (this.#isExhausted(lock)) this.#end(waiter, "exhausted");
+      else if (!mayGrant) return;
+      else if (!this.#isWanted(lock, waiter.asked)) {
+        this.#end(waiter, "status_mismatch", this.record(lock)?.status ?? "");
+      } else this.#grant(waiter, false);
     }
   }
 
@@ -343,10 +434,21 @@ export class ReferenceModel {
     claim.granted = { at: this.#now, token: tokens.reduce((a, b) => (a > b ? a : b)) + 1n };
     claim.fetched = fetched;
     claim.countsFrom = this.#now;
+    this.#facts.push({ lock: claim.lock, at: this.#now, what: "granted" });
   }
 
-  #end(claim: ModelClaim, reason: EndReason, note = ""): void {
+  #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null): void {
     claim.ended = { at: this.#now, reason, note };
+    if (!claim.granted || !["released", "expired", "force_released"].includes(reason)) return;
+    if (!this.record(claim.lock) && !claim.asked.terms && !result) return;
+    this.#facts.push({
+      lock: claim.lock,
+      at: this.#now,
+      what: "run",
+      claim,
+      end: reason,
+      result: result ?? {},
+    });
   }
 
   /** When the present state runs out. */
@@ -445,4 +547,59 @@ function wholeEnd(claim: ModelClaim): number | null {
 
 function neverFits(asked: { readonly mode: Mode; readonly permits: number }, limit: number): boolean {
   return limit > 0 && asked.mode === "permit" && asked.permits > limit;
+}
+
+/** What a lock remembers after one fact more. */
+function remember(record: ModelRecord | null, fact: Fact): ModelRecord | null {
+  const { at } = fact;
+  const version = record ? record.version + 1n : BigInt(at);
+  const old = record ?? { notBeforeUs: null, attemptsLeft: null, status: "", lastRun: null };
+  switch (fact.what) {
+    case "deleted":
+      return null;
+    case "granted":
+      return record && record.attemptsLeft !== null
+        ? { ...record, attemptsLeft: record.attemptsLeft - 1, version }
+        : record;
+    case "set": {
+      const { notBefore, attemptsLeft = old.attemptsLeft, status = old.status } = fact.update;
+      const instant = notBefore && ("atUs" in notBefore ? notBefore.atUs : at + notBefore.inUs);
+      const notBeforeUs = instant === undefined ? old.notBeforeUs : instant;
+      return { ...old, notBeforeUs, attemptsLeft, status, version };
+    }
+    case "run": {
+      const { claim, end, result } = fact;
+      const { terms, owner } = claim.asked;
+      const given = claim.granted as { at: number; token: bigint };
+      const status = (end === "released" ? result.status : terms?.statusIfLost) ?? old.status;
+      const attemptsLeft =
+        end === "released" && result.attemptsLeft !== undefined ? result.attemptsLeft : old.attemptsLeft;
+      const next = end === "released" ? nextRun(given.at, at, terms, result) : after(at, terms?.lockDelayUs);
+      const lastRun = {
+        owner,
+        fencingToken: given.token,
+        grantedAtUs: given.at,
+        endedAtUs: at,
+        end,
+        status,
+      };
+      const instants = [old.notBeforeUs, next].filter((instant) => instant !== null);
+      const notBeforeUs = instants.length === 0 ? null : Math.max(...instants);
+      return { notBeforeUs, attemptsLeft, status, lastRun, version };
+    }
+  }
+}
+
+function nextRun(
+  grantedAt: number,
+  endedAt: number,
+  terms: Terms | null | undefined,
+  { coolDownUs }: RunResult,
+): number | null {
+  return coolDownUs === undefined ? after(grantedAt, terms?.minIntervalUs) : after(endedAt, coolDownUs);
+}
+
+/** No time at all leaves nothing to wait for. */
+function after(from: number, us: number | null | undefined): number | null {
+  return us ? from + us : null;
 }

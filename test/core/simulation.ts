@@ -5,9 +5,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
 import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
+import type { LockRecord } from "../../server/core/record.ts";
 import type { Clock } from "../../server/core/rows.ts";
 import { checkInvariants } from "./invariants.ts";
-import type { ModelOutcome, ModelRow } from "./reference-model.ts";
+import type { ModelOutcome, ModelRecord, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
 import type { Core, Decided, Look } from "./rows-in-memory.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
@@ -166,6 +167,7 @@ class Simulation {
     if (new Set(requestIds).size < requestIds.length) throw new Error("a request id has two claims");
     if (this.#options.dueMax !== undefined) return;
     expectEqual(this.#rows.claimsOf(name).map(seenRow), this.#model.rows(name), `rows of ${name}`);
+    expectEqual(seenRecord(this.#rows.lock(name).record), this.#model.record(name), `record of ${name}`);
     expectEqual(this.#rows.lock(name).lastToken, this.#model.lastToken(name), `last token of ${name}`);
   }
 
@@ -184,10 +186,9 @@ class Simulation {
       }
       return;
     }
-    const ahead = this.#rows.claims
-      .map((claim) => claim.deadlineUs ?? 0)
-      .filter((deadline) => deadline > this.#nowUs)
-      .sort((a, b) => a - b);
+    const deadlines = this.#rows.claims.map((claim) => claim.deadlineUs ?? 0);
+    const due = [...this.#rows.locks.values()].map(({ record }) => record?.notBeforeUs ?? 0);
+    const ahead = [...deadlines, ...due].filter((deadline) => deadline > this.#nowUs).sort((a, b) => a - b);
     const deadline = ahead[pause.nth % ahead.length];
     if (deadline !== undefined) this.#nowUs = Math.max(this.#nowUs, deadline + pause.offsetUs);
   }
@@ -248,7 +249,21 @@ class Simulation {
       case "renew":
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "renew", ref, ttlUs: ask.ttlUs }));
       case "release":
-        return this.#withRef(name, ask.pick, (ref) => ({ verb: "release", ref, repeated: ask.repeated }));
+        return this.#withRef(name, ask.pick, (ref) => {
+          const { result, repeated } = ask;
+          return { verb: "release", ref, result, repeated };
+        });
+      case "update_lock": {
+        const { ask: _, expected, notBefore, ...update } = ask;
+        const expectedVersion = this.#expected(name, expected);
+        const instant =
+          notBefore && "atInUs" in notBefore ? { atUs: this.#nowUs + notBefore.atInUs } : notBefore;
+        return [{ ...update, verb: "update_lock", name, notBefore: instant, expectedVersion }];
+      }
+      case "delete_lock": {
+        const expectedVersion = this.#expected(name, ask.expected);
+        return [{ verb: "delete_lock", name, expectedVersion, repeated: ask.repeated }];
+      }
       case "set_limit": {
         const { limit, expected, repeated } = ask;
         const version = this.#rows.lock(name).limitVersion;
@@ -265,6 +280,12 @@ class Simulation {
       case "advance":
         return [{ verb: "advance" }];
     }
+  }
+
+  /** The version of the record, and so far off. */
+  #expected(name: string, offset: bigint | undefined): bigint | undefined {
+    const version = this.#rows.lock(name).record?.version ?? 0n;
+    return offset === undefined || version + offset < 0n ? undefined : version + offset;
   }
 
   #withRef(name: string, picked: Picked, make: (ref: ClaimRef, claim: Claim) => Command): Command[] {
@@ -299,7 +320,14 @@ function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {
 
 /** What the model knows of a row. */
 function seenRow(claim: Claim): ModelRow {
-  const { lockId: _lock, owner: _owner, labels: _labels, ...seen } = claim;
+  const { lockId: _lock, owner: _owner, labels: _labels, terms: _terms, ...seen } = claim;
+  return seen;
+}
+
+/** What the model knows of a record. */
+function seenRecord(record: LockRecord | null): ModelRecord | null {
+  if (!record) return null;
+  const { wakesAtUs: _wakes, ...seen } = record;
   return seen;
 }
 
@@ -316,6 +344,10 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
     }
     case "refused":
       return { ...outcome, limit: outcome.limit.limit };
+    case "record":
+      return { kind: "record", record: seenRecord(outcome.record) as ModelRecord };
+    case "deleted":
+      return { kind: "deleted", byThisCall: outcome.byThisCall };
     case "forced":
       return { kind: "forced", ended: outcome.ended.map(seenRow) };
     default:

@@ -3,6 +3,7 @@
 
 import fc from "fast-check";
 import type { Mode } from "../../server/core/claim.ts";
+import type { RunResult, Terms } from "../../server/core/record.ts";
 
 /** Short enough that all of them run out in the course of one history. */
 export const SETTINGS = {
@@ -44,6 +45,7 @@ export type Ask =
       readonly mayWait: boolean;
       readonly maxWaitUs: number | null;
       readonly replica: bigint | null;
+      readonly terms: Terms | null;
       /** The same call twice in one transaction, as an impatient client sends it. */
       readonly twice: boolean;
     }
@@ -65,7 +67,23 @@ export type Ask =
   | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint }
   | { readonly ask: "withdraw"; readonly pick: Pick }
   | { readonly ask: "renew"; readonly pick: Pick; readonly ttlUs: number | undefined }
-  | { readonly ask: "release"; readonly pick: Pick; readonly repeated: boolean }
+  | {
+      readonly ask: "release";
+      readonly pick: Pick;
+      readonly result: RunResult | null;
+      readonly repeated: boolean;
+    }
+  | {
+      readonly ask: "update_lock";
+      /** An instant is counted from when it is asked. */
+      readonly notBefore: { readonly atInUs: number } | { readonly inUs: number } | null | undefined;
+      readonly attemptsLeft: number | null | undefined;
+      readonly status: string | undefined;
+      /** As for set_limit. */
+      readonly expected: bigint | undefined;
+      readonly repeated: boolean;
+    }
+  | { readonly ask: "delete_lock"; readonly expected: bigint | undefined; readonly repeated: boolean }
   | {
       readonly ask: "set_limit";
       readonly limit: number | null;
@@ -150,6 +168,43 @@ const ttl = fc.constantFrom(1_000_000, 5_000_000, 12_000_000, 30_000_000);
 const limit = fc.constantFrom(null, 0, 1, 2, 3, 4, 5, 6);
 const seldom = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
 
+const expected = fc.constantFrom(undefined, undefined, 0n, -1n, 1n);
+
+const status = fc.constantFrom("", "failed", "done");
+const interval = fc.constantFrom(null, null, 0, 2_000_000, 12_000_000);
+/** Mostly none, so that what a lock remembers does not stand in the way of everything else. */
+const terms: fc.Arbitrary<Terms | null> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      minIntervalUs: interval,
+      lockDelayUs: interval,
+      statusIfLost: fc.option(status),
+      ifStatus: fc.constantFrom<readonly string[]>([], [], [""], ["", "failed"], ["done"]),
+    }),
+  },
+);
+const result: fc.Arbitrary<RunResult | null> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  {
+    weight: 1,
+    arbitrary: fc.record(
+      {
+        coolDownUs: fc.constantFrom(0, 2_000_000, 12_000_000),
+        status,
+        attemptsLeft: fc.constantFrom(0, 1, 3),
+      },
+      { requiredKeys: [] },
+    ),
+  },
+);
+const notBefore = fc.oneof(
+  fc.constantFrom(undefined, undefined, null),
+  fc.record({ atInUs: fc.constantFrom(-3_000_000, 0, 1_000_000) }),
+  fc.record({ inUs: fc.constantFrom(0, 2_000_000, 12_000_000) }),
+);
+
 const ask: fc.Arbitrary<Ask> = fc.oneof(
   {
     weight: 9,
@@ -161,6 +216,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       mayWait: fc.constantFrom(true, true, true, false),
       maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
       replica: listener,
+      terms,
       twice: seldom,
     }),
   },
@@ -199,13 +255,31 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       ttlUs: fc.option(ttl, { nil: undefined, freq: 2 }),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ ask: fc.constant("release" as const), pick, repeated: seldom }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ ask: fc.constant("release" as const), pick, result, repeated: seldom }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ask: fc.constant("update_lock" as const),
+      notBefore,
+      attemptsLeft: fc.constantFrom(undefined, undefined, null, 0, 1, 3),
+      status: fc.option(status, { nil: undefined }),
+      expected,
+      repeated: seldom,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ask: fc.constant("delete_lock" as const), expected, repeated: seldom }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
       ask: fc.constant("set_limit" as const),
       limit,
-      expected: fc.constantFrom(undefined, undefined, 0n, -1n, 1n),
+      expected,
       repeated: seldom,
     }),
   },

@@ -342,7 +342,18 @@ describe("conventions", () => {
       "loop",
       "statement",
     ];
-    const others = ["direction", "event", "method", "code", "via", "state", "version", "node", "database"];
+    const others = [
+      "change",
+      "direction",
+      "event",
+      "method",
+      "code",
+      "via",
+      "state",
+      "version",
+      "node",
+      "database",
+    ];
     expect([...labels].sort()).toEqual([...known, ...others].sort());
   });
 

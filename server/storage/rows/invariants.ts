@@ -42,6 +42,10 @@ const COUNTS = `
     SUM(CASE WHEN state = 1 THEN permits ELSE 0 END) AS waiting_permits
   FROM rowlock_claim WHERE state IN (1, 2) GROUP BY lock_id`;
 
+/** When a lock with a record is due for those who look for free ones; NULL where it is none. */
+const FREE_SINCE = `(CASE WHEN l.holders = 0 AND l.waiting = 0 AND COALESCE(r.attempts_left, 1) > 0
+  THEN COALESCE(r.not_before, 0) END)`;
+
 /** Checks that SQL answers by itself: each row is one violation. */
 const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow) => string }[] = [
   {
@@ -126,6 +130,34 @@ const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow)
       WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL)`,
     message: (row) => `Claim ${row.ticket_number} of ${lockOf(row)} should run out and has no deadline.`,
   },
+  {
+    check: "no_guard",
+    sql: `SELECT r.lock_id, r.name FROM rowlock_record r LEFT JOIN rowlock_lock l ON l.id = r.lock_id
+      WHERE l.id IS NULL`,
+    message: (row) => `There is a record of ${lockOf(row)}, which has no guard row.`,
+  },
+  {
+    check: "records",
+    sql: `SELECT l.id AS lock_id, l.name, l.has_record
+      FROM rowlock_lock l LEFT JOIN rowlock_record r ON r.lock_id = l.id
+      WHERE (l.has_record = 0) <> (r.lock_id IS NULL)`,
+    message: (row) =>
+      Number(row.has_record) === 0
+        ? `${lockOf(row)} has a record that its guard row does not know of.`
+        : `The guard row of ${lockOf(row)} tells of a record that is not there.`,
+  },
+  {
+    check: "records",
+    sql: `SELECT l.id AS lock_id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
+      WHERE r.name <> l.name OR (r.due_at IS NULL) <> (${FREE_SINCE} IS NULL) OR r.due_at <> ${FREE_SINCE}`,
+    message: (row) => `The record of ${lockOf(row)} is found under another name or time than its own.`,
+  },
+  {
+    check: "records",
+    sql: `SELECT l.id AS lock_id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
+      WHERE r.wakes_at IS NOT NULL AND (l.waiting = 0 OR r.not_before IS NULL OR r.wakes_at <> r.not_before)`,
+    message: (row) => `${lockOf(row)} is to be looked at when there is nothing to look for.`,
+  },
 ];
 
 const RULES = "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule";
@@ -138,6 +170,11 @@ const OVER_LIMIT = `
 
 const PAUSE = "SELECT grants_from FROM rowlock_meta WHERE id = 1 AND grants_from > ?";
 
+// Waiters of which nobody will think when the time comes that their lock remembers.
+const UNWOKEN = `
+  SELECT l.id AS lock_id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
+  WHERE l.id > ? AND l.waiting > 0 AND r.wakes_at IS NULL AND r.not_before > ? ORDER BY l.id LIMIT ${CHECK_PAGE}`;
+
 // Where something is due, or nobody has looked since the pause after a fail-over, the next decision will move the queue,
 // and it may fit only then.
 const FIRST_WAITERS = `
@@ -146,6 +183,7 @@ const FIRST_WAITERS = `
     (SELECT MIN(w.ticket_number) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.state = 1)
   WHERE l.id > ? AND l.waiting > 0 AND NOT EXISTS
     (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.state IN (1, 2) AND d.deadline <= ?)
+    AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND (r.not_before > ? OR r.wakes_at <= ?))
     AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > ? OR l.decided_at < m.grants_from)
   ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
@@ -174,7 +212,12 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
       "That is as it should be if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
-  yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, [nowUs, nowUs], (row) => {
+  yield* checkPages(findings, max, "records", UNWOKEN, [nowUs], (row) => {
+    const message = `Waiters of ${lockOf(row)} are not looked at when it is due.`;
+    return { severity: "error", check: "records", message };
+  });
+  const dueBy = [nowUs, nowUs, nowUs, nowUs];
+  yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, dueBy, (row) => {
     if (!fits(countersOf(row), limitOf(row, rules).limit, askedOf(row))) return null;
     const message = `Claim ${row.ticket_number} is first in the queue of ${lockOf(row)} and would fit, but waits.`;
     return { severity: "error", check: "not_granted", message };

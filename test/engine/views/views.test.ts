@@ -33,7 +33,8 @@ class CountingStore {
 
   async list({ afterName, max }: { afterName: string | null; max: number }) {
     const from = this.#locks.findIndex(({ name }) => afterName === null || name > afterName);
-    const locks = from < 0 ? [] : this.#locks.slice(from, from + Math.min(max, ROWS_PER_STEP));
+    const read = from < 0 ? [] : this.#locks.slice(from, from + Math.min(max, ROWS_PER_STEP));
+    const locks = read.map(({ record, ...counters }) => ({ ...counters, hasRecord: record !== null }));
     this.#stepped(locks.length, 0);
     return { locks, next: locks.length < ROWS_PER_STEP ? null : (locks.at(-1)?.name ?? null) };
   }
@@ -76,6 +77,7 @@ function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
     sharedHolders: 0,
     exclusiveHolders: 0,
     waitingPermits: live.waiting,
+    record: null,
     revision: 1n,
     ...live,
   };

@@ -76,6 +76,7 @@ describe("AcquireRequest", () => {
         requestId: "",
         owner: "",
         labels: {},
+        terms: null,
         mayWait: false,
         maxWaitUs: null,
       },
@@ -263,7 +264,10 @@ describe("RenewRequest", () => {
 
 describe("ReleaseRequest", () => {
   test("has an id", () => {
-    expect(accepted(requests.ReleaseRequestSchema, checkRelease)({ leaseId: ID })).toEqual(REF);
+    expect(accepted(requests.ReleaseRequestSchema, checkRelease)({ leaseId: ID })).toEqual({
+      ref: REF,
+      result: null,
+    });
   });
 
   refuses(requests.ReleaseRequestSchema, checkRelease, [

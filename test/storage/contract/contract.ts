@@ -10,6 +10,7 @@ import { contractOfInvariants } from "./invariants.ts";
 import { contractOfListings } from "./listings.ts";
 import { contractOfMaintenance } from "./maintenance.ts";
 import { contractOfNames } from "./names.ts";
+import { contractOfRecords } from "./records.ts";
 import { contractOfRows } from "./rows.ts";
 import { contractOfRules } from "./rules.ts";
 import { contractOfTransactions } from "./transactions.ts";
@@ -29,6 +30,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     const current = () => fresh;
     contractOfNames(current);
     contractOfRows(current);
+    contractOfRecords(current);
     contractOfTransactions(current);
     contractOfRules(current);
     contractOfMaintenance(current);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import type { LockRecord } from "../../../server/core/record.ts";
 import type { FreshStore, Wanted } from "../../support/store-fixture.ts";
 import {
   addClaims,
@@ -15,6 +16,14 @@ import {
 } from "../../support/store-fixture.ts";
 
 const HELD: Wanted = { state: "held" };
+const RECORD: LockRecord = {
+  notBeforeUs: null,
+  attemptsLeft: 1,
+  status: "failed",
+  lastRun: null,
+  version: 1n,
+  wakesAtUs: null,
+};
 
 export function contractOfInvariants(fresh: () => FreshStore): void {
   const found = async (max = 100) =>
@@ -22,6 +31,9 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
 
   const limit = (id: bigint, value: number) =>
     changeLock(fresh().store, id, (lock) => Object.assign(lock, { limit: value, limitVersion: 1n }));
+
+  const remember = (id: bigint, record: LockRecord) =>
+    changeLock(fresh().store, id, (lock) => Object.assign(lock, { record }));
 
   describe("the check of all rows", () => {
     test("says that nothing is granted after a fail-over, and takes no waiter for forgotten", async () => {
@@ -181,6 +193,48 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await addClaims(store, b, { ...HELD, permits: 3 }, { permits: 3 }, {});
       expect(await found()).toEqual(["error not_granted"]);
       await changeClaims(store, { ...holder, deadlineUs: 1 });
+      expect(await found()).toEqual([]);
+    });
+
+    test("finds records that are not known of, that are gone, and that belong to nobody", async () => {
+      const { store, tamper } = fresh();
+      const ids = await store.resolve(["unknown", "gone", "nobody's"]);
+      for (const id of ids.values()) await remember(id, RECORD);
+      expect(await found()).toEqual([]);
+      await tamper("UPDATE rowlock_lock SET has_record = 0 WHERE id = ?", ids.get("unknown") as bigint);
+      expect(await found()).toEqual(["error records"]);
+      await tamper("DELETE FROM rowlock_record WHERE lock_id = ?", ids.get("gone") as bigint);
+      expect(await found()).toEqual(["error records", "error records"]);
+      await tamper("DELETE FROM rowlock_lock WHERE id = ?", ids.get("nobody's") as bigint);
+      expect(await found()).toEqual(["error no_guard", "error records", "error records"]);
+    });
+
+    test.for([
+      ["name", "'b'"],
+      ["due_at", "NULL"],
+      ["due_at", "1"],
+      ["wakes_at", "not_before"],
+    ])("finds a record of which %s is %s and should not be", async ([column, value]) => {
+      const { store, tamper } = fresh();
+      await remember(await lockId(store, "a"), { ...RECORD, notBeforeUs: 2 });
+      expect(await found()).toEqual([]);
+      await tamper(`UPDATE rowlock_record SET ${column} = ${column === "name" ? "x'62'" : value}`);
+      expect(await found()).toEqual(["error records"]);
+    });
+
+    test("finds a lock that can be taken and is not found, and waiters that nobody will think of", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      const { nowUs } = await store.claims([]);
+      await addClaims(store, id, {});
+      const notBeforeUs = nowUs + 3_600 * SECOND_US;
+      await remember(id, { ...RECORD, notBeforeUs, wakesAtUs: notBeforeUs });
+      expect(await found()).toEqual([]);
+      await tamper("UPDATE rowlock_record SET wakes_at = NULL");
+      expect(await found()).toEqual(["error records"]);
+      await tamper("UPDATE rowlock_record SET not_before = 1");
+      expect(await found()).toEqual(["error not_granted"]);
+      await tamper("UPDATE rowlock_record SET wakes_at = 1");
       expect(await found()).toEqual([]);
     });
 

@@ -1,8 +1,9 @@
 // Contract: what people and gauges are shown.
 
 import { describe, expect, test } from "vitest";
+import type { GuardRow } from "../../../server/core/lock.ts";
 import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
-import type { LockQuery } from "../../../server/storage/store.ts";
+import type { LockQuery, LockView } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
 
@@ -147,7 +148,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
       const [other] = await addClaims(store, b, {});
       for (const shown of [0, 1, 10, 100]) {
         const [ofB, ofA] = await store.views([b, a + 1000n, a], shown);
-        expect((await step({})).locks).toEqual([ofA?.lock, ofB?.lock]);
+        expect((await step({})).locks).toEqual([guardOf(ofA), guardOf(ofB)]);
         expect(ofA?.holders).toEqual(holders.slice(0, shown));
         expect(ofA?.waiters).toEqual(waiters.slice(0, shown));
         expect(ofB?.holders).toEqual([]);
@@ -252,8 +253,15 @@ export function contractOfListings(fresh: () => FreshStore): void {
         ["two wait", 2],
         ["held", null],
       ]);
-      expect(busy[1]?.lock).toEqual((await store.view("two wait", 0))?.lock);
+      expect({ ...busy[1]?.lock, record: null }).toEqual((await store.view("two wait", 0))?.lock);
       expect((await store.busyLocks(1)).map(({ lock }) => lock.name)).toEqual(["three wait"]);
     });
   });
+}
+
+/** What a listing tells of a lock that it has read in full. */
+function guardOf(view: LockView | undefined): GuardRow | undefined {
+  if (!view) return undefined;
+  const { record, ...counters } = view.lock;
+  return { ...counters, hasRecord: record !== null };
 }

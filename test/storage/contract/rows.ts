@@ -39,6 +39,12 @@ const FULL: Wanted = {
   endedAtUs: LATEST_US - 5,
   endReason: "force_released",
   endNote: "é".repeat(127),
+  terms: {
+    minIntervalUs: LATEST_US,
+    lockDelayUs: LATEST_US - 1,
+    statusIfLost: "🔒".repeat(15),
+    ifStatus: Array.from({ length: 16 }, (_, index) => "\0\"\\'".repeat(15) + index),
+  },
 };
 
 const BARE: Wanted = {
@@ -78,6 +84,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const [added] = (await addClaims(store, id, from)) as [Claim];
+      // Its terms never change.
       const { state, ttlUs, deadlineUs, replica, provisional, fencingToken } = to as Claim;
       const { grantedAtUs, endedAtUs, endReason, endNote } = to as Claim;
       const changed = { ...added, state, ttlUs, deadlineUs, replica, provisional, fencingToken };
@@ -95,7 +102,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         ...END_REASONS.filter(Boolean).map((endReason) => ({ state: "ended" as const, endReason })),
       ];
       const added = await addClaims(store, id, ...wanted);
-      expect(added.length).toBe(13);
+      expect(added.length).toBe(15);
       expect((await store.claims(added)).claims).toEqual(added);
       const requestIds = added.map(({ requestId }) => requestId);
       expect((await store.claimsByRequest([...requestIds, "nobody's"])).claims).toHaveLength(added.length);

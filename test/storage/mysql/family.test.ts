@@ -103,7 +103,7 @@ for (const server of mysqlFamily()) {
     test("go on where one was cut off that held the lock of the library", async () => {
       await migrateUp(fresh.url);
       await run(
-        "DROP TABLE rowlock_meta, rowlock_replica",
+        "DROP TABLE rowlock_meta, rowlock_replica, rowlock_record",
         "DELETE FROM rowlock_migration",
         "UPDATE rowlock_migration_lock SET is_locked = 1",
       );

@@ -1,0 +1,195 @@
+// Contract: what a lock remembers is read as it was written, goes with its lock, and is there when its time comes. Locks
+// without a record are none the wiser.
+
+import { describe, expect, test } from "vitest";
+import type { Lock } from "../../../server/core/lock.ts";
+import type { LockRecord, RunEnd } from "../../../server/core/record.ts";
+import { folderOf } from "../../../server/storage/rows/values.ts";
+import type { FreshStore } from "../../support/store-fixture.ts";
+import {
+  addClaims,
+  BIG,
+  changeLock,
+  load,
+  lockId,
+  NO_CHANGES,
+  planned,
+  raised,
+  SECOND_US,
+  transact,
+} from "../../support/store-fixture.ts";
+
+const HOUR_US = 3600 * SECOND_US;
+const LATEST_US = Number.MAX_SAFE_INTEGER;
+
+const FULL: LockRecord = {
+  notBeforeUs: LATEST_US,
+  attemptsLeft: 1_000_000,
+  status: "🔒".repeat(15),
+  version: BIG,
+  wakesAtUs: LATEST_US - 1,
+  lastRun: {
+    owner: `${"🔒".repeat(63)}abc`,
+    fencingToken: BIG + 1n,
+    grantedAtUs: LATEST_US - 2,
+    endedAtUs: LATEST_US - 3,
+    end: "force_released",
+    status: "\0'\"\\ ".repeat(12),
+  },
+};
+
+const BARE: LockRecord = {
+  notBeforeUs: null,
+  attemptsLeft: null,
+  status: "",
+  version: 1n,
+  wakesAtUs: null,
+  lastRun: null,
+};
+
+export function contractOfRecords(fresh: () => FreshStore): void {
+  const remember = (id: bigint, record: LockRecord | null) =>
+    changeLock(fresh().store, id, (lock) => {
+      lock.record = record;
+    });
+
+  describe("a record", () => {
+    test.for([
+      ["filled to its brim", BARE, FULL],
+      ["emptied", FULL, BARE],
+      ["taken away", FULL, null],
+      ["made anew", null, FULL],
+    ] as const)("can be %s, and is read as it was written, by whoever reads it", async ([, from, to]) => {
+      const { store, other } = fresh();
+      const id = await lockId(store, "etl/a");
+      await remember(id, from);
+      for (const by of [store, other ?? store])
+        expect((await load(by, { locks: planned(id) })).locks.get(id)?.record).toEqual(from);
+      await remember(id, to);
+      for (const by of [store, other ?? store]) {
+        expect((await by.view("etl/a", 0))?.lock.record).toEqual(to);
+        expect((await by.views([id], 1)).map(({ lock }) => lock.record)).toEqual([to]);
+        expect((await by.list({ prefix: "", afterName: null, max: 1, which: "all" })).locks).toMatchObject([
+          { id, hasRecord: to !== null },
+        ]);
+        expect((await load(by, { locks: planned(id) })).locks.get(id)?.record).toEqual(to);
+      }
+    });
+
+    test("tells every way in which a run can end", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      for (const end of ["released", "expired", "force_released"] satisfies RunEnd[]) {
+        const lastRun = { ...(FULL.lastRun as NonNullable<LockRecord["lastRun"]>), end };
+        await remember(id, { ...FULL, lastRun });
+        expect((await store.view("a", 0))?.lock.record?.lastRun).toEqual(lastRun);
+      }
+    });
+
+    test("comes, changes, stays and goes at many locks in one transaction, each by itself", async () => {
+      const { store, other } = fresh();
+      const names = Array.from({ length: 150 }, (_, index) => `n/${1000 + index}`);
+      const ids = await store.resolve(names);
+      const locks = planned(...[...ids.values()].sort((a, b) => (a < b ? -1 : 1)));
+      const version = (round: number, lock: Lock) => BigInt(round * 1_000) + lock.nextTicket + 1n;
+      // By number and round: nothing, one that changes in a round of its own, one that stays, and one that comes and goes.
+      const recordOf = (lock: Lock, round: number): LockRecord | null => {
+        const number = Number(lock.name.slice(2));
+        if (number % 4 === 0 || (number % 4 === 3 && round % 2 === 0)) return null;
+        if (number % 4 === 2 && round > 1) return lock.record;
+        const status = `${round}`.repeat(number % 3);
+        return { ...(number % 2 === 0 ? BARE : FULL), status, version: version(round, lock) };
+      };
+      for (let round = 1; round <= 4; round++) {
+        const written = new Map<bigint, LockRecord | null>();
+        await transact(round === 3 && other ? other : store, { locks }, (loaded) => {
+          for (const lock of loaded.locks.values()) {
+            lock.record = recordOf(lock, round);
+            written.set(lock.id, lock.record);
+          }
+          return { ...NO_CHANGES, locks: raised(loaded) };
+        });
+        const read = await load(store, { locks });
+        expect(new Map([...read.locks].map(([id, { record }]) => [id, record]))).toEqual(written);
+      }
+      expect(await store.checkInvariants(10)).toEqual(
+        expect.not.arrayContaining([expect.objectContaining({ check: "no_guard" })]),
+      );
+    });
+
+    test("is not written where the transaction fails", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      await remember(id, BARE);
+      const [claim] = await addClaims(store, id, {});
+      const failing = transact(store, { locks: planned(id) }, (loaded) => {
+        for (const lock of loaded.locks.values()) lock.record = FULL;
+        if (!claim) throw new Error("There is no claim to add again.");
+        return { ...NO_CHANGES, locks: raised(loaded), added: [claim] };
+      });
+      await expect(failing).rejects.toThrow();
+      expect((await store.view("a", 0))?.lock.record).toEqual(BARE);
+      expect((await load(store, { locks: planned(id) })).locks.get(id)?.record).toEqual(BARE);
+    });
+
+    test("keeps its lock from being cleaned away, until it is taken away itself", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      await remember(id, BARE);
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
+      await remember(id, null);
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
+    });
+
+    test("does not hide idle locks from being cleaned away, however many records there are", async () => {
+      const { store, tamper } = fresh();
+      const names = Array.from({ length: 60 }, (_, index) => `n/${1000 + index}`);
+      const ids = [...(await store.resolve(names)).values()].sort((a, b) => (a < b ? -1 : 1));
+      await transact(store, { locks: planned(...ids) }, (loaded) => {
+        for (const lock of loaded.locks.values())
+          if (Number(lock.name.slice(2)) % 20 !== 0) lock.record = BARE;
+        return { ...NO_CHANGES, locks: raised(loaded) };
+      });
+      await tamper("UPDATE rowlock_lock SET decided_at = 1 WHERE id > 0");
+      expect(await store.purgeLocks(HOUR_US, 2)).toBe(2);
+      expect(await store.purgeLocks(HOUR_US, 2)).toBe(1);
+      expect(await store.purgeLocks(HOUR_US, 2)).toBe(0);
+      expect((await store.find(names)).size).toBe(57);
+    });
+  });
+
+  describe("the time that a lock remembers", () => {
+    test("makes it due when it has come, once, and not before", async () => {
+      const { store } = fresh();
+      const [past, ahead, none, both] = [
+        await lockId(store, "past"),
+        await lockId(store, "ahead"),
+        await lockId(store, "none"),
+        await lockId(store, "both"),
+      ];
+      const { nowUs } = await load(store, {});
+      const ids = [past, ahead, none, both];
+      await remember(past, { ...BARE, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
+      await remember(ahead, { ...BARE, notBeforeUs: nowUs + HOUR_US, wakesAtUs: nowUs + HOUR_US });
+      await remember(none, { ...BARE, notBeforeUs: nowUs - 1, wakesAtUs: null });
+      await addClaims(store, both, { state: "held", dueInUs: -1 }, { dueInUs: -1 });
+      await remember(both, { ...BARE, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
+      expect((await store.dueLocks(0n, 10)).lockIds).toEqual([past, both]);
+      expect((await store.dueLocks(0n, 1)).lockIds).toEqual([past]);
+      expect((await store.dueLocks(past, 1)).lockIds).toEqual([both]);
+      const { revisions, due } = await store.watch(ids);
+      expect([...due].sort()).toEqual([past, both]);
+      expect([...revisions.keys()].sort()).toEqual([...ids].sort());
+      await remember(past, { ...BARE, notBeforeUs: nowUs - 1 });
+      expect((await store.watch([past])).due).toEqual([]);
+      expect((await store.dueLocks(0n, 10)).lockIds).toEqual([both]);
+    });
+  });
+
+  test("the folder of a name goes up to its last slash", () => {
+    const folders = ["a", "etl/a", "etl/", "/", "a//b", "é/ü"].map(folderOf);
+    expect(folders).toEqual(["", "etl/", "etl/", "/", "a//", "é/"]);
+  });
+}
