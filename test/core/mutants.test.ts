@@ -369,7 +369,7 @@ const MUTANTS: readonly Mutant[] = [
     fault: "keeps to the interval where a release has set another time",
     file: "record.ts",
     from: "if (result?.coolDownUs !== undefined) return",
-    to: "if (result?.coolDownUs) return",
+    to: "if (result?.coolDownUs !== undefined && !terms?.minIntervalUs) return",
   },
   {
     fault: "brings forward what an operator has set for later",

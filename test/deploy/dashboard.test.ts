@@ -123,7 +123,7 @@ describe("the dashboard and the alerts", () => {
     );
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
     const ours = ["class", "outcome", "mode", "reason", "queued", "state", "cause", "statement", "event"];
-    const more = ["method", "code", "verb", "loop", "target", "le", "instance", "job", "direction"];
+    const more = ["change", "method", "code", "verb", "loop", "target", "le", "instance", "job", "direction"];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });
 

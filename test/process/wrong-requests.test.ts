@@ -16,6 +16,7 @@ const RECEIVE_BYTES_MAX = 65_536;
 const LIMIT = 3;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const DAYS_25 = seconds(25 * 86_400);
+const YEARS_11 = seconds(11 * 366 * 86_400);
 const LONG = "n".repeat(256);
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 const named = (value: string) => ({ target: { case: "name" as const, value } });
@@ -24,6 +25,8 @@ const asking = (value: object) => ({ target: { case: "acquire" as const, value }
 
 /** The field 1 of all requests that have a name, of bytes that are no text. */
 const NOT_UTF8 = Buffer.from([0x0a, 2, 0xc3, 0x28]);
+/** The same of field 7, the status of an update. */
+const STATUS_NOT_UTF8 = Buffer.from([0x0a, 1, 0x61, 0x3a, 2, 0xc3, 0x28]);
 /** A uint32 of -1, as a careless client would send it, behind the name "a". */
 const PERMITS_MINUS_1 = Buffer.from([0x0a, 1, 0x61, 0x18, ...Array(9).fill(0xff), 0x01]);
 
@@ -51,7 +54,10 @@ type Case = [title: string, send: (scene: Scene) => Promise<unknown>, expected: 
 const acquire = (request: object) => (scene: Scene) => scene.client.call("acquire", request);
 const wait = (request: object) => (scene: Scene) => endOf(scene.client.wait(request));
 const bytes =
-  (name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits", request: Buffer) =>
+  (
+    name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits" | "updateLock",
+    request: Buffer,
+  ) =>
   (scene: Scene) =>
     scene.client.call(name, request);
 const waitBytes = (request: Buffer) => (scene: Scene) => endOf(scene.client.wait(request));
@@ -223,6 +229,64 @@ const CASES: Case[] = [
     waitBytes(Buffer.from([0x0a, 3, 0x0a, 1, 0x61, 0x12, UNKNOWN_ID.length, ...Buffer.from(UNKNOWN_ID)])),
     UNKNOWN_CLAIM,
   ],
+  [
+    "all that can be wrong about the record of an Acquire",
+    acquire({
+      name: "a",
+      noExpiry: true,
+      minInterval: seconds(-1),
+      lockDelay: YEARS_11,
+      statusIfLost: "s".repeat(64),
+      ifStatus: Array(17).fill("todo"),
+    }),
+    badRequest("min_interval", "lock_delay", "status_if_lost", "if_status"),
+  ],
+  [
+    "all that can be wrong about the record of a Release",
+    ({ client, leaseId }) =>
+      client.call("release", {
+        leaseId,
+        coolDown: YEARS_11,
+        status: "s".repeat(64),
+        attemptsLeft: 2_000_000,
+      }),
+    badRequest("cool_down", "status", "attempts_left"),
+  ],
+  [
+    "a Release of a ticket that speaks of a run",
+    ({ client, ticketId }) => client.call("release", { leaseId: ticketId, status: "done" }),
+    { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET", domain: "rowlock" },
+  ],
+  [
+    "all that can be wrong about an update",
+    ({ client }) =>
+      client.call("updateLock", {
+        name: LONG,
+        notBefore: { seconds: 99_999_999_999n },
+        notBeforeIn: YEARS_11,
+        unsetNotBefore: true,
+        attemptsLeft: 2_000_000,
+        unsetAttemptsLeft: true,
+        status: "s".repeat(64),
+      }),
+    badRequest(
+      ...["name", "not_before", "not_before_in", "unset_not_before"],
+      ...["attempts_left", "unset_attempts_left", "status"],
+    ),
+  ],
+  ["an update of nothing", ({ client }) => client.call("updateLock", { name: "busy" }), badRequest("status")],
+  [
+    "an update at a version that there is not",
+    ({ client }) => client.call("updateLock", { name: "busy", status: "todo", expectedVersion: 5n }),
+    { code: "ABORTED", reason: "VERSION_MISMATCH", domain: "rowlock", metadata: { version: "0" } },
+  ],
+  ["an update with a status that is no text", bytes("updateLock", STATUS_NOT_UTF8), MALFORMED],
+  [
+    "a deletion of a lock that is held",
+    ({ client }) => client.call("deleteLock", { name: "busy" }),
+    { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE", domain: "rowlock" },
+  ],
+  ["a deletion without a name", ({ client }) => client.call("deleteLock", {}), badRequest("name")],
   ["a message that is too large", acquire({ name: "a", owner: "o".repeat(RECEIVE_BYTES_MAX) }), TOO_LARGE],
   ["a message that is too large, on a stream", waitBytes(Buffer.alloc(RECEIVE_BYTES_MAX + 1)), TOO_LARGE],
   [

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { until } from "../support/until.ts";
 
 const SECOND_US = 1_000_000;
 
@@ -57,6 +58,52 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(await there.engine.place(second)).toEqual({ ahead: 1, permitsAhead: 1, queueLength: 2 });
     await there.engine.release(lease);
     expect((await found.toldClaim).claim.state).toBe("held");
+  });
+
+  const update = {
+    notBefore: undefined,
+    attemptsLeft: undefined,
+    status: undefined,
+    expectedVersion: undefined,
+  };
+
+  test("a waiter anywhere is granted when the time comes that its lock remembers, and not before", async () => {
+    await here.engine.updateLock({ ...update, name: "comes", notBefore: { inUs: SECOND_US } });
+    const waiter = follower();
+    claimOf(await there.engine.acquire(ask("comes"), waiter), "waiting");
+    const { claim } = await waiter.toldClaim;
+    const { record } = (await here.engine.view("comes")).lock;
+    expect(claim.state).toBe("held");
+    expect(claim.grantedAtUs).toBeGreaterThanOrEqual(record?.notBeforeUs as number);
+    expect(record).toMatchObject({ wakesAtUs: null, status: "" });
+  });
+
+  test("a waiter that no server follows is granted as well", async () => {
+    await here.engine.updateLock({ ...update, name: "swept", notBefore: { inUs: SECOND_US / 2 } });
+    const ticket = claimOf(await there.engine.acquire(ask("swept"), null), "waiting");
+    await until(async () => {
+      const { holders } = await there.engine.view("swept");
+      return holders.some(({ ticketNumber }) => ticketNumber === ticket.ticketNumber);
+    });
+  });
+
+  test("what is set for a lock at one server counts at the other, at once", async () => {
+    const terms = { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: ["todo"] };
+    const tryOnce = ask("counts", { mayWait: false, terms });
+    for (let round = 0; round < 5; round++) {
+      await here.engine.updateLock({ ...update, name: "counts", status: "todo", attemptsLeft: 1 });
+      const lease = claimOf(await there.engine.acquire(tryOnce, null), "held");
+      expect((await here.engine.acquire(tryOnce, null)).outcome).toMatchObject({ reason: "exhausted" });
+      await here.engine.release(lease, { status: "done", attemptsLeft: 2 });
+      expect((await there.engine.acquire(tryOnce, null)).outcome).toMatchObject({
+        reason: "status_mismatch",
+        status: "done",
+      });
+    }
+    const versions = [here, there].map(
+      async ({ engine }) => (await engine.view("counts")).lock.record?.version,
+    );
+    expect(new Set(await Promise.all(versions)).size).toBe(1);
   });
 
   test("a lease that expires is followed by a grant to a waiter at any server", async () => {

@@ -100,6 +100,55 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expect(answers.map(({ outcome }) => outcome.kind)).toEqual(["limit", "version_mismatch"]);
   });
 
+  const update = {
+    notBefore: undefined,
+    attemptsLeft: undefined,
+    status: undefined,
+    expectedVersion: undefined,
+  };
+
+  test("an update that was committed is this call's, and does not undo what came after it in its transaction", async () => {
+    const lease = claimOf(await here.engine.acquire(ask("updated"), null), "held");
+    script.push(committed);
+    const [updated, released] = await Promise.all([
+      here.engine.updateLock({ ...update, name: "updated", status: "running", expectedVersion: 0n }),
+      here.engine.release(lease, { status: "done" }),
+    ]);
+    expect(updated.outcome).toMatchObject({ kind: "record" });
+    expect(released.outcome).toEqual({ kind: "released", byThisCall: true });
+    const { record } = (await here.engine.view("updated")).lock;
+    expect(record).toMatchObject({ status: "done", lastRun: { end: "released" } });
+  });
+
+  test("an update that was rolled back does not take what another server has set for its own", async () => {
+    await here.engine.updateLock({ ...update, name: "updated elsewhere", status: "first" });
+    const version = (await here.engine.view("updated elsewhere")).lock.record?.version;
+    const set = (status: string) => ({
+      ...update,
+      name: "updated elsewhere",
+      status,
+      expectedVersion: version,
+    });
+    script.push(rolledBack(() => there.engine.updateLock(set("there"))));
+    expect((await here.engine.updateLock(set("here"))).outcome.kind).toBe("version_mismatch");
+    expect((await here.engine.view("updated elsewhere")).lock.record?.status).toBe("there");
+  });
+
+  test("a deletion that was committed is this call's", async () => {
+    await here.engine.updateLock({ ...update, name: "deleted", status: "todo" });
+    script.push(committed);
+    const answer = await here.engine.deleteLock("deleted", undefined);
+    expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true });
+    expect((await here.engine.view("deleted")).lock.record).toBeNull();
+  });
+
+  test("an attempt is taken once for a grant that was committed", async () => {
+    await here.engine.updateLock({ ...update, name: "attempted", attemptsLeft: 3 });
+    script.push(committed, committed);
+    claimOf(await here.engine.acquire(ask("attempted"), null), "held");
+    expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);
+  });
+
   test("a waiter learns of a grant whose transaction was committed without an answer", async () => {
     const lease = claimOf(await here.engine.acquire(ask("granted"), null), "held");
     const waiter = follower();

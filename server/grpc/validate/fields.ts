@@ -84,7 +84,7 @@ export function checkDuration(
     );
     return 0;
   }
-  // Exact to the nanosecond wherever it can be within the bounds, which are far below 2^53 nanoseconds apart.
+  // Exact to the nanosecond within 104 days, and to a part of a microsecond within the bounds, wherever they are.
   const us = spanUs(duration);
   if (us < bounds.minUs || us > bounds.maxUs) {
     violations.add(

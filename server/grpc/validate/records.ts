@@ -5,7 +5,6 @@ import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/loc
 import { ATTEMPTS_MAX, DELAY_US_MAX, STATUS_BYTES_MAX, STATUSES_MAX } from "../../core/bounds.ts";
 import type { Terms } from "../../core/record.ts";
 import type { RecordUpdate } from "../../engine/lock-engine.ts";
-import { spanUs } from "../messages/times.ts";
 import { checkDuration, checkName, checkText, Violations } from "./fields.ts";
 
 const DELAY = { minUs: 0, maxUs: DELAY_US_MAX };
@@ -116,7 +115,8 @@ function checkInstant(instant: Timestamp, nowUs: number, violations: Violations)
     violations.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
     return 0;
   }
-  const us = Math.ceil(spanUs(instant));
+  // Exactly, which a sum of parts of a microsecond would not be.
+  const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
   if (seconds < 0n || us > nowUs + DELAY_US_MAX)
     violations.add(
       "not_before",

@@ -9,4 +9,5 @@ useClients(SessionClient);
 describe("Acquire", async () => void (await import("../methods/acquire.test.ts")));
 describe("WaitInQueue", async () => void (await import("../methods/wait-in-queue.test.ts")));
 describe("the other verbs", async () => void (await import("../methods/verbs.test.ts")));
+describe("records", async () => void (await import("../methods/records.test.ts")));
 describe("failures", async () => void (await import("../failures.test.ts")));

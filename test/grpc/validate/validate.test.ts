@@ -11,6 +11,7 @@ import { limitsTokenAfter, pageTokenAfter } from "../../../server/grpc/messages/
 import { checkAcquire } from "../../../server/grpc/validate/acquire.ts";
 import { checkForceRelease, checkRelease, checkRenew } from "../../../server/grpc/validate/claims.ts";
 import { checkGetLock, checkListLimits, checkListLocks } from "../../../server/grpc/validate/listings.ts";
+import { checkDeleteLock, checkUpdateLock } from "../../../server/grpc/validate/records.ts";
 import { checkSetLimit } from "../../../server/grpc/validate/set-limit.ts";
 import { checkWaitInQueue } from "../../../server/grpc/validate/wait-in-queue.ts";
 
@@ -459,4 +460,197 @@ describe("ListLimitsRequest", () => {
     ],
     ["everything at once", { pageSize: -5, pageToken: "?" }, { page_size: /-5/, page_token: FOREIGN }],
   ]);
+});
+
+const TEN_YEARS_S = 315_576_000;
+const DELAY = /use 0 ms to 3653 days/;
+
+describe("what an AcquireRequest says of the lock's record", () => {
+  const schema = requests.AcquireRequestSchema;
+  const accept = accepted(schema, checkAcquire);
+  const termsOf = (request: object) => accept({ name: "a", ...request }).ask.terms;
+
+  test("is nothing where nothing is set, or what says nothing", () => {
+    expect(termsOf({})).toBeNull();
+    expect(termsOf({ minInterval: span(0), lockDelay: span(0), ifStatus: [] })).toBeNull();
+  });
+
+  test("goes up to its bounds", () => {
+    const ifStatus = Array.from({ length: 16 }, () => "s".repeat(63));
+    const longest = span(TEN_YEARS_S);
+    expect(
+      termsOf({ minInterval: longest, lockDelay: longest, statusIfLost: "é".repeat(31), ifStatus }),
+    ).toEqual({
+      minIntervalUs: TEN_YEARS_S * 1e6,
+      lockDelayUs: TEN_YEARS_S * 1e6,
+      statusIfLost: "é".repeat(31),
+      ifStatus,
+    });
+  });
+
+  test.each([
+    [{ statusIfLost: "" }, { statusIfLost: "" }],
+    [{ ifStatus: [""] }, { ifStatus: [""] }],
+    [{ lockDelay: span(1), noExpiry: true }, { lockDelayUs: 1_000_000 }],
+    [{ minInterval: span(0, 1) }, { minIntervalUs: 1 }],
+  ])("is %o", (request, terms) => {
+    expect(termsOf(request)).toMatchObject(terms);
+  });
+
+  refuses(schema, checkAcquire, [
+    [
+      "an interval of a lease without end",
+      { name: "a", minInterval: span(1), noExpiry: true },
+      { min_interval: /contradicts no_expiry/ },
+    ],
+    ["a negative interval", { name: "a", minInterval: span(-1) }, { min_interval: DELAY }],
+    [
+      "a delay of more than 10 years",
+      { name: "a", lockDelay: span(TEN_YEARS_S, 1_000) },
+      { lock_delay: DELAY },
+    ],
+    ["a status of 64 bytes", { name: "a", statusIfLost: "s".repeat(64) }, { status_if_lost: /64 bytes/ }],
+    ["17 statuses", { name: "a", ifStatus: Array(17).fill("s") }, { if_status: /at most 16/ }],
+    [
+      "everything at once",
+      {
+        name: "",
+        minInterval: span(0, -1),
+        lockDelay: span(1n << 60n),
+        statusIfLost: "é".repeat(32),
+        ifStatus: ["", "s".repeat(64)],
+      },
+      {
+        name: REQUIRED,
+        min_interval: DELAY,
+        lock_delay: DURATION,
+        status_if_lost: /64 bytes/,
+        "if_status[1]": /64 bytes/,
+      },
+    ],
+  ]);
+});
+
+describe("what a ReleaseRequest says of the lock's record", () => {
+  const schema = requests.ReleaseRequestSchema;
+  const accept = accepted(schema, checkRelease);
+
+  test.each([
+    [{ coolDown: span(0) }, { coolDownUs: 0 }],
+    [{ status: "" }, { status: "" }],
+    [{ attemptsLeft: 0 }, { attemptsLeft: 0 }],
+    [
+      { coolDown: span(TEN_YEARS_S), status: "s".repeat(63), attemptsLeft: 1_000_000 },
+      { coolDownUs: TEN_YEARS_S * 1e6, status: "s".repeat(63), attemptsLeft: 1_000_000 },
+    ],
+  ])("is %o", (request, result) => {
+    expect(accept({ leaseId: ID, ...request }).result).toEqual(result);
+  });
+
+  refuses(schema, checkRelease, [
+    ["a negative time", { leaseId: ID, coolDown: span(0, -1) }, { cool_down: DELAY }],
+    [
+      "everything at once",
+      { coolDown: span(TEN_YEARS_S + 1), status: "s".repeat(64), attemptsLeft: 1_000_001 },
+      { lease_id: REQUIRED, cool_down: DELAY, status: /64 bytes/, attempts_left: /1000000/ },
+    ],
+  ]);
+});
+
+describe("UpdateLockRequest", () => {
+  const schema = requests.UpdateLockRequestSchema;
+  const NOW_US = 1_800_000_000_000_000;
+  const check = (message: MessageShape<typeof schema>) => checkUpdateLock(message, NOW_US);
+  const accept = accepted(schema, check);
+  const nothing = {
+    notBefore: undefined,
+    attemptsLeft: undefined,
+    status: undefined,
+    expectedVersion: undefined,
+  };
+
+  test.each([
+    [{ notBefore: span(0) }, { notBefore: { atUs: 0 } }],
+    [{ notBefore: span(1_800_000_000, 1) }, { notBefore: { atUs: 1_800_000_000_000_001 } }],
+    [{ notBefore: span(1_800_000_000 + TEN_YEARS_S) }, { notBefore: { atUs: NOW_US + TEN_YEARS_S * 1e6 } }],
+    [{ notBeforeIn: span(0) }, { notBefore: { inUs: 0 } }],
+    [{ unsetNotBefore: true }, { notBefore: null }],
+    [{ attemptsLeft: 0 }, { attemptsLeft: 0 }],
+    [{ unsetAttemptsLeft: true }, { attemptsLeft: null }],
+    [
+      { status: "", expectedVersion: 0n },
+      { status: "", expectedVersion: 0n },
+    ],
+  ])("sets %o, and leaves the rest", (request, update) => {
+    expect(accept({ name: "a", ...request })).toEqual({ name: "a", ...nothing, ...update });
+  });
+
+  const FAR = /too far away/;
+  refuses(schema, check, [
+    ["nothing to set", { name: "a" }, { status: /must be set/ }],
+    ["an instant before 1970", { name: "a", notBefore: span(-1) }, { not_before: FAR }],
+    [
+      "an instant beyond 10 years",
+      { name: "a", notBefore: span(1_800_000_001 + TEN_YEARS_S) },
+      { not_before: FAR },
+    ],
+    [
+      "an instant that is none",
+      { name: "a", notBefore: span(1, -1) },
+      { not_before: /not a valid Timestamp/ },
+    ],
+    [
+      "a time beyond 10 years",
+      { name: "a", notBeforeIn: span(TEN_YEARS_S, 1_000) },
+      { not_before_in: DELAY },
+    ],
+    [
+      "two instants",
+      { name: "a", notBefore: span(1), notBeforeIn: span(1) },
+      { not_before_in: /contradicts not_before/ },
+    ],
+    [
+      "an instant to set and to take away",
+      { name: "a", notBeforeIn: span(1), unsetNotBefore: true },
+      { unset_not_before: /contradicts not_before_in/ },
+    ],
+    [
+      "attempts to set and to take away",
+      { name: "a", attemptsLeft: 1, unsetAttemptsLeft: true },
+      { unset_attempts_left: /contradicts/ },
+    ],
+    [
+      "everything at once",
+      {
+        name: "",
+        notBefore: span(1n << 60n),
+        notBeforeIn: span(1),
+        unsetNotBefore: true,
+        attemptsLeft: 1_000_001,
+        unsetAttemptsLeft: true,
+        status: "s".repeat(64),
+      },
+      {
+        name: REQUIRED,
+        not_before: FAR,
+        not_before_in: /contradicts/,
+        unset_not_before: /contradicts/,
+        attempts_left: /1000000/,
+        unset_attempts_left: /contradicts/,
+        status: /64 bytes/,
+      },
+    ],
+  ]);
+});
+
+describe("DeleteLockRequest", () => {
+  const schema = requests.DeleteLockRequestSchema;
+
+  test("has a name, and perhaps a version", () => {
+    const accept = accepted(schema, checkDeleteLock);
+    expect(accept({ name: "a" })).toEqual({ name: "a", expectedVersion: undefined });
+    expect(accept({ name: "a", expectedVersion: 0n })).toEqual({ name: "a", expectedVersion: 0n });
+  });
+
+  refuses(schema, checkDeleteLock, [["no name", {}, { name: REQUIRED }]]);
 });

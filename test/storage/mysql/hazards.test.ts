@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
 import { openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { DecideRows, Store, StoreObserver } from "../../../server/storage/store.ts";
@@ -13,6 +14,7 @@ import type { PlainSession, Stage } from "../../support/mysql-stage.ts";
 import { clockUs, connectionsOf, openStage, refusal, statementOf, until } from "../../support/mysql-stage.ts";
 import {
   addClaims,
+  changeLock,
   load,
   lockId,
   NO_CHANGES,
@@ -497,6 +499,43 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await setLimit(watched, id, 3);
     expect(statements).toEqual(["load", "save_commit"]);
     expect(trips).toEqual([[2, "committed"]]);
+  });
+
+  test("only who has a record pays for it: a trip to read it where it is not known, and none to write it", async () => {
+    const statements: string[] = [];
+    const observer = {
+      statement: (name: string) => statements.push(name),
+      transaction() {},
+      connection() {},
+    };
+    const watched = await stage.store({ observer });
+    const [plain, recorded] = [await lockId(watched, name()), await lockId(watched, name())];
+    const trips = async (id: bigint, change: (lock: Lock) => void) => {
+      statements.length = 0;
+      await changeLock(watched, id, change);
+      return [...statements];
+    };
+    const record = {
+      notBeforeUs: null,
+      attemptsLeft: 3,
+      status: "",
+      lastRun: null,
+      version: 1n,
+      wakesAtUs: null,
+    };
+    const remember = (lock: Lock) => {
+      lock.record = { ...record, version: (lock.record?.version ?? 0n) + 1n };
+    };
+    const touch = () => {};
+    expect(await trips(plain, touch)).toEqual(["load", "save_commit"]);
+    expect(await trips(recorded, remember)).toEqual(["load", "save_commit"]);
+    expect(await trips(recorded, remember)).toEqual(["load", "load_records", "save_commit"]);
+    // From then on the store knows both.
+    expect(await trips(plain, touch)).toEqual(["load", "save_commit"]);
+    expect(await trips(plain, touch)).toEqual(["decide_commit"]);
+    expect(await trips(recorded, remember)).toEqual(["decide_commit"]);
+    expect(await trips(recorded, (lock) => Object.assign(lock, { record: null }))).toEqual(["decide_commit"]);
+    expect(await trips(recorded, touch)).toEqual(["decide_commit"]);
   });
 });
 

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
+import type { LockRecord } from "../../../../server/core/record.ts";
 import { openSession } from "../../../../server/storage/mysql/connection/connect.ts";
 import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
@@ -16,6 +17,7 @@ import type { Stage } from "../../../support/mysql-stage.ts";
 import { openStage, refusal } from "../../../support/mysql-stage.ts";
 import {
   addClaims,
+  changeLock,
   lockId,
   NO_CHANGES,
   NO_PLAN,
@@ -24,6 +26,14 @@ import {
   readClaim,
 } from "../../../support/store-fixture.ts";
 
+const RECORD: LockRecord = {
+  notBeforeUs: null,
+  attemptsLeft: null,
+  status: "",
+  lastRun: null,
+  version: 1n,
+  wakesAtUs: null,
+};
 const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 reportLeftOut(mysqlFamily());
@@ -57,6 +67,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   const CASES = [
     ["a guard row is gone", "DELETE FROM rowlock_lock WHERE id = ?"],
+    ["a record is gone", "DELETE FROM rowlock_record WHERE lock_id = ?"],
     ["a claim is gone", "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = 2"],
     [
       "a claim is another one",
@@ -68,6 +79,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     for (const goesOn of [false, true]) {
       const id = await lockId(store, `${what} ${goesOn}`);
       const claims = (await addClaims(store, id, { state: "held" }, {})) as [Claim, Claim];
+      await changeLock(store, id, (lock) => Object.assign(lock, { record: RECORD }));
       const added: Claim = { ...claims[1], ticketNumber: 3n, requestId: `${what} ${goesOn}` };
       const clock = new DatabaseClock();
       const context = { rules: new RuleCache(), cache: new LockCache(clock), clock, observer: UNOBSERVED };
@@ -78,6 +90,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         { ...NO_PLAN, locks: planned(id), claims },
         (loaded) => {
           for (const claim of loaded.claims) claim.endNote = "changed";
+          for (const lock of loaded.locks.values()) lock.record = { ...RECORD, status: `changed ${round}` };
           const again = goesOn && round++ === 0 ? [id] : [];
           return { ...NO_CHANGES, locks: raised(loaded), added: [added], changed: loaded.claims, again };
         },
@@ -86,7 +99,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       expect(await refusal(writing)).toMatchObject({ kind: "transient", reason: "changed" });
       for (const claim of claims) expect(await readClaim(store, claim)).toEqual(claim);
       expect((await store.claims([added])).claims).toEqual([]);
-      expect((await store.view(`${what} ${goesOn}`, 0))?.lock.revision).toBe(1n);
+      expect((await store.view(`${what} ${goesOn}`, 0))?.lock.revision).toBe(2n);
     }
   });
 });

@@ -1,0 +1,264 @@
+// What a lock remembers beyond its claims: what sets it, what it refuses, and whom it lets wait.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Outcome, UpdateLock } from "../../server/core/command.ts";
+import type { RunResult, Terms } from "../../server/core/record.ts";
+import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
+
+const HOUR_US = 3_600 * SECOND_US;
+
+class RememberingLock extends OneLock {
+  update(update: Partial<UpdateLock>): Outcome {
+    const nothing = { notBefore: undefined, attemptsLeft: undefined, status: undefined };
+    const command = { expectedVersion: undefined, repeated: false, ...nothing, ...update };
+    return this.do({ ...command, verb: "update_lock", name: NAME });
+  }
+
+  delete(expectedVersion?: bigint): Outcome {
+    return this.do({ verb: "delete_lock", name: NAME, expectedVersion, repeated: false });
+  }
+
+  /** Releases, and says how it went. */
+  finish(claim: Claim, result: RunResult): Outcome {
+    return this.do({ verb: "release", ref: claim, result, repeated: false });
+  }
+
+  tries(terms: Partial<Terms> = {}): Outcome {
+    return this.acquire({ mayWait: false, terms: termsOf(terms) });
+  }
+
+  get record() {
+    return this.lock.record;
+  }
+}
+
+function termsOf(terms: Partial<Terms>): Terms {
+  return { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: [], ...terms };
+}
+
+describe("a lock that nobody asks to remember anything", () => {
+  test("has no record, however its leases end", () => {
+    const lock = new RememberingLock();
+    lock.release(lock.lease());
+    lock.forceRelease(lock.lease());
+    lock.lease({ ttlUs: SECOND_US });
+    lock.pass(SECOND_US).advance();
+    expect(lock.record).toBeNull();
+  });
+});
+
+describe("not_before", () => {
+  test("is the interval from the grant, once the lease is released", () => {
+    const lock = new RememberingLock();
+    const lease = lock.lease({ terms: termsOf({ minIntervalUs: HOUR_US }) });
+    const dueUs = lock.nowUs + HOUR_US;
+    lock.pass(10 * SECOND_US).release(lease);
+    expect(lock.record).toMatchObject({ notBeforeUs: dueUs, lastRun: { end: "released", status: "" } });
+    const refused = { kind: "refused", reason: "not_before", forUs: HOUR_US - 10 * SECOND_US };
+    expect(lock.tries()).toMatchObject(refused);
+    lock.nowUs = dueUs - 1;
+    const ticket = lock.ticket();
+    expect(lock.record?.wakesAtUs).toBe(dueUs);
+    expect(lock.advance().states(ticket)).toEqual(["waiting"]);
+    lock.pass(1).advance();
+    expect(lock.states(ticket)).toEqual(["held"]);
+    expect(lock.record?.wakesAtUs).toBeNull();
+  });
+
+  test("is not set by a holder that dies: another takes over at once", () => {
+    const lock = new RememberingLock();
+    lock.lease({ ttlUs: 30 * SECOND_US, terms: termsOf({ minIntervalUs: HOUR_US }) });
+    const next = lock.ticket();
+    lock.pass(10 * SECOND_US).attach(next);
+    lock.pass(10 * SECOND_US).attach(next);
+    lock.pass(10 * SECOND_US).advance();
+    expect(lock.states(next)).toEqual(["held"]);
+    expect(lock.record).toMatchObject({ notBeforeUs: null, lastRun: { end: "expired" } });
+  });
+
+  test.each(["expired", "force_released"])("is the delay after a lease that was lost as %s", (end) => {
+    const lock = new RememberingLock();
+    const terms = termsOf({ lockDelayUs: 60 * SECOND_US, statusIfLost: "failed" });
+    const lease = lock.lease({ ttlUs: 30 * SECOND_US, terms });
+    lock.pass(30 * SECOND_US);
+    if (end === "expired") lock.advance();
+    else lock.pass(-SECOND_US).forceRelease(lease);
+    expect(lock.record).toMatchObject({
+      notBeforeUs: lock.nowUs + 60 * SECOND_US,
+      status: "failed",
+      lastRun: { end, status: "failed", fencingToken: lease.fencingToken },
+    });
+  });
+
+  test.each([
+    [0, null],
+    [5 * SECOND_US, 5 * SECOND_US],
+  ])("is what a release says in place of the interval: %d", (coolDownUs, expectedUs) => {
+    const lock = new RememberingLock();
+    const lease = lock.lease({ terms: termsOf({ minIntervalUs: HOUR_US }) });
+    lock.finish(lease, { coolDownUs });
+    expect(lock.record?.notBeforeUs).toBe(expectedUs === null ? null : lock.nowUs + expectedUs);
+  });
+
+  test("that an operator has set for later is not brought forward by a release", () => {
+    const lock = new RememberingLock();
+    const lease = lock.lease();
+    const atUs = lock.nowUs + 2 * HOUR_US;
+    lock.update({ notBefore: { atUs } });
+    lock.finish(lease, { coolDownUs: SECOND_US });
+    expect(lock.record?.notBeforeUs).toBe(atUs);
+    lock.update({ notBefore: null });
+    claimOf(lock.tries(), "held");
+  });
+
+  test("lets a lease be renewed and released before it", () => {
+    const lock = new RememberingLock();
+    const lease = lock.lease();
+    lock.update({ notBefore: { inUs: HOUR_US } });
+    claimOf(lock.renew(lease), "held");
+    expect(lock.release(lease)).toMatchObject({ byThisCall: true });
+  });
+
+  test("counts as passed only when that is sure", () => {
+    const lock = new RememberingLock();
+    lock.update({ notBefore: { inUs: SECOND_US } });
+    lock.unsureUs = 1_000;
+    lock.pass(SECOND_US + 999);
+    expect(lock.tries()).toMatchObject({ reason: "not_before", forUs: 1 });
+    lock.pass(1);
+    claimOf(lock.tries(), "held");
+  });
+});
+
+describe("attempts", () => {
+  test("are taken by each grant, and without one nothing is granted, also not after a wait", () => {
+    const lock = new RememberingLock();
+    lock.update({ attemptsLeft: 2 });
+    const first = lock.lease();
+    const [second, third] = [lock.ticket(), lock.ticket()];
+    lock.release(first);
+    expect(lock.record?.attemptsLeft).toBe(0);
+    expect(lock.acquire()).toMatchObject({ kind: "refused", reason: "exhausted" });
+    // Whoever holds it may still set them anew.
+    expect(lock.states(second, third)).toEqual(["held", "waiting"]);
+    lock.release(second);
+    expect(lock.states(third)).toEqual(["exhausted"]);
+  });
+
+  test("are set anew by a release, for those who wait", () => {
+    const lock = new RememberingLock();
+    lock.update({ attemptsLeft: 1 });
+    const lease = lock.lease();
+    expect(lock.acquire()).toMatchObject({ reason: "exhausted" });
+    lock.finish(lease, { attemptsLeft: 3 });
+    claimOf(lock.tries(), "held");
+    expect(lock.record?.attemptsLeft).toBe(2);
+  });
+
+  test("are taken by a grant that nobody comes for, which is no run", () => {
+    const lock = new RememberingLock();
+    lock.update({ attemptsLeft: 2, status: "todo" });
+    const first = lock.lease();
+    const second = lock.ticket({ terms: termsOf({ statusIfLost: "failed", lockDelayUs: HOUR_US }) });
+    lock.release(first);
+    lock.pass(10 * SECOND_US).advance();
+    expect(lock.states(second)).toEqual(["lapsed"]);
+    expect(lock.record).toMatchObject({ attemptsLeft: 0, status: "todo", notBeforeUs: null });
+    expect(lock.record?.lastRun?.fencingToken).toBe(first.fencingToken);
+  });
+});
+
+describe("a status", () => {
+  test('is "" where there is no record', () => {
+    const lock = new RememberingLock();
+    expect(lock.tries({ ifStatus: ["failed"] })).toMatchObject({ reason: "status_mismatch", status: "" });
+    claimOf(lock.tries({ ifStatus: ["failed", ""] }), "held");
+  });
+
+  test("is asked for at the grant: who waits ends when its turn comes, and tells what was found", () => {
+    const lock = new RememberingLock();
+    const lease = lock.lease();
+    const [todo, any] = [lock.ticket({ terms: termsOf({ ifStatus: [""] }) }), lock.ticket()];
+    lock.finish(lease, { status: "done" });
+    expect(lock.states(todo, any)).toEqual(["status_mismatch", "held"]);
+    expect(lock.now(todo).endNote).toBe("done");
+  });
+
+  test("is not asked for before the time has come", () => {
+    const lock = new RememberingLock();
+    lock.update({ status: "failed", notBefore: { inUs: SECOND_US } });
+    expect(lock.tries({ ifStatus: ["todo"] })).toMatchObject({ reason: "not_before" });
+    const ticket = lock.ticket({ terms: termsOf({ ifStatus: ["todo"] }) });
+    lock.update({ status: "todo" });
+    lock.pass(SECOND_US).advance();
+    expect(lock.states(ticket)).toEqual(["held"]);
+  });
+
+  test("of several leases that are lost at once is that of the one granted last", () => {
+    const lock = new RememberingLock({ limit: 2 });
+    for (const statusIfLost of ["first", "second"]) lock.lease({ terms: termsOf({ statusIfLost }) });
+    lock.pass(30 * SECOND_US).advance();
+    expect(lock.record).toMatchObject({ status: "second", lastRun: { status: "second" } });
+  });
+});
+
+describe("a release of a ticket that waits", () => {
+  test("gives up its place, and is refused where it speaks of a run", () => {
+    const lock = new RememberingLock();
+    lock.lease();
+    const ticket = lock.ticket();
+    expect(lock.finish(ticket, { status: "done" })).toMatchObject({ kind: "waiting" });
+    expect(lock.states(ticket)).toEqual(["waiting"]);
+    expect(lock.record).toBeNull();
+    lock.release(ticket);
+    expect(lock.states(ticket)).toEqual(["cancelled"]);
+  });
+});
+
+describe("UpdateLock", () => {
+  test("grants what it makes room for, and answers what that has left", () => {
+    const lock = new RememberingLock();
+    lock.update({ notBefore: { inUs: HOUR_US }, attemptsLeft: 3 });
+    const ticket = lock.ticket();
+    const before = lock.record?.version as bigint;
+    const answer = lock.update({ notBefore: { inUs: 0 } });
+    expect(lock.states(ticket)).toEqual(["held"]);
+    expect(answer).toMatchObject({ kind: "record", record: { attemptsLeft: 2, notBeforeUs: lock.nowUs } });
+    expect(lock.record?.version).toBe(before + 2n);
+  });
+
+  test("compares the version, which rises with every change, also over a deletion", () => {
+    const lock = new RememberingLock();
+    expect(lock.update({ status: "a", expectedVersion: 7n })).toEqual({
+      kind: "version_mismatch",
+      version: 0n,
+    });
+    lock.update({ status: "a", expectedVersion: 0n });
+    const version = lock.record?.version as bigint;
+    expect(version).toBeGreaterThan(0n);
+    expect(lock.update({ status: "b", expectedVersion: 0n })).toEqual({ kind: "version_mismatch", version });
+    lock.update({ status: "b", expectedVersion: version });
+    expect(lock.record?.version).toBe(version + 1n);
+    expect(lock.delete(version)).toEqual({ kind: "version_mismatch", version: version + 1n });
+    expect(lock.delete(version + 1n)).toMatchObject({ kind: "deleted", byThisCall: true });
+    lock.pass(10).update({ status: "c" });
+    expect(lock.record?.version).toBeGreaterThan(version + 1n);
+  });
+});
+
+describe("DeleteLock", () => {
+  test("is refused while the lock is held or waited for, and takes away all that it remembers", () => {
+    const lock = new RememberingLock();
+    lock.update({ attemptsLeft: 1, status: "todo" });
+    const lease = lock.lease();
+    expect(lock.delete()).toEqual({ kind: "in_use" });
+    lock.finish(lease, { coolDownUs: HOUR_US, attemptsLeft: 1 });
+    const ticket = lock.ticket();
+    expect(lock.delete()).toEqual({ kind: "in_use" });
+    lock.release(ticket);
+    expect(lock.delete()).toMatchObject({ kind: "deleted", byThisCall: true });
+    expect(lock.delete()).toMatchObject({ kind: "deleted", byThisCall: false });
+    expect(lock.lease().fencingToken).toBeGreaterThan(lease.fencingToken);
+  });
+});

@@ -1,0 +1,166 @@
+// What a lock remembers, through a real client: Acquire and Release that speak of it, UpdateLock, DeleteLock, and how
+// listings show it.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { TestServer } from "../../support/harness.ts";
+import { secondsLeft, startServer } from "../../support/harness.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const recordOf = async (name: string) => (await call("getLock", { name })).lock?.record;
+const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH, RELEASED, FORCE_RELEASED } = RefusalReason;
+
+describe("a lock", () => {
+  test("that nobody asks to remember anything shows no record", async () => {
+    const { leaseId } = await server.client.lease({ name: "plain" });
+    await call("release", { leaseId });
+    expect(await recordOf("plain")).toBeUndefined();
+    expect((await call("getLock", { name: "never named" })).lock?.record).toBeUndefined();
+  });
+
+  test("is granted at most once in an interval, and says when again", async () => {
+    const lease = await server.client.lease({ name: "hourly", minInterval: seconds(3_600), owner: "cron@a" });
+    await call("release", { leaseId: lease.leaseId });
+    const refusal = await server.client.refusal({ name: "hourly" });
+    expect(refusal).toMatchObject({ reason: NOT_BEFORE, status: "", holders: [] });
+    expect(secondsLeft(refusal.retryAfter)).toBe(3_600);
+    const record = await recordOf("hourly");
+    expect(record).toMatchObject({
+      notBefore: { seconds: (lease.grantedAt?.seconds ?? 0n) + 3_600n, nanos: lease.grantedAt?.nanos },
+      lastRun: { owner: "cron@a", fencingToken: 1n, grantedAt: lease.grantedAt, endReason: RELEASED },
+    });
+    expect(record?.attemptsLeft).toBeUndefined();
+    expect((await call("listLocks", { prefix: "hourly" })).locks[0]?.record).toEqual(record);
+  });
+
+  test("that was lost leaves a delay and a status, and an operator's reason elsewhere", async () => {
+    const ask = { name: "lost", lockDelay: seconds(60), statusIfLost: "failed", ifStatus: ["", "failed"] };
+    await server.client.lease(ask);
+    await call("forceRelease", { target: { case: "name", value: "lost" }, reason: "stuck" });
+    expect(await recordOf("lost")).toMatchObject({
+      status: "failed",
+      lastRun: { endReason: FORCE_RELEASED, status: "failed" },
+    });
+    expect(await server.client.refusal(ask)).toMatchObject({ reason: NOT_BEFORE });
+    await call("updateLock", { name: "lost", unsetNotBefore: true });
+    const refusal = await server.client.refusal({ ...ask, ifStatus: ["todo"] });
+    expect(refusal).toMatchObject({ reason: STATUS_MISMATCH, status: "failed" });
+    expect(refusal.message).toContain('"failed"');
+    await server.client.lease(ask);
+  });
+
+  test("that runs out of attempts refuses, also who would wait, until a release sets them anew", async () => {
+    await call("updateLock", { name: "tries", attemptsLeft: 1 });
+    const { leaseId } = await server.client.lease({ name: "tries" });
+    for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
+      const refusal = await server.client.refusal({ name: "tries", whenBusy });
+      expect(refusal).toMatchObject({ reason: EXHAUSTED });
+    }
+    await call("release", { leaseId, attemptsLeft: 5, status: "done", coolDown: seconds(0) });
+    expect(await recordOf("tries")).toMatchObject({ attemptsLeft: 5, status: "done" });
+    expect((await server.client.lease({ name: "tries", ifStatus: ["done"] })).fencingToken).toBe(2n);
+  });
+
+  test("grants to who waits when its time has come, and ends who finds another status then", async () => {
+    await call("updateLock", { name: "soon", notBeforeIn: { seconds: 0n, nanos: 400_000_000 }, status: "a" });
+    const wait = (request: object) =>
+      server.client.wait({ target: { case: "acquire", value: { name: "soon", ...request } } });
+    const [mismatched, fitting] = [wait({ ifStatus: ["b"] }), wait({ ifStatus: ["a"] })];
+    expect(await mismatched.ended()).toMatchObject({ reason: STATUS_MISMATCH, status: "a" });
+    const lease = await fitting.granted();
+    const notBefore = (await recordOf("soon"))?.notBefore;
+    const at = ({ seconds: s = 0n, nanos = 0 } = {}) => Number(s) * 1e9 + nanos;
+    expect(at(lease.grantedAt)).toBeGreaterThanOrEqual(at(notBefore));
+  });
+});
+
+describe("Release", () => {
+  test("of a ticket that waits says nothing of a run", async () => {
+    await server.client.lease({ name: "ticket" });
+    const { ticketId } = await server.client.ticket({ name: "ticket" });
+    const release = call("release", { leaseId: ticketId, status: "done" });
+    await expect(release).rejects.toMatchObject({ code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" });
+    expect((await call("getLock", { name: "ticket" })).lock).toMatchObject({ waiting: 1 });
+    expect(await call("release", { leaseId: ticketId })).toMatchObject({ released: true });
+  });
+
+  test("of a lease that has ended changes nothing", async () => {
+    const { leaseId } = await server.client.lease({ name: "twice" });
+    await call("release", { leaseId, status: "done" });
+    expect(await call("release", { leaseId, status: "failed" })).toMatchObject({ released: false });
+    expect(await recordOf("twice")).toMatchObject({ status: "done" });
+  });
+});
+
+describe("UpdateLock", () => {
+  test("makes a lock that nobody has named, and answers what it remembers", async () => {
+    const atNoon = { seconds: 1_000_000_000n, nanos: 1_000 };
+    const { record } = await call("updateLock", {
+      name: "made",
+      notBefore: atNoon,
+      attemptsLeft: 3,
+      status: "todo",
+    });
+    expect(record).toMatchObject({ notBefore: atNoon, attemptsLeft: 3, status: "todo" });
+    expect(await recordOf("made")).toEqual(record);
+    expect((await call("updateLock", { name: "made", unsetAttemptsLeft: true })).record).toMatchObject({
+      notBefore: atNoon,
+      status: "todo",
+      version: (record?.version ?? 0n) + 1n,
+    });
+    expect((await recordOf("made"))?.attemptsLeft).toBeUndefined();
+  });
+
+  test("with a version that is not the record's changes nothing, and says which it is", async () => {
+    const mismatch = (version: bigint) => ({
+      code: "ABORTED",
+      reason: "VERSION_MISMATCH",
+      metadata: { version: String(version) },
+    });
+    const update = (status: string, expectedVersion: bigint) =>
+      call("updateLock", { name: "cas", status, expectedVersion });
+    await expect(update("a", 5n)).rejects.toMatchObject(mismatch(0n));
+    const version = (await update("a", 0n)).record?.version ?? 0n;
+    await expect(update("b", 0n)).rejects.toMatchObject(mismatch(version));
+    // Of those who race, one wins.
+    const raced = await Promise.allSettled(["b", "c", "d"].map((status) => update(status, version)));
+    expect(raced.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect((await recordOf("cas"))?.version).toBe(version + 1n);
+  });
+});
+
+describe("DeleteLock", () => {
+  test("takes the record away once nobody holds the lock or waits for it", async () => {
+    await call("updateLock", { name: "deleted", status: "todo" });
+    const { leaseId } = await server.client.lease({ name: "deleted" });
+    const inUse = { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" };
+    await expect(call("deleteLock", { name: "deleted" })).rejects.toMatchObject(inUse);
+    await call("release", { leaseId });
+    const version = (await recordOf("deleted"))?.version ?? 0n;
+    const wrong = call("deleteLock", { name: "deleted", expectedVersion: version - 1n });
+    await expect(wrong).rejects.toMatchObject({ metadata: { version: String(version) } });
+    expect(await call("deleteLock", { name: "deleted", expectedVersion: version })).toMatchObject({
+      deleted: true,
+    });
+    expect(await recordOf("deleted")).toBeUndefined();
+    expect(await call("deleteLock", { name: "deleted" })).toMatchObject({ deleted: false });
+    expect((await server.client.lease({ name: "deleted" })).fencingToken).toBe(2n);
+  });
+
+  test("of a lock that nobody has named makes none", async () => {
+    expect(await call("deleteLock", { name: "nobody's" })).toMatchObject({ deleted: false });
+    expect(await call("deleteLock", { name: "nobody's", expectedVersion: 0n })).toMatchObject({
+      deleted: false,
+    });
+    const wrong = call("deleteLock", { name: "nobody's", expectedVersion: 1n });
+    await expect(wrong).rejects.toMatchObject({ reason: "VERSION_MISMATCH", metadata: { version: "0" } });
+    expect((await call("listLocks", { prefix: "nobody's" })).locks).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+// What is sent to write a decision: nothing more for those who use no record than if there were none, and one statement
+// for those who do.
+
+import { expect, test } from "vitest";
+import type { Claim } from "../../../../server/core/claim.ts";
+import type { Lock } from "../../../../server/core/lock.ts";
+import type { LockRecord } from "../../../../server/core/record.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
+import { recordChanges } from "../../../../server/storage/mysql/transaction/records.ts";
+import { addWrites } from "../../../../server/storage/mysql/transaction/save.ts";
+import { CLAIM } from "../../../support/claims.ts";
+
+const LOCK: Lock = {
+  id: 1n,
+  name: "etl/a",
+  limit: null,
+  limitVersion: 0n,
+  limitReason: "",
+  nextTicket: 1n,
+  lastToken: 0n,
+  heldPermits: 0,
+  sharedHolders: 0,
+  exclusiveHolders: 0,
+  holders: 0,
+  waiting: 0,
+  waitingPermits: 0,
+  record: null,
+  revision: 1n,
+};
+const HELD: Lock = { ...LOCK, nextTicket: 2n, lastToken: 1n, heldPermits: 1, holders: 1, revision: 2n };
+const RECORD: LockRecord = {
+  notBeforeUs: null,
+  attemptsLeft: 3,
+  status: "",
+  lastRun: null,
+  version: 7n,
+  wakesAtUs: null,
+};
+const TERMS = { minIntervalUs: 1, lockDelayUs: null, statusIfLost: null, ifStatus: [] };
+
+/** The statements that write the lock, which was another one before, beside a claim that was added or changed. */
+function sent(from: Lock, to: Lock, added: readonly Claim[], changed: readonly Claim[] = []): string[] {
+  const statements: string[] = [];
+  const trip = new Trip("save");
+  const add = trip.add.bind(trip);
+  trip.add = (sql, ...values) => {
+    statements.push(sql);
+    return add(sql, ...values);
+  };
+  const before = { lock: () => from, claim: () => CLAIM };
+  const loaded = { atLeastUs: 0, nowUs: 0 } as Read["loaded"];
+  const read = { loaded, before, rulesRevision: "0", assumptions: null };
+  const changes = { locks: [to], added, changed, again: [] };
+  addWrites(trip, changes, recordChanges([to], before), read, "");
+  return statements;
+}
+
+test("a grant and an end at a lock without a record say nothing of records", () => {
+  const grant = sent(LOCK, HELD, [CLAIM]);
+  const end = sent(
+    HELD,
+    { ...LOCK, nextTicket: 2n, lastToken: 1n, revision: 3n },
+    [],
+    [{ ...CLAIM, endedAtUs: 9 }],
+  );
+  // The claim, the guard row, and the check that both were written.
+  for (const statements of [grant, end]) {
+    expect(statements).toHaveLength(3);
+    expect(statements.join("\n")).not.toMatch(/record|terms/);
+  }
+});
+
+test.each([
+  ["comes", null, RECORD, /^INSERT INTO rowlock_record/],
+  [
+    "changes",
+    RECORD,
+    { ...RECORD, version: 8n },
+    /^UPDATE rowlock_record .* SET due_at = \?, version = \? WHERE/,
+  ],
+  ["goes", RECORD, null, /^DELETE r FROM rowlock_record/],
+  // It is no longer found among the free ones.
+  [
+    "stays, at a lock that is held from now on",
+    RECORD,
+    RECORD,
+    /^UPDATE rowlock_record .* SET due_at = \? WHERE/,
+  ],
+] as const)("a record that %s is one statement more", (_, from, to, expected) => {
+  const statements = sent({ ...LOCK, record: from }, { ...HELD, record: to }, [CLAIM]);
+  expect(statements).toHaveLength(4);
+  expect(statements[1]).toMatch(expected);
+});
+
+test("a record that stays as it is is not written again", () => {
+  const touched = sent({ ...LOCK, record: RECORD }, { ...LOCK, record: RECORD, revision: 2n }, []);
+  expect(touched.join("\n")).not.toContain("rowlock_record");
+});
+
+test("terms are written with those claims that have some, and the others beside them", () => {
+  const [insert] = sent(LOCK, HELD, [CLAIM, { ...CLAIM, ticketNumber: 2n, terms: TERMS }]);
+  expect(insert).toContain("terms)");
+});
