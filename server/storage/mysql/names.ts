@@ -6,8 +6,9 @@ import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { partsOf } from "../../core/parts.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
+import { IdleScan } from "../rows/idle-scan.ts";
 import { bytesOf } from "../rows/values.ts";
-import { NAMES_MAX } from "../storage-bounds.ts";
+import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
@@ -22,8 +23,10 @@ const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) 
 // so that two servers that make the same ones do not wait for each other in a circle.
 const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), ${NOW_US})`;
 
-const IDLE = `SELECT l.id, ${NOW_US} FROM rowlock_lock l FORCE INDEX (rowlock_lock_idle)
-  WHERE l.decided_at < ${NOW_US} - ? AND ${IDLE_LOCK_CONDITION} ORDER BY l.decided_at LIMIT ?`;
+const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, ${NOW_US}
+  FROM rowlock_lock l FORCE INDEX (rowlock_lock_idle)
+  WHERE l.decided_at >= ? AND (l.decided_at > ? OR l.id > ?) AND l.decided_at < ${NOW_US} - ?
+  ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`;
 const FLOOR_LOCK = "SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE";
 const GUARDS_LOCK =
   "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
@@ -35,10 +38,11 @@ const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor,
 const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
 
 export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeLocks"> {
+  const scan = new IdleScan();
   return {
     resolve: (wanted) => resolveNames(pool, wanted),
     find: (wanted) => findNames(pool, wanted),
-    purgeLocks: (idleUs, max) => purgeLocks(pool, idleUs, max),
+    purgeLocks: (idleUs, max) => purgeLocks(pool, scan, idleUs, max),
   };
 }
 
@@ -82,18 +86,25 @@ function nameBytes(name: string): Buffer {
 }
 
 /** Removes guard rows that were not decided about for `idleUs` and that nothing needs; how many. */
-async function purgeLocks(pool: MysqlPool, idleUs: number, max: number): Promise<number> {
+async function purgeLocks(pool: MysqlPool, scan: IdleScan, idleUs: number, max: number): Promise<number> {
   // Looked for without a lock, because there may be many old rows that have to stay.
   const look = new Trip("idle_locks");
-  look.add(IDLE, idleUs, max);
-  const [idle] = await pool.use((session) => session.run(look));
-  const rows = rowsOf(idle);
-  if (rows.length === 0) return 0;
-  const ids = rows.map(([id]) => bigintOf(id));
-  const before = Number(rows[0]?.[1]) - idleUs;
+  const { decidedAtUs, id } = scan.after;
+  look.add(OLD, decidedAtUs, decidedAtUs, id, idleUs);
+  const [old] = await pool.use((session) => session.run(look));
+  const idle = scan.take(rowsOf(old).map(oldRow), max);
+  const [first] = idle;
+  if (!first) return 0;
+  const ids = idle.map((row) => row.id);
+  const before = first.nowUs - idleUs;
   return retry(ROLLED_BACK, () =>
     pool.write((session) => inTransaction(session, () => remove(session, ids, before))),
   );
+}
+
+function oldRow([id, decidedAt, isIdle, now]: Row) {
+  const decidedAtUs = Number(decidedAt);
+  return { id: bigintOf(id), decidedAtUs, isIdle: Number(isIdle) === 1, nowUs: Number(now) };
 }
 
 async function remove(session: Session, ids: readonly bigint[], before: number): Promise<number> {

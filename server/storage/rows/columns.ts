@@ -92,9 +92,9 @@ export const RECORD_READ_COLUMNS = [
  * A guard row that `resolve` makes has the present time as `decided_at`: with 0 it could be cleaned away again before
  * it is first used.
  */
-export const IDLE_LOCK_CONDITION = `
+export const IDLE_LOCK_CONDITION = `(
   l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0
-  AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)`;
+  AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id))`;
 
 /**
  * Locks that are held or waited for, those with most waiters first. Begins at the live claims, as most guard rows may

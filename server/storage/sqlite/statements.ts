@@ -15,6 +15,7 @@ import {
   RECORD_READ_COLUMNS,
   waitedLocksBy,
 } from "../rows/columns.ts";
+import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import type { Row } from "./rows.ts";
 
@@ -93,8 +94,10 @@ const SQL = {
     ORDER BY lock_id LIMIT ?3`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
     (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
-  idle_locks: `SELECT l.id, l.last_token FROM rowlock_lock l
-    WHERE l.decided_at < ? AND ${IDLE_LOCK_CONDITION} ORDER BY l.decided_at LIMIT ?`,
+  old_locks: `SELECT l.id, l.decided_at, l.last_token, ${IDLE_LOCK_CONDITION} AS is_idle
+    FROM rowlock_lock l INDEXED BY rowlock_lock_idle
+    WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
+    ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`,
   raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?) WHERE id = 1",
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
 

@@ -1,14 +1,17 @@
 // What the SQLite store writes outside decisions: new names, a fail-over, signs of life of waiters and of the replica.
 // And it deletes what nobody needs any more.
 
+import { IdleScan } from "../rows/idle-scan.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
 import { find } from "./reads.ts";
+import type { Row } from "./rows.ts";
 
 type Writes = "resolve" | "failOver" | "heartbeat" | "register" | "retire" | "purgeClaims" | "purgeLocks";
 
 export function writes(handle: SqliteHandle): AtOnce<Writes> {
   const { statements, nowUs } = handle;
+  const scan = new IdleScan();
   const inTransaction: SqliteHandle["inTransaction"] = (run) => handle.inTransaction(run);
   return {
     resolve(names) {
@@ -52,12 +55,23 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
 
     purgeLocks: (idleUs, max) =>
       inTransaction(() => {
-        const idle = statements.all("idle_locks", nowUs() - idleUs, max);
+        const { decidedAtUs, id } = scan.after;
+        const old = statements.all("old_locks", decidedAtUs, id, nowUs() - idleUs);
+        const idle = scan.take(old.map(oldRow), max);
         for (const row of idle) {
-          statements.run("raise_token_floor", row.last_token as bigint);
-          statements.run("remove_lock", row.id as bigint);
+          statements.run("raise_token_floor", row.lastToken);
+          statements.run("remove_lock", row.id);
         }
         return idle.length;
       }),
+  };
+}
+
+function oldRow(row: Row) {
+  return {
+    id: row.id as bigint,
+    decidedAtUs: Number(row.decided_at),
+    isIdle: row.is_idle === 1n,
+    lastToken: row.last_token as bigint,
   };
 }

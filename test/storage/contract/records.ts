@@ -4,7 +4,9 @@
 import { describe, expect, test } from "vitest";
 import type { Lock } from "../../../server/core/lock.ts";
 import type { LockRecord, RunEnd } from "../../../server/core/record.ts";
+import { IdleScan } from "../../../server/storage/rows/idle-scan.ts";
 import { folderOf } from "../../../server/storage/rows/values.ts";
+import { IDLE_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import {
   addClaims,
@@ -186,6 +188,26 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect((await store.watch([past])).due).toEqual([]);
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([both]);
     });
+  });
+
+  test("the search for idle locks goes round in bounded steps, and comes to each of them", () => {
+    const scan = new IdleScan();
+    const count = IDLE_SCAN_MAX * 2 + 10;
+    // Many of one time, as locks that were made together are.
+    const rows = Array.from({ length: count }, (_, index) => ({
+      id: BigInt(index + 1),
+      decidedAtUs: Math.floor(index / 3_000),
+      isIdle: index % 1_000 === 999,
+    }));
+    const step = () => {
+      const { decidedAtUs, id } = scan.after;
+      const isBehind = (row: (typeof rows)[number]) =>
+        row.decidedAtUs > decidedAtUs || (row.decidedAtUs === decidedAtUs && row.id > id);
+      return scan.take(rows.filter(isBehind).slice(0, IDLE_SCAN_MAX), 1).map((row) => Number(row.id));
+    };
+    const found = Array.from({ length: 6 }, step).flat();
+    expect(found.slice(0, 4)).toEqual([1_000, 2_000, 3_000, 4_000]);
+    expect(found.slice(4)).toEqual([1_000]);
   });
 
   test("the folder of a name goes up to its last slash", () => {
