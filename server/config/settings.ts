@@ -137,7 +137,8 @@ export const SETTINGS = {
     name: "ROWLOCK_IDLE_LOCK_RETENTION",
     default: "7d",
     kind: duration("1m", "3650d"),
-    about: "After which time the rows of locks that nobody uses and no limit names are deleted.",
+    about:
+      "After which time the rows of locks that nobody uses, that remember nothing and that no limit names are deleted.",
   },
   failOverPauseMs: {
     name: "ROWLOCK_FAIL_OVER_PAUSE",

@@ -21,6 +21,9 @@ const OF_TRANSACTIONS = [
   "meta",
   "anything_due",
   "lock",
+  "record",
+  "write_record",
+  "remove_record",
   "claim",
   "claim_by_request",
   "claims_in_state",
@@ -31,7 +34,7 @@ const OF_TRANSACTIONS = [
 ];
 
 /** Trips that carry transactions of MySQL, in one or in two. */
-const TRIPS = ["decide_commit", "load", "save", "save_commit"];
+const TRIPS = ["decide_commit", "load", "load_records", "save", "save_commit"];
 
 /** Of one trip, BEGIN and COMMIT included. MySQL has one more, which locks the rows (row-locks.ts). */
 const STATEMENTS_OF_A_TRIP = { mysql: 6, mariadb: 5 };
@@ -141,6 +144,23 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
       write_lock: 40,
     };
     expectCost(cost, 2, each);
+  });
+
+  test("a pair of a lock that remembers something, which is a statement more for each, and no trip", async () => {
+    const pair = async () => {
+      const claim = await acquire("remembers");
+      await running.engine.release(claim, { status: "done" });
+    };
+    // The first run is the first that it remembers.
+    for (let before = 0; before < 2; before++) await pair();
+    const cost = await costOf(pair);
+    expect(cost.transactions).toBe(2);
+    if (kind === "sqlite") {
+      expect(cost.statements).toMatchObject({ lock: 2, record: 2, write_lock: 2, write_record: 2 });
+    } else {
+      expect(cost.trips).toBe(2);
+      expect(cost.statements).toEqual({ "in decide_commit": (STATEMENTS_OF_A_TRIP[kind] + 1) * 2 });
+    }
   });
 
   test("a hand-over to the first of three", async () => {

@@ -181,11 +181,15 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([past, both]);
       expect((await store.dueLocks(0n, 1)).lockIds).toEqual([past]);
       expect((await store.dueLocks(past, 1)).lockIds).toEqual([both]);
-      const { revisions, due } = await store.watch(ids);
+      const { revisions, due, dueSoon } = await store.watch(ids, 2 * HOUR_US);
       expect([...due].sort()).toEqual([past, both]);
       expect([...revisions.keys()].sort()).toEqual([...ids].sort());
+      expect([...dueSoon.keys()]).toEqual([ahead]);
+      expect(dueSoon.get(ahead)).toBeGreaterThan(0);
+      expect(dueSoon.get(ahead)).toBeLessThanOrEqual(HOUR_US);
+      expect((await store.watch(ids, SECOND_US)).dueSoon.size).toBe(0);
       await remember(past, { ...BARE, notBeforeUs: nowUs - 1 });
-      expect((await store.watch([past])).due).toEqual([]);
+      expect((await store.watch([past], SECOND_US)).due).toEqual([]);
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([both]);
     });
   });
