@@ -57,7 +57,7 @@ export const LIST_SCAN_MAX = 2_000;
  * Guard rows that one search for idle ones looks at, most of which may remember something: some milliseconds of SQLite. No
  * fewer than are cleaned away at once, or a backlog of idle ones would go more slowly.
  */
-export const IDLE_SCAN_MAX = 2_000;
+export const IDLE_SCAN_MAX = 1_000;
 
 /** The checks of `rowlock doctor` read all rows, which may take a while, and so many locks at a time. */
 export const CHECK_MS_MAX = 10 * 60_000;

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { formatClaimId } from "../../server/core/claim-id.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
+import type { LockRecord } from "../../server/core/record.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
@@ -168,6 +169,16 @@ describe("events", () => {
   });
 });
 
+const RECORD: LockRecord = {
+  notBeforeUs: null,
+  attemptsLeft: null,
+  status: "todo",
+  lastRun: null,
+  version: 7n,
+  wakesAtUs: null,
+};
+const UPDATE = { notBefore: undefined, attemptsLeft: undefined, status: "todo", expectedVersion: undefined };
+
 describe("the caller", () => {
   const from = (address: string) => ({ caller: { getPeer: () => address } });
   const acquire = (claim: Claim) => ({ ...ACQUIRE, secret: claim.secret, ...from("asker") });
@@ -200,6 +211,38 @@ describe("the caller", () => {
       ["granted", "asker"],
       ["lease ended", undefined],
     ]);
+  });
+
+  test("of what a lock remembers is who set it and who deleted it, each his own", () => {
+    const { lines, log } = recorded();
+    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const first: LockRecord = { ...RECORD, version: 7n };
+    const second: LockRecord = {
+      ...RECORD,
+      version: 8n,
+      notBeforeUs: 1_800_000_000_000_000,
+      attemptsLeft: 2,
+    };
+    const update = { ...UPDATE, verb: "update_lock", name: "l", repeated: false } as const;
+    const set = { kind: "record", lockId: 1n, record: second } as const;
+    events.answered({ ...update, ...from("scheduler") }, { ...set, setVersion: 7n });
+    events.answered({ ...update, ...from("other") }, { ...set, setVersion: 8n });
+    events.answered(
+      { verb: "delete_lock", name: "l", expectedVersion: undefined, repeated: false, ...from("operator") },
+      { kind: "deleted", lockId: 2n, byThisCall: true, version: 7n },
+    );
+    events.event({ kind: "record_set", lockId: 1n, record: first }, "l");
+    events.event({ kind: "record_set", lockId: 1n, record: second }, "l");
+    events.event({ kind: "record_deleted", lockId: 2n, record: first }, "l");
+    events.event({ kind: "ended", claim: CLAIM, was: "held", record: second }, "l");
+    expect(peers(lines)).toEqual([
+      ["record set", "scheduler"],
+      ["record set", "other"],
+      ["record deleted", "operator"],
+      ["lease ended", undefined],
+    ]);
+    const told = { status: "todo", notBefore: "2027-01-15T08:00:00.000Z", attemptsLeft: 2, version: "8" };
+    for (const at of [1, 3]) expect(JSON.parse(lines[at] as string)).toMatchObject(told);
   });
 
   test("of what an operator did is told without an audit, too", () => {

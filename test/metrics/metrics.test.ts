@@ -84,6 +84,16 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
     lockName: "web/1",
   });
   engine({ kind: "event", event: { kind: "limit_set", lock: LOCK, from: null }, lockName: "etl/orders" });
+  const record = {
+    notBeforeUs: null,
+    attemptsLeft: 3,
+    status: "",
+    lastRun: null,
+    version: 7n,
+    wakesAtUs: null,
+  };
+  engine({ kind: "event", event: { kind: "record_set", lockId: 1n, record }, lockName: "etl/orders" });
+  engine({ kind: "event", event: { kind: "record_deleted", lockId: 1n, record }, lockName: "etl/orders" });
   engine({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 1n, reason: "", caller: undefined });
   engine({ kind: "batch", commands: 7, locks: 3 });
   engine({ kind: "retried", cause: "deadlock" });
@@ -133,6 +143,8 @@ describe("what is counted", () => {
         'rowlock_hold_duration_seconds_sum{class="etl/*"} 3',
         'rowlock_limit_changes_total{target="name"} 1',
         'rowlock_limit_changes_total{target="pattern"} 1',
+        'rowlock_record_changes_total{change="set"} 1',
+        'rowlock_record_changes_total{change="deleted"} 1',
       ]),
     );
   });
