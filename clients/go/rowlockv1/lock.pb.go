@@ -1,4 +1,5 @@
-// The nouns of Rowlock: what is held, who waits, why a request was refused, and what a listing shows.
+// The nouns of Rowlock: what is held, who waits, why a request was refused, what a lock remembers, and what a listing
+// shows.
 // The verbs are in lock_service.proto.
 //
 // Conventions for every message of this package:
@@ -184,6 +185,15 @@ const (
 	RefusalReason_REFUSAL_REASON_RELEASED RefusalReason = 9
 	// An operator ended the claim by ForceRelease.
 	RefusalReason_REFUSAL_REASON_FORCE_RELEASED RefusalReason = 10
+	// Nothing is granted before the not_before of the lock's record, however free it is; retry_after says when that is. Sent
+	// for WHEN_BUSY_REFUSE; other requests wait, and are granted when it comes.
+	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 11
+	// The lock's record has no attempts left. A new request is refused so at once, also while the last attempt is under
+	// way. A waiter ends so when its turn comes: until then whoever holds the lock may set them anew.
+	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 12
+	// The lock's status is none of AcquireRequest.if_status; the refusal's status is the one found. Decided when it could be
+	// granted and not before: a request that has to wait is asked when its turn comes, and ends so then.
+	RefusalReason_REFUSAL_REASON_STATUS_MISMATCH RefusalReason = 13
 )
 
 // Enum value maps for RefusalReason.
@@ -200,19 +210,25 @@ var (
 		8:  "REFUSAL_REASON_EXPIRED",
 		9:  "REFUSAL_REASON_RELEASED",
 		10: "REFUSAL_REASON_FORCE_RELEASED",
+		11: "REFUSAL_REASON_NOT_BEFORE",
+		12: "REFUSAL_REASON_EXHAUSTED",
+		13: "REFUSAL_REASON_STATUS_MISMATCH",
 	}
 	RefusalReason_value = map[string]int32{
-		"REFUSAL_REASON_UNSPECIFIED":    0,
-		"REFUSAL_REASON_BUSY":           1,
-		"REFUSAL_REASON_PAUSED":         2,
-		"REFUSAL_REASON_QUEUE_FULL":     3,
-		"REFUSAL_REASON_TIMED_OUT":      4,
-		"REFUSAL_REASON_NEVER_FITS":     5,
-		"REFUSAL_REASON_CANCELLED":      6,
-		"REFUSAL_REASON_LAPSED":         7,
-		"REFUSAL_REASON_EXPIRED":        8,
-		"REFUSAL_REASON_RELEASED":       9,
-		"REFUSAL_REASON_FORCE_RELEASED": 10,
+		"REFUSAL_REASON_UNSPECIFIED":     0,
+		"REFUSAL_REASON_BUSY":            1,
+		"REFUSAL_REASON_PAUSED":          2,
+		"REFUSAL_REASON_QUEUE_FULL":      3,
+		"REFUSAL_REASON_TIMED_OUT":       4,
+		"REFUSAL_REASON_NEVER_FITS":      5,
+		"REFUSAL_REASON_CANCELLED":       6,
+		"REFUSAL_REASON_LAPSED":          7,
+		"REFUSAL_REASON_EXPIRED":         8,
+		"REFUSAL_REASON_RELEASED":        9,
+		"REFUSAL_REASON_FORCE_RELEASED":  10,
+		"REFUSAL_REASON_NOT_BEFORE":      11,
+		"REFUSAL_REASON_EXHAUSTED":       12,
+		"REFUSAL_REASON_STATUS_MISMATCH": 13,
 	}
 )
 
@@ -597,13 +613,15 @@ type Refusal struct {
 	// Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
 	Holders []*Claim `protobuf:"bytes,3,rep,name=holders,proto3" json:"holders,omitempty"`
 	// When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-	// until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-	// before.
+	// until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+	// hint only: a lease may be renewed or released before, and not_before be set anew.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
 	// NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
 	// force now, which may have been changed since.
-	Limit         *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -671,6 +689,13 @@ func (x *Refusal) GetLimit() *Limit {
 		return x.Limit
 	}
 	return nil
+}
+
+func (x *Refusal) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
 }
 
 // A claim as listings show it: by its public number, never by its secret id.
@@ -893,6 +918,185 @@ func (x *Limit) GetReason() string {
 	return ""
 }
 
+// What a lock remembers beyond its claims. A lock has none until something sets it: UpdateLock, or a lease whose Acquire
+// has min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left, with
+// the end of that lease. It stays until DeleteLock takes it away; cleaning leaves a lock that has one alone.
+type LockRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
+	// and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	// How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
+	// one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+	AttemptsLeft *uint32 `protobuf:"varint,2,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
+	// A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
+	// with AcquireRequest.if_status.
+	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	// The lease that ended last; unset when none has since there is a record.
+	LastRun *LastRun `protobuf:"bytes,4,opt,name=last_run,json=lastRun,proto3" json:"last_run,omitempty"`
+	// Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
+	// a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+	Version       uint64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockRecord) Reset() {
+	*x = LockRecord{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockRecord) ProtoMessage() {}
+
+func (x *LockRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
+func (*LockRecord) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotBefore
+	}
+	return nil
+}
+
+func (x *LockRecord) GetAttemptsLeft() uint32 {
+	if x != nil && x.AttemptsLeft != nil {
+		return *x.AttemptsLeft
+	}
+	return 0
+}
+
+func (x *LockRecord) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *LockRecord) GetLastRun() *LastRun {
+	if x != nil {
+		return x.LastRun
+	}
+	return nil
+}
+
+func (x *LockRecord) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// How the last lease of a lock went. A lease that nobody came for (see Lease.provisional) was no run.
+type LastRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who held it, as the caller said.
+	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Its fencing token.
+	FencingToken uint64 `protobuf:"varint,2,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// When it was granted.
+	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
+	// When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+	EndedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// RELEASED, EXPIRED or FORCE_RELEASED.
+	EndReason RefusalReason `protobuf:"varint,5,opt,name=end_reason,json=endReason,proto3,enum=rowlock.v1.RefusalReason" json:"end_reason,omitempty"`
+	// The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LastRun) Reset() {
+	*x = LastRun{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LastRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LastRun) ProtoMessage() {}
+
+func (x *LastRun) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
+func (*LastRun) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LastRun) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *LastRun) GetFencingToken() uint64 {
+	if x != nil {
+		return x.FencingToken
+	}
+	return 0
+}
+
+func (x *LastRun) GetGrantedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GrantedAt
+	}
+	return nil
+}
+
+func (x *LastRun) GetEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndedAt
+	}
+	return nil
+}
+
+func (x *LastRun) GetEndReason() RefusalReason {
+	if x != nil {
+		return x.EndReason
+	}
+	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
+}
+
+func (x *LastRun) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
 // A lock as it stands.
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -913,14 +1117,16 @@ type Lock struct {
 	// Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
 	Holders []*Claim `protobuf:"bytes,8,rep,name=holders,proto3" json:"holders,omitempty"`
 	// First waiters, in order; capped likewise.
-	Waiters       []*Claim `protobuf:"bytes,9,rep,name=waiters,proto3" json:"waiters,omitempty"`
+	Waiters []*Claim `protobuf:"bytes,9,rep,name=waiters,proto3" json:"waiters,omitempty"`
+	// What it remembers; unset when it has no record.
+	Record        *LockRecord `protobuf:"bytes,10,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1138,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1151,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Lock) GetName() string {
@@ -1011,6 +1217,13 @@ func (x *Lock) GetWaiters() []*Claim {
 	return nil
 }
 
+func (x *Lock) GetRecord() *LockRecord {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
 var File_rowlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_rowlock_v1_lock_proto_rawDesc = "" +
@@ -1039,14 +1252,15 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\rpermits_ahead\x18\x04 \x01(\x04R\fpermitsAhead\x12!\n" +
 	"\fqueue_length\x18\x05 \x01(\rR\vqueueLength\x121\n" +
 	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x124\n" +
-	"\bkept_for\x18\a \x01(\v2\x19.google.protobuf.DurationR\akeptFor\"\xe8\x01\n" +
+	"\bkept_for\x18\a \x01(\v2\x19.google.protobuf.DurationR\akeptFor\"\x80\x02\n" +
 	"\aRefusal\x121\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12+\n" +
 	"\aholders\x18\x03 \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12:\n" +
 	"\vretry_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
-	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\x99\x04\n" +
+	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\x99\x04\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -1070,7 +1284,25 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
 	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xc7\x02\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xe5\x01\n" +
+	"\n" +
+	"LockRecord\x129\n" +
+	"\n" +
+	"not_before\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12(\n" +
+	"\rattempts_left\x18\x02 \x01(\rH\x00R\fattemptsLeft\x88\x01\x01\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
+	"\blast_run\x18\x04 \x01(\v2\x13.rowlock.v1.LastRunR\alastRun\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\x04R\aversionB\x10\n" +
+	"\x0e_attempts_left\"\x88\x02\n" +
+	"\aLastRun\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12#\n" +
+	"\rfencing_token\x18\x02 \x01(\x04R\ffencingToken\x129\n" +
+	"\n" +
+	"granted_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x125\n" +
+	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x128\n" +
+	"\n" +
+	"end_reason\x18\x05 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\tendReason\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\xf7\x02\n" +
 	"\x04Lock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x05limit\x18\x02 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12!\n" +
@@ -1080,7 +1312,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\bdraining\x18\x06 \x01(\bR\bdraining\x12,\n" +
 	"\x12last_fencing_token\x18\a \x01(\x04R\x10lastFencingToken\x12+\n" +
 	"\aholders\x18\b \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12+\n" +
-	"\awaiters\x18\t \x03(\v2\x11.rowlock.v1.ClaimR\awaiters*R\n" +
+	"\awaiters\x18\t \x03(\v2\x11.rowlock.v1.ClaimR\awaiters\x12.\n" +
+	"\x06record\x18\n" +
+	" \x01(\v2\x16.rowlock.v1.LockRecordR\x06record*R\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vMODE_PERMIT\x10\x01\x12\x0f\n" +
@@ -1090,7 +1324,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10WHEN_BUSY_REFUSE\x10\x01\x12\x15\n" +
 	"\x11WHEN_BUSY_ENQUEUE\x10\x02\x12\x12\n" +
-	"\x0eWHEN_BUSY_WAIT\x10\x03*\xd4\x02\n" +
+	"\x0eWHEN_BUSY_WAIT\x10\x03*\xb5\x03\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13REFUSAL_REASON_BUSY\x10\x01\x12\x19\n" +
@@ -1103,7 +1337,10 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x16REFUSAL_REASON_EXPIRED\x10\b\x12\x1b\n" +
 	"\x17REFUSAL_REASON_RELEASED\x10\t\x12!\n" +
 	"\x1dREFUSAL_REASON_FORCE_RELEASED\x10\n" +
-	"*X\n" +
+	"\x12\x1d\n" +
+	"\x19REFUSAL_REASON_NOT_BEFORE\x10\v\x12\x1c\n" +
+	"\x18REFUSAL_REASON_EXHAUSTED\x10\f\x12\"\n" +
+	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\r*X\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -1132,7 +1369,7 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(WhenBusy)(0),                 // 1: rowlock.v1.WhenBusy
@@ -1144,37 +1381,45 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(*Refusal)(nil),               // 7: rowlock.v1.Refusal
 	(*Claim)(nil),                 // 8: rowlock.v1.Claim
 	(*Limit)(nil),                 // 9: rowlock.v1.Limit
-	(*Lock)(nil),                  // 10: rowlock.v1.Lock
-	nil,                           // 11: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
+	(*LockRecord)(nil),            // 10: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 11: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 12: rowlock.v1.Lock
+	nil,                           // 13: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
 	0,  // 0: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	12, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	13, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	13, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	12, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	12, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	14, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	15, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	15, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	14, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	14, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
 	2,  // 6: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
 	8,  // 7: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	12, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	14, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
 	9,  // 9: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
 	3,  // 10: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
 	0,  // 11: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	11, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	13, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	13, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	13, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	13, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	15, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	15, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	15, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
 	4,  // 16: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	9,  // 17: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	8,  // 18: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	8,  // 19: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	15, // 17: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	11, // 18: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	15, // 19: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	15, // 20: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 21: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.RefusalReason
+	9,  // 22: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	8,  // 23: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	8,  // 24: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	10, // 25: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -1182,13 +1427,14 @@ func file_rowlock_v1_lock_proto_init() {
 	if File_rowlock_v1_lock_proto != nil {
 		return
 	}
+	file_rowlock_v1_lock_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -11,6 +11,7 @@
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
 //                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
+//   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
 //   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
@@ -50,6 +51,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -146,7 +148,20 @@ type AcquireRequest struct {
 	WhenBusy WhenBusy `protobuf:"varint,9,opt,name=when_busy,json=whenBusy,proto3,enum=rowlock.v1.WhenBusy" json:"when_busy,omitempty"`
 	// How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
 	// Not with WHEN_BUSY_REFUSE.
-	MaxWait       *durationpb.Duration `protobuf:"bytes,10,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	MaxWait *durationpb.Duration `protobuf:"bytes,10,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	// When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+	// most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+	// no_expiry.
+	MinInterval *durationpb.Duration `protobuf:"bytes,11,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
+	// When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+	// sake of work that is still under way.
+	LockDelay *durationpb.Duration `protobuf:"bytes,12,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
+	// The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+	// status like others; unset: it stays as it is.
+	StatusIfLost *string `protobuf:"bytes,13,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
+	// Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+	// is that of a lock without a record, too. Empty: whatever it is.
+	IfStatus      []string `protobuf:"bytes,14,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,6 +262,34 @@ func (x *AcquireRequest) GetWhenBusy() WhenBusy {
 func (x *AcquireRequest) GetMaxWait() *durationpb.Duration {
 	if x != nil {
 		return x.MaxWait
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetMinInterval() *durationpb.Duration {
+	if x != nil {
+		return x.MinInterval
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetLockDelay() *durationpb.Duration {
+	if x != nil {
+		return x.LockDelay
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetStatusIfLost() string {
+	if x != nil && x.StatusIfLost != nil {
+		return *x.StatusIfLost
+	}
+	return ""
+}
+
+func (x *AcquireRequest) GetIfStatus() []string {
+	if x != nil {
+		return x.IfStatus
 	}
 	return nil
 }
@@ -663,7 +706,15 @@ func (x *RenewResponse) GetLease() *Lease {
 type ReleaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lease; or the id of a ticket, which then leaves the queue.
-	LeaseId       string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+	// at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+	// meanwhile.
+	CoolDown *durationpb.Duration `protobuf:"bytes,2,opt,name=cool_down,json=coolDown,proto3" json:"cool_down,omitempty"`
+	// The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+	Status *string `protobuf:"bytes,3,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	// How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+	AttemptsLeft  *uint32 `protobuf:"varint,4,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -703,6 +754,27 @@ func (x *ReleaseRequest) GetLeaseId() string {
 		return x.LeaseId
 	}
 	return ""
+}
+
+func (x *ReleaseRequest) GetCoolDown() *durationpb.Duration {
+	if x != nil {
+		return x.CoolDown
+	}
+	return nil
+}
+
+func (x *ReleaseRequest) GetStatus() string {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return ""
+}
+
+func (x *ReleaseRequest) GetAttemptsLeft() uint32 {
+	if x != nil && x.AttemptsLeft != nil {
+		return *x.AttemptsLeft
+	}
+	return 0
 }
 
 // Whether it was this call that ended it.
@@ -1635,6 +1707,471 @@ func (x *ForceReleaseResponse) GetRemaining() uint32 {
 	return 0
 }
 
+// What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+type UpdateLockRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
+	// most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
+	// unset_not_before.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	// The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
+	// unset_not_before.
+	NotBeforeIn *durationpb.Duration `protobuf:"bytes,3,opt,name=not_before_in,json=notBeforeIn,proto3" json:"not_before_in,omitempty"`
+	// It may be granted at any time. Excludes not_before and not_before_in.
+	UnsetNotBefore bool `protobuf:"varint,4,opt,name=unset_not_before,json=unsetNotBefore,proto3" json:"unset_not_before,omitempty"`
+	// How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+	AttemptsLeft *uint32 `protobuf:"varint,5,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
+	// It may be granted any number of times. Excludes attempts_left.
+	UnsetAttemptsLeft bool `protobuf:"varint,6,opt,name=unset_attempts_left,json=unsetAttemptsLeft,proto3" json:"unset_attempts_left,omitempty"`
+	// Its status; up to 63 bytes.
+	Status *string `protobuf:"bytes,7,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	// Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+	ExpectedVersion *uint64 `protobuf:"varint,8,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UpdateLockRequest) Reset() {
+	*x = UpdateLockRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateLockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateLockRequest) ProtoMessage() {}
+
+func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateLockRequest.ProtoReflect.Descriptor instead.
+func (*UpdateLockRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *UpdateLockRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateLockRequest) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotBefore
+	}
+	return nil
+}
+
+func (x *UpdateLockRequest) GetNotBeforeIn() *durationpb.Duration {
+	if x != nil {
+		return x.NotBeforeIn
+	}
+	return nil
+}
+
+func (x *UpdateLockRequest) GetUnsetNotBefore() bool {
+	if x != nil {
+		return x.UnsetNotBefore
+	}
+	return false
+}
+
+func (x *UpdateLockRequest) GetAttemptsLeft() uint32 {
+	if x != nil && x.AttemptsLeft != nil {
+		return *x.AttemptsLeft
+	}
+	return 0
+}
+
+func (x *UpdateLockRequest) GetUnsetAttemptsLeft() bool {
+	if x != nil {
+		return x.UnsetAttemptsLeft
+	}
+	return false
+}
+
+func (x *UpdateLockRequest) GetStatus() string {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return ""
+}
+
+func (x *UpdateLockRequest) GetExpectedVersion() uint64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+// What the lock remembers now.
+type UpdateLockResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With its new version, and after the grants that it made room for.
+	Record        *LockRecord `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateLockResponse) Reset() {
+	*x = UpdateLockResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateLockResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateLockResponse) ProtoMessage() {}
+
+func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateLockResponse.ProtoReflect.Descriptor instead.
+func (*UpdateLockResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *UpdateLockResponse) GetRecord() *LockRecord {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+// Whose record to take away.
+type DeleteLockRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock, 1 to 255 bytes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+	ExpectedVersion *uint64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *DeleteLockRequest) Reset() {
+	*x = DeleteLockRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteLockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteLockRequest) ProtoMessage() {}
+
+func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteLockRequest.ProtoReflect.Descriptor instead.
+func (*DeleteLockRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DeleteLockRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeleteLockRequest) GetExpectedVersion() uint64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+// Whether there was one.
+type DeleteLockResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True if this call took a record away; false if there was none, or no such lock.
+	Deleted       bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteLockResponse) Reset() {
+	*x = DeleteLockResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteLockResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteLockResponse) ProtoMessage() {}
+
+func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteLockResponse.ProtoReflect.Descriptor instead.
+func (*DeleteLockResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *DeleteLockResponse) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+// Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
+// passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
+// is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
+// never get the same lock. A lock with waiters is not captured past them.
+type CaptureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
+	// nobody has named has no name to be found by. Excludes names.
+	Prefix *string `protobuf:"bytes,1,opt,name=prefix,proto3,oneof" json:"prefix,omitempty"`
+	// Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	// How many leases at the most, 1 to 100; required.
+	MaxLeases uint32 `protobuf:"varint,3,opt,name=max_leases,json=maxLeases,proto3" json:"max_leases,omitempty"`
+	// The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+	IfStatus []string `protobuf:"bytes,4,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
+	// Time to live of each lease, 1 s to 24 days; 30 s when unset.
+	Ttl *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
+	// held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who asks, for people who look at the locks; up to 255 bytes.
+	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
+	// What else they should see; bounds as for AcquireRequest.labels.
+	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
+	// has no place in a queue; who comes later may be served before.
+	MaxWait *durationpb.Duration `protobuf:"bytes,9,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	// See AcquireRequest, for each lease.
+	MinInterval *durationpb.Duration `protobuf:"bytes,10,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
+	// See AcquireRequest, for each lease.
+	LockDelay *durationpb.Duration `protobuf:"bytes,11,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
+	// See AcquireRequest, for each lease.
+	StatusIfLost  *string `protobuf:"bytes,12,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureRequest) Reset() {
+	*x = CaptureRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureRequest) ProtoMessage() {}
+
+func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureRequest.ProtoReflect.Descriptor instead.
+func (*CaptureRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *CaptureRequest) GetPrefix() string {
+	if x != nil && x.Prefix != nil {
+		return *x.Prefix
+	}
+	return ""
+}
+
+func (x *CaptureRequest) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetMaxLeases() uint32 {
+	if x != nil {
+		return x.MaxLeases
+	}
+	return 0
+}
+
+func (x *CaptureRequest) GetIfStatus() []string {
+	if x != nil {
+		return x.IfStatus
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *CaptureRequest) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *CaptureRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetMaxWait() *durationpb.Duration {
+	if x != nil {
+		return x.MaxWait
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetMinInterval() *durationpb.Duration {
+	if x != nil {
+		return x.MinInterval
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetLockDelay() *durationpb.Duration {
+	if x != nil {
+		return x.LockDelay
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetStatusIfLost() string {
+	if x != nil && x.StatusIfLost != nil {
+		return *x.StatusIfLost
+	}
+	return ""
+}
+
+// What was taken.
+type CaptureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+	Leases []*Lease `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
+	// When leases is empty: when another try may be worth while, as far as that is known.
+	RetryAfter    *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureResponse) Reset() {
+	*x = CaptureResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureResponse) ProtoMessage() {}
+
+func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
+func (*CaptureResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *CaptureResponse) GetLeases() []*Lease {
+	if x != nil {
+		return x.Leases
+	}
+	return nil
+}
+
+func (x *CaptureResponse) GetRetryAfter() *durationpb.Duration {
+	if x != nil {
+		return x.RetryAfter
+	}
+	return nil
+}
+
 // What a client says in a session.
 type SessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1652,7 +2189,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +2201,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +2214,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SessionRequest) GetOpen() *SessionOpen {
@@ -1715,7 +2252,7 @@ type SessionOpen struct {
 
 func (x *SessionOpen) Reset() {
 	*x = SessionOpen{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +2264,7 @@ func (x *SessionOpen) String() string {
 func (*SessionOpen) ProtoMessage() {}
 
 func (x *SessionOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +2277,7 @@ func (x *SessionOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpen.ProtoReflect.Descriptor instead.
 func (*SessionOpen) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SessionOpen) GetOwner() string {
@@ -1780,6 +2317,8 @@ type SessionCommand struct {
 	//	*SessionCommand_ListLimits
 	//	*SessionCommand_ForceRelease
 	//	*SessionCommand_Cancel
+	//	*SessionCommand_UpdateLock
+	//	*SessionCommand_DeleteLock
 	Command       isSessionCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1787,7 +2326,7 @@ type SessionCommand struct {
 
 func (x *SessionCommand) Reset() {
 	*x = SessionCommand{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +2338,7 @@ func (x *SessionCommand) String() string {
 func (*SessionCommand) ProtoMessage() {}
 
 func (x *SessionCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +2351,7 @@ func (x *SessionCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCommand.ProtoReflect.Descriptor instead.
 func (*SessionCommand) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SessionCommand) GetCall() uint64 {
@@ -1935,6 +2474,24 @@ func (x *SessionCommand) GetCancel() uint64 {
 	return 0
 }
 
+func (x *SessionCommand) GetUpdateLock() *UpdateLockRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_UpdateLock); ok {
+			return x.UpdateLock
+		}
+	}
+	return nil
+}
+
+func (x *SessionCommand) GetDeleteLock() *DeleteLockRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_DeleteLock); ok {
+			return x.DeleteLock
+		}
+	}
+	return nil
+}
+
 type isSessionCommand_Command interface {
 	isSessionCommand_Command()
 }
@@ -1995,6 +2552,16 @@ type SessionCommand_Cancel struct {
 	Cancel uint64 `protobuf:"varint,13,opt,name=cancel,proto3,oneof"`
 }
 
+type SessionCommand_UpdateLock struct {
+	// As the unary method.
+	UpdateLock *UpdateLockRequest `protobuf:"bytes,14,opt,name=update_lock,json=updateLock,proto3,oneof"`
+}
+
+type SessionCommand_DeleteLock struct {
+	// As the unary method.
+	DeleteLock *DeleteLockRequest `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
+}
+
 func (*SessionCommand_Acquire) isSessionCommand_Command() {}
 
 func (*SessionCommand_WaitInQueue) isSessionCommand_Command() {}
@@ -2017,6 +2584,10 @@ func (*SessionCommand_ForceRelease) isSessionCommand_Command() {}
 
 func (*SessionCommand_Cancel) isSessionCommand_Command() {}
 
+func (*SessionCommand_UpdateLock) isSessionCommand_Command() {}
+
+func (*SessionCommand_DeleteLock) isSessionCommand_Command() {}
+
 // Which leases to prolong at once.
 type RenewLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2028,7 +2599,7 @@ type RenewLeases struct {
 
 func (x *RenewLeases) Reset() {
 	*x = RenewLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2040,7 +2611,7 @@ func (x *RenewLeases) String() string {
 func (*RenewLeases) ProtoMessage() {}
 
 func (x *RenewLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2053,7 +2624,7 @@ func (x *RenewLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeases.ProtoReflect.Descriptor instead.
 func (*RenewLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RenewLeases) GetLeases() []*RenewRequest {
@@ -2076,7 +2647,7 @@ type RenewedLeases struct {
 
 func (x *RenewedLeases) Reset() {
 	*x = RenewedLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2659,7 @@ func (x *RenewedLeases) String() string {
 func (*RenewedLeases) ProtoMessage() {}
 
 func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2672,7 @@ func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLeases.ProtoReflect.Descriptor instead.
 func (*RenewedLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RenewedLeases) GetLeases() []*RenewedLease {
@@ -2127,7 +2698,7 @@ type RenewedLease struct {
 
 func (x *RenewedLease) Reset() {
 	*x = RenewedLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2710,7 @@ func (x *RenewedLease) String() string {
 func (*RenewedLease) ProtoMessage() {}
 
 func (x *RenewedLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2723,7 @@ func (x *RenewedLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLease.ProtoReflect.Descriptor instead.
 func (*RenewedLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RenewedLease) GetOutcome() isRenewedLease_Outcome {
@@ -2223,7 +2794,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2806,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2819,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SessionResponse) GetOpened() *SessionOpened {
@@ -2316,7 +2887,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2899,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2912,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SessionOpened) GetReplica() string {
@@ -2414,6 +2985,8 @@ type SessionResult struct {
 	//	*SessionResult_ForceRelease
 	//	*SessionResult_Error
 	//	*SessionResult_Rejected
+	//	*SessionResult_UpdateLock
+	//	*SessionResult_DeleteLock
 	Result        isSessionResult_Result `protobuf_oneof:"result"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2421,7 +2994,7 @@ type SessionResult struct {
 
 func (x *SessionResult) Reset() {
 	*x = SessionResult{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +3006,7 @@ func (x *SessionResult) String() string {
 func (*SessionResult) ProtoMessage() {}
 
 func (x *SessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +3019,7 @@ func (x *SessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResult.ProtoReflect.Descriptor instead.
 func (*SessionResult) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SessionResult) GetCall() uint64 {
@@ -2571,6 +3144,24 @@ func (x *SessionResult) GetRejected() *status.Status {
 	return nil
 }
 
+func (x *SessionResult) GetUpdateLock() *UpdateLockResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_UpdateLock); ok {
+			return x.UpdateLock
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetDeleteLock() *DeleteLockResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_DeleteLock); ok {
+			return x.DeleteLock
+		}
+	}
+	return nil
+}
+
 type isSessionResult_Result interface {
 	isSessionResult_Result()
 }
@@ -2635,6 +3226,16 @@ type SessionResult_Rejected struct {
 	Rejected *status.Status `protobuf:"bytes,13,opt,name=rejected,proto3,oneof"`
 }
 
+type SessionResult_UpdateLock struct {
+	// Of update_lock.
+	UpdateLock *UpdateLockResponse `protobuf:"bytes,14,opt,name=update_lock,json=updateLock,proto3,oneof"`
+}
+
+type SessionResult_DeleteLock struct {
+	// Of delete_lock.
+	DeleteLock *DeleteLockResponse `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
+}
+
 func (*SessionResult_Acquire) isSessionResult_Result() {}
 
 func (*SessionResult_WaitInQueue) isSessionResult_Result() {}
@@ -2659,6 +3260,10 @@ func (*SessionResult_Error) isSessionResult_Result() {}
 
 func (*SessionResult_Rejected) isSessionResult_Result() {}
 
+func (*SessionResult_UpdateLock) isSessionResult_Result() {}
+
+func (*SessionResult_DeleteLock) isSessionResult_Result() {}
+
 // A lease that is gone.
 type LostLease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2674,7 +3279,7 @@ type LostLease struct {
 
 func (x *LostLease) Reset() {
 	*x = LostLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +3291,7 @@ func (x *LostLease) String() string {
 func (*LostLease) ProtoMessage() {}
 
 func (x *LostLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +3304,7 @@ func (x *LostLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostLease.ProtoReflect.Descriptor instead.
 func (*LostLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LostLease) GetLeaseId() string {
@@ -2728,7 +3333,7 @@ var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1drowlock/v1/lock_service.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\xc7\x03\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x9a\x05\n" +
 	"\x0eAcquireRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -2741,10 +3346,16 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\b \x03(\v2&.rowlock.v1.AcquireRequest.LabelsEntryR\x06labels\x121\n" +
 	"\twhen_busy\x18\t \x01(\x0e2\x14.rowlock.v1.WhenBusyR\bwhenBusy\x124\n" +
 	"\bmax_wait\x18\n" +
-	" \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x1a9\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12<\n" +
+	"\fmin_interval\x18\v \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x128\n" +
+	"\n" +
+	"lock_delay\x18\f \x01(\v2\x19.google.protobuf.DurationR\tlockDelay\x12)\n" +
+	"\x0estatus_if_lost\x18\r \x01(\tH\x00R\fstatusIfLost\x88\x01\x01\x12\x1b\n" +
+	"\tif_status\x18\x0e \x03(\tR\bifStatus\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa6\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x11\n" +
+	"\x0f_status_if_lost\"\xa6\x01\n" +
 	"\x0fAcquireResponse\x12)\n" +
 	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\x05lease\x12,\n" +
 	"\x06ticket\x18\x02 \x01(\v2\x12.rowlock.v1.TicketH\x00R\x06ticket\x12/\n" +
@@ -2764,9 +3375,14 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12+\n" +
 	"\x03ttl\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\"8\n" +
 	"\rRenewResponse\x12'\n" +
-	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseR\x05lease\"+\n" +
+	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseR\x05lease\"\xc7\x01\n" +
 	"\x0eReleaseRequest\x12\x19\n" +
-	"\blease_id\x18\x01 \x01(\tR\aleaseId\"-\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\x126\n" +
+	"\tcool_down\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\bcoolDown\x12\x1b\n" +
+	"\x06status\x18\x03 \x01(\tH\x00R\x06status\x88\x01\x01\x12(\n" +
+	"\rattempts_left\x18\x04 \x01(\rH\x01R\fattemptsLeft\x88\x01\x01B\t\n" +
+	"\a_statusB\x10\n" +
+	"\x0e_attempts_left\"-\n" +
 	"\x0fReleaseResponse\x12\x1a\n" +
 	"\breleased\x18\x01 \x01(\bR\breleased\"\xe5\x01\n" +
 	"\x0fSetLimitRequest\x12\x14\n" +
@@ -2824,7 +3440,54 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06target\"]\n" +
 	"\x14ForceReleaseResponse\x12'\n" +
 	"\x05ended\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\x05ended\x12\x1c\n" +
-	"\tremaining\x18\x02 \x01(\rR\tremaining\"\x91\x01\n" +
+	"\tremaining\x18\x02 \x01(\rR\tremaining\"\xa4\x03\n" +
+	"\x11UpdateLockRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
+	"\n" +
+	"not_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12=\n" +
+	"\rnot_before_in\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vnotBeforeIn\x12(\n" +
+	"\x10unset_not_before\x18\x04 \x01(\bR\x0eunsetNotBefore\x12(\n" +
+	"\rattempts_left\x18\x05 \x01(\rH\x00R\fattemptsLeft\x88\x01\x01\x12.\n" +
+	"\x13unset_attempts_left\x18\x06 \x01(\bR\x11unsetAttemptsLeft\x12\x1b\n" +
+	"\x06status\x18\a \x01(\tH\x01R\x06status\x88\x01\x01\x12.\n" +
+	"\x10expected_version\x18\b \x01(\x04H\x02R\x0fexpectedVersion\x88\x01\x01B\x10\n" +
+	"\x0e_attempts_leftB\t\n" +
+	"\a_statusB\x13\n" +
+	"\x11_expected_version\"D\n" +
+	"\x12UpdateLockResponse\x12.\n" +
+	"\x06record\x18\x01 \x01(\v2\x16.rowlock.v1.LockRecordR\x06record\"l\n" +
+	"\x11DeleteLockRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x04H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\".\n" +
+	"\x12DeleteLockResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted\"\xd3\x04\n" +
+	"\x0eCaptureRequest\x12\x1b\n" +
+	"\x06prefix\x18\x01 \x01(\tH\x00R\x06prefix\x88\x01\x01\x12\x14\n" +
+	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1d\n" +
+	"\n" +
+	"max_leases\x18\x03 \x01(\rR\tmaxLeases\x12\x1b\n" +
+	"\tif_status\x18\x04 \x03(\tR\bifStatus\x12+\n" +
+	"\x03ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x06 \x01(\tR\trequestId\x12\x14\n" +
+	"\x05owner\x18\a \x01(\tR\x05owner\x12>\n" +
+	"\x06labels\x18\b \x03(\v2&.rowlock.v1.CaptureRequest.LabelsEntryR\x06labels\x124\n" +
+	"\bmax_wait\x18\t \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12<\n" +
+	"\fmin_interval\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x128\n" +
+	"\n" +
+	"lock_delay\x18\v \x01(\v2\x19.google.protobuf.DurationR\tlockDelay\x12)\n" +
+	"\x0estatus_if_lost\x18\f \x01(\tH\x01R\fstatusIfLost\x88\x01\x01\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
+	"\a_prefixB\x11\n" +
+	"\x0f_status_if_lost\"x\n" +
+	"\x0fCaptureResponse\x12)\n" +
+	"\x06leases\x18\x01 \x03(\v2\x11.rowlock.v1.LeaseR\x06leases\x12:\n" +
+	"\vretry_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"retryAfter\"\x91\x01\n" +
 	"\x0eSessionRequest\x12+\n" +
 	"\x04open\x18\x01 \x01(\v2\x17.rowlock.v1.SessionOpenR\x04open\x126\n" +
 	"\bcommands\x18\x02 \x03(\v2\x1a.rowlock.v1.SessionCommandR\bcommands\x12\x1a\n" +
@@ -2834,7 +3497,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2#.rowlock.v1.SessionOpen.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe2\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe6\x06\n" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x126\n" +
@@ -2851,7 +3514,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\vlist_limits\x18\v \x01(\v2\x1d.rowlock.v1.ListLimitsRequestH\x00R\n" +
 	"listLimits\x12F\n" +
 	"\rforce_release\x18\f \x01(\v2\x1f.rowlock.v1.ForceReleaseRequestH\x00R\fforceRelease\x12\x18\n" +
-	"\x06cancel\x18\r \x01(\x04H\x00R\x06cancelB\t\n" +
+	"\x06cancel\x18\r \x01(\x04H\x00R\x06cancel\x12@\n" +
+	"\vupdate_lock\x18\x0e \x01(\v2\x1d.rowlock.v1.UpdateLockRequestH\x00R\n" +
+	"updateLock\x12@\n" +
+	"\vdelete_lock\x18\x0f \x01(\v2\x1d.rowlock.v1.DeleteLockRequestH\x00R\n" +
+	"deleteLockB\t\n" +
 	"\acommand\"?\n" +
 	"\vRenewLeases\x120\n" +
 	"\x06leases\x18\x01 \x03(\v2\x18.rowlock.v1.RenewRequestR\x06leases\"A\n" +
@@ -2877,7 +3544,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fgrace_period\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\x12\x1b\n" +
 	"\twaits_max\x18\x05 \x01(\rR\bwaitsMax\x12!\n" +
 	"\fcommands_max\x18\x06 \x01(\rR\vcommandsMax\x12*\n" +
-	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xfa\x05\n" +
+	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\x80\a\n" +
 	"\rSessionResult\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
 	"\aacquire\x18\x02 \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
@@ -2894,7 +3561,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"listLimits\x12G\n" +
 	"\rforce_release\x18\v \x01(\v2 .rowlock.v1.ForceReleaseResponseH\x00R\fforceRelease\x12*\n" +
 	"\x05error\x18\f \x01(\v2\x12.google.rpc.StatusH\x00R\x05error\x120\n" +
-	"\brejected\x18\r \x01(\v2\x12.google.rpc.StatusH\x00R\brejectedB\b\n" +
+	"\brejected\x18\r \x01(\v2\x12.google.rpc.StatusH\x00R\brejected\x12A\n" +
+	"\vupdate_lock\x18\x0e \x01(\v2\x1e.rowlock.v1.UpdateLockResponseH\x00R\n" +
+	"updateLock\x12A\n" +
+	"\vdelete_lock\x18\x0f \x01(\v2\x1e.rowlock.v1.DeleteLockResponseH\x00R\n" +
+	"deleteLockB\b\n" +
 	"\x06result\"v\n" +
 	"\tLostLease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
@@ -2904,7 +3575,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLIST_ORDER_NAME\x10\x01\x12\x1b\n" +
 	"\x17LIST_ORDER_LONGEST_WAIT\x10\x02\x12\x1b\n" +
-	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xe2\x05\n" +
+	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xfc\x06\n" +
 	"\vLockService\x12B\n" +
 	"\aAcquire\x12\x1a.rowlock.v1.AcquireRequest\x1a\x1b.rowlock.v1.AcquireResponse\x12P\n" +
 	"\vWaitInQueue\x12\x1e.rowlock.v1.WaitInQueueRequest\x1a\x1f.rowlock.v1.WaitInQueueResponse0\x01\x12<\n" +
@@ -2915,7 +3586,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\tListLocks\x12\x1c.rowlock.v1.ListLocksRequest\x1a\x1d.rowlock.v1.ListLocksResponse\x12K\n" +
 	"\n" +
 	"ListLimits\x12\x1d.rowlock.v1.ListLimitsRequest\x1a\x1e.rowlock.v1.ListLimitsResponse\x12Q\n" +
-	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12F\n" +
+	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12K\n" +
+	"\n" +
+	"UpdateLock\x12\x1d.rowlock.v1.UpdateLockRequest\x1a\x1e.rowlock.v1.UpdateLockResponse\x12K\n" +
+	"\n" +
+	"DeleteLock\x12\x1d.rowlock.v1.DeleteLockRequest\x1a\x1e.rowlock.v1.DeleteLockResponse\x12F\n" +
 	"\aSession\x12\x1a.rowlock.v1.SessionRequest\x1a\x1b.rowlock.v1.SessionResponse(\x010\x01B\xa2\x01\n" +
 	"\n" +
 	"rowlock.v1B\x10LockServiceProtoP\x01Z9github.com/rowlock/rowlock/clients/go/rowlockv1;rowlockv1\xa2\x02\x03RLK\xaa\x02\n" +
@@ -2935,137 +3610,167 @@ func file_rowlock_v1_lock_service_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_rowlock_v1_lock_service_proto_goTypes = []any{
-	(ListOrder)(0),               // 0: rowlock.v1.ListOrder
-	(*AcquireRequest)(nil),       // 1: rowlock.v1.AcquireRequest
-	(*AcquireResponse)(nil),      // 2: rowlock.v1.AcquireResponse
-	(*WaitInQueueRequest)(nil),   // 3: rowlock.v1.WaitInQueueRequest
-	(*WaitInQueueResponse)(nil),  // 4: rowlock.v1.WaitInQueueResponse
-	(*RenewRequest)(nil),         // 5: rowlock.v1.RenewRequest
-	(*RenewResponse)(nil),        // 6: rowlock.v1.RenewResponse
-	(*ReleaseRequest)(nil),       // 7: rowlock.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),      // 8: rowlock.v1.ReleaseResponse
-	(*SetLimitRequest)(nil),      // 9: rowlock.v1.SetLimitRequest
-	(*SetLimitResponse)(nil),     // 10: rowlock.v1.SetLimitResponse
-	(*GetLockRequest)(nil),       // 11: rowlock.v1.GetLockRequest
-	(*GetLockResponse)(nil),      // 12: rowlock.v1.GetLockResponse
-	(*ListLocksRequest)(nil),     // 13: rowlock.v1.ListLocksRequest
-	(*ListLocksResponse)(nil),    // 14: rowlock.v1.ListLocksResponse
-	(*ListLimitsRequest)(nil),    // 15: rowlock.v1.ListLimitsRequest
-	(*LimitSetting)(nil),         // 16: rowlock.v1.LimitSetting
-	(*ListLimitsResponse)(nil),   // 17: rowlock.v1.ListLimitsResponse
-	(*ClaimReference)(nil),       // 18: rowlock.v1.ClaimReference
-	(*ForceReleaseRequest)(nil),  // 19: rowlock.v1.ForceReleaseRequest
-	(*ForceReleaseResponse)(nil), // 20: rowlock.v1.ForceReleaseResponse
-	(*SessionRequest)(nil),       // 21: rowlock.v1.SessionRequest
-	(*SessionOpen)(nil),          // 22: rowlock.v1.SessionOpen
-	(*SessionCommand)(nil),       // 23: rowlock.v1.SessionCommand
-	(*RenewLeases)(nil),          // 24: rowlock.v1.RenewLeases
-	(*RenewedLeases)(nil),        // 25: rowlock.v1.RenewedLeases
-	(*RenewedLease)(nil),         // 26: rowlock.v1.RenewedLease
-	(*SessionResponse)(nil),      // 27: rowlock.v1.SessionResponse
-	(*SessionOpened)(nil),        // 28: rowlock.v1.SessionOpened
-	(*SessionResult)(nil),        // 29: rowlock.v1.SessionResult
-	(*LostLease)(nil),            // 30: rowlock.v1.LostLease
-	nil,                          // 31: rowlock.v1.AcquireRequest.LabelsEntry
-	nil,                          // 32: rowlock.v1.SessionOpen.LabelsEntry
-	(Mode)(0),                    // 33: rowlock.v1.Mode
-	(*durationpb.Duration)(nil),  // 34: google.protobuf.Duration
-	(WhenBusy)(0),                // 35: rowlock.v1.WhenBusy
-	(*Lease)(nil),                // 36: rowlock.v1.Lease
-	(*Ticket)(nil),               // 37: rowlock.v1.Ticket
-	(*Refusal)(nil),              // 38: rowlock.v1.Refusal
-	(*Lock)(nil),                 // 39: rowlock.v1.Lock
-	(*Claim)(nil),                // 40: rowlock.v1.Claim
-	(*status.Status)(nil),        // 41: google.rpc.Status
-	(RefusalReason)(0),           // 42: rowlock.v1.RefusalReason
+	(ListOrder)(0),                // 0: rowlock.v1.ListOrder
+	(*AcquireRequest)(nil),        // 1: rowlock.v1.AcquireRequest
+	(*AcquireResponse)(nil),       // 2: rowlock.v1.AcquireResponse
+	(*WaitInQueueRequest)(nil),    // 3: rowlock.v1.WaitInQueueRequest
+	(*WaitInQueueResponse)(nil),   // 4: rowlock.v1.WaitInQueueResponse
+	(*RenewRequest)(nil),          // 5: rowlock.v1.RenewRequest
+	(*RenewResponse)(nil),         // 6: rowlock.v1.RenewResponse
+	(*ReleaseRequest)(nil),        // 7: rowlock.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 8: rowlock.v1.ReleaseResponse
+	(*SetLimitRequest)(nil),       // 9: rowlock.v1.SetLimitRequest
+	(*SetLimitResponse)(nil),      // 10: rowlock.v1.SetLimitResponse
+	(*GetLockRequest)(nil),        // 11: rowlock.v1.GetLockRequest
+	(*GetLockResponse)(nil),       // 12: rowlock.v1.GetLockResponse
+	(*ListLocksRequest)(nil),      // 13: rowlock.v1.ListLocksRequest
+	(*ListLocksResponse)(nil),     // 14: rowlock.v1.ListLocksResponse
+	(*ListLimitsRequest)(nil),     // 15: rowlock.v1.ListLimitsRequest
+	(*LimitSetting)(nil),          // 16: rowlock.v1.LimitSetting
+	(*ListLimitsResponse)(nil),    // 17: rowlock.v1.ListLimitsResponse
+	(*ClaimReference)(nil),        // 18: rowlock.v1.ClaimReference
+	(*ForceReleaseRequest)(nil),   // 19: rowlock.v1.ForceReleaseRequest
+	(*ForceReleaseResponse)(nil),  // 20: rowlock.v1.ForceReleaseResponse
+	(*UpdateLockRequest)(nil),     // 21: rowlock.v1.UpdateLockRequest
+	(*UpdateLockResponse)(nil),    // 22: rowlock.v1.UpdateLockResponse
+	(*DeleteLockRequest)(nil),     // 23: rowlock.v1.DeleteLockRequest
+	(*DeleteLockResponse)(nil),    // 24: rowlock.v1.DeleteLockResponse
+	(*CaptureRequest)(nil),        // 25: rowlock.v1.CaptureRequest
+	(*CaptureResponse)(nil),       // 26: rowlock.v1.CaptureResponse
+	(*SessionRequest)(nil),        // 27: rowlock.v1.SessionRequest
+	(*SessionOpen)(nil),           // 28: rowlock.v1.SessionOpen
+	(*SessionCommand)(nil),        // 29: rowlock.v1.SessionCommand
+	(*RenewLeases)(nil),           // 30: rowlock.v1.RenewLeases
+	(*RenewedLeases)(nil),         // 31: rowlock.v1.RenewedLeases
+	(*RenewedLease)(nil),          // 32: rowlock.v1.RenewedLease
+	(*SessionResponse)(nil),       // 33: rowlock.v1.SessionResponse
+	(*SessionOpened)(nil),         // 34: rowlock.v1.SessionOpened
+	(*SessionResult)(nil),         // 35: rowlock.v1.SessionResult
+	(*LostLease)(nil),             // 36: rowlock.v1.LostLease
+	nil,                           // 37: rowlock.v1.AcquireRequest.LabelsEntry
+	nil,                           // 38: rowlock.v1.CaptureRequest.LabelsEntry
+	nil,                           // 39: rowlock.v1.SessionOpen.LabelsEntry
+	(Mode)(0),                     // 40: rowlock.v1.Mode
+	(*durationpb.Duration)(nil),   // 41: google.protobuf.Duration
+	(WhenBusy)(0),                 // 42: rowlock.v1.WhenBusy
+	(*Lease)(nil),                 // 43: rowlock.v1.Lease
+	(*Ticket)(nil),                // 44: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 45: rowlock.v1.Refusal
+	(*Lock)(nil),                  // 46: rowlock.v1.Lock
+	(*Claim)(nil),                 // 47: rowlock.v1.Claim
+	(*timestamppb.Timestamp)(nil), // 48: google.protobuf.Timestamp
+	(*LockRecord)(nil),            // 49: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 50: google.rpc.Status
+	(RefusalReason)(0),            // 51: rowlock.v1.RefusalReason
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
-	33, // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
-	34, // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	31, // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
-	35, // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
-	34, // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
-	36, // 5: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	37, // 6: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	38, // 7: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
-	1,  // 8: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
-	34, // 9: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	37, // 10: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	36, // 11: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	38, // 12: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
-	34, // 13: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	36, // 14: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	39, // 15: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,  // 16: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	39, // 17: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	16, // 18: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	18, // 19: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	40, // 20: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	22, // 21: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	23, // 22: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	32, // 23: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	34, // 24: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,  // 25: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	3,  // 26: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	5,  // 27: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	24, // 28: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	7,  // 29: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	9,  // 30: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	11, // 31: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	13, // 32: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	15, // 33: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	19, // 34: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	5,  // 35: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	26, // 36: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	36, // 37: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	41, // 38: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	28, // 39: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	29, // 40: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	30, // 41: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	36, // 42: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	34, // 43: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	34, // 44: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	34, // 45: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,  // 46: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,  // 47: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,  // 48: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	25, // 49: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,  // 50: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10, // 51: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12, // 52: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14, // 53: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	17, // 54: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	20, // 55: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	41, // 56: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	41, // 57: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	42, // 58: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,  // 59: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,  // 60: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,  // 61: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,  // 62: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,  // 63: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11, // 64: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13, // 65: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	15, // 66: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	19, // 67: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	21, // 68: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,  // 69: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,  // 70: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,  // 71: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,  // 72: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10, // 73: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12, // 74: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14, // 75: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	17, // 76: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	20, // 77: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	27, // 78: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	69, // [69:79] is the sub-list for method output_type
-	59, // [59:69] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	40, // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
+	41, // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	37, // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
+	42, // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
+	41, // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
+	41, // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
+	41, // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
+	43, // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	44, // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	45, // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	1,  // 10: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
+	41, // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	44, // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	43, // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	45, // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
+	41, // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	43, // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	41, // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	46, // 18: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,  // 19: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	46, // 20: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	16, // 21: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	18, // 22: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	47, // 23: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	48, // 24: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
+	41, // 25: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
+	49, // 26: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
+	41, // 27: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
+	38, // 28: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
+	41, // 29: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	41, // 30: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
+	41, // 31: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
+	43, // 32: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	41, // 33: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	28, // 34: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	29, // 35: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	39, // 36: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	41, // 37: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,  // 38: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	3,  // 39: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	5,  // 40: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	30, // 41: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	7,  // 42: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	9,  // 43: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	11, // 44: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	13, // 45: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	15, // 46: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	19, // 47: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	21, // 48: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
+	23, // 49: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
+	5,  // 50: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	32, // 51: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	43, // 52: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	50, // 53: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	34, // 54: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	35, // 55: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	36, // 56: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	43, // 57: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	41, // 58: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	41, // 59: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	41, // 60: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	2,  // 61: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	4,  // 62: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	6,  // 63: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	31, // 64: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	8,  // 65: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	10, // 66: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	12, // 67: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	14, // 68: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	17, // 69: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	20, // 70: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	50, // 71: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	50, // 72: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	22, // 73: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
+	24, // 74: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
+	51, // 75: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
+	1,  // 76: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	3,  // 77: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	5,  // 78: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	7,  // 79: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	9,  // 80: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	11, // 81: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	13, // 82: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	15, // 83: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	19, // 84: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	21, // 85: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
+	23, // 86: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
+	27, // 87: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	2,  // 88: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	4,  // 89: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	6,  // 90: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	8,  // 91: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	10, // 92: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	12, // 93: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	14, // 94: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	17, // 95: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	20, // 96: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	22, // 97: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
+	24, // 98: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
+	33, // 99: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	88, // [88:100] is the sub-list for method output_type
+	76, // [76:88] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -3074,6 +3779,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		return
 	}
 	file_rowlock_v1_lock_proto_init()
+	file_rowlock_v1_lock_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_rowlock_v1_lock_service_proto_msgTypes[1].OneofWrappers = []any{
 		(*AcquireResponse_Lease)(nil),
 		(*AcquireResponse_Ticket)(nil),
@@ -3088,6 +3794,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*WaitInQueueResponse_Granted)(nil),
 		(*WaitInQueueResponse_Ended)(nil),
 	}
+	file_rowlock_v1_lock_service_proto_msgTypes[6].OneofWrappers = []any{}
 	file_rowlock_v1_lock_service_proto_msgTypes[8].OneofWrappers = []any{
 		(*SetLimitRequest_Name)(nil),
 		(*SetLimitRequest_Pattern)(nil),
@@ -3100,7 +3807,10 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*ForceReleaseRequest_Name)(nil),
 		(*ForceReleaseRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[22].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[20].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[22].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[24].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{
 		(*SessionCommand_Acquire)(nil),
 		(*SessionCommand_WaitInQueue)(nil),
 		(*SessionCommand_Renew)(nil),
@@ -3112,12 +3822,14 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_ListLimits)(nil),
 		(*SessionCommand_ForceRelease)(nil),
 		(*SessionCommand_Cancel)(nil),
+		(*SessionCommand_UpdateLock)(nil),
+		(*SessionCommand_DeleteLock)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[25].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[31].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
 		(*RenewedLease_Error)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[34].OneofWrappers = []any{
 		(*SessionResult_Acquire)(nil),
 		(*SessionResult_WaitInQueue)(nil),
 		(*SessionResult_Renew)(nil),
@@ -3130,6 +3842,8 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionResult_ForceRelease)(nil),
 		(*SessionResult_Error)(nil),
 		(*SessionResult_Rejected)(nil),
+		(*SessionResult_UpdateLock)(nil),
+		(*SessionResult_DeleteLock)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3137,7 +3851,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_service_proto_rawDesc), len(file_rowlock_v1_lock_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   32,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

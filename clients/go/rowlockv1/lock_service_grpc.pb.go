@@ -11,6 +11,7 @@
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
 //                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
+//   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
 //   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
@@ -67,6 +68,8 @@ const (
 	LockService_ListLocks_FullMethodName    = "/rowlock.v1.LockService/ListLocks"
 	LockService_ListLimits_FullMethodName   = "/rowlock.v1.LockService/ListLimits"
 	LockService_ForceRelease_FullMethodName = "/rowlock.v1.LockService/ForceRelease"
+	LockService_UpdateLock_FullMethodName   = "/rowlock.v1.LockService/UpdateLock"
+	LockService_DeleteLock_FullMethodName   = "/rowlock.v1.LockService/DeleteLock"
 	LockService_Session_FullMethodName      = "/rowlock.v1.LockService/Session"
 )
 
@@ -91,7 +94,9 @@ type LockServiceClient interface {
 	// the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewResponse, error)
 	// Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-	// Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+	// Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+	// the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+	// granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 	// Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
 	// a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
@@ -116,6 +121,15 @@ type LockServiceClient interface {
 	// already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
 	// also for a call that is repeated.
 	ForceRelease(ctx context.Context, in *ForceReleaseRequest, opts ...grpc.CallOption) (*ForceReleaseResponse, error)
+	// Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+	// puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+	// left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+	// instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+	// one made, unless the record has changed since.
+	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
+	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+	DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error)
 	// All of a client's calls over one stream: any number of commands in each request, any number of results in each
 	// response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
 	//
@@ -251,6 +265,26 @@ func (c *lockServiceClient) ForceRelease(ctx context.Context, in *ForceReleaseRe
 	return out, nil
 }
 
+func (c *lockServiceClient) UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateLockResponse)
+	err := c.cc.Invoke(ctx, LockService_UpdateLock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *lockServiceClient) DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteLockResponse)
+	err := c.cc.Invoke(ctx, LockService_DeleteLock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *lockServiceClient) Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &LockService_ServiceDesc.Streams[1], LockService_Session_FullMethodName, cOpts...)
@@ -285,7 +319,9 @@ type LockServiceServer interface {
 	// the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
 	Renew(context.Context, *RenewRequest) (*RenewResponse, error)
 	// Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-	// Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+	// Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+	// the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+	// granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	// Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
 	// a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
@@ -310,6 +346,15 @@ type LockServiceServer interface {
 	// already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
 	// also for a call that is repeated.
 	ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error)
+	// Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+	// puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+	// left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+	// instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+	// one made, unless the record has changed since.
+	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
+	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+	DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error)
 	// All of a client's calls over one stream: any number of commands in each request, any number of results in each
 	// response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
 	//
@@ -372,6 +417,12 @@ func (UnimplementedLockServiceServer) ListLimits(context.Context, *ListLimitsReq
 }
 func (UnimplementedLockServiceServer) ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForceRelease not implemented")
+}
+func (UnimplementedLockServiceServer) UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateLock not implemented")
+}
+func (UnimplementedLockServiceServer) DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteLock not implemented")
 }
 func (UnimplementedLockServiceServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
@@ -552,6 +603,42 @@ func _LockService_ForceRelease_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LockService_UpdateLock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateLockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).UpdateLock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_UpdateLock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).UpdateLock(ctx, req.(*UpdateLockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LockService_DeleteLock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteLockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).DeleteLock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_DeleteLock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).DeleteLock(ctx, req.(*DeleteLockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LockService_Session_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(LockServiceServer).Session(&grpc.GenericServerStream[SessionRequest, SessionResponse]{ServerStream: stream})
 }
@@ -597,6 +684,14 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ForceRelease",
 			Handler:    _LockService_ForceRelease_Handler,
+		},
+		{
+			MethodName: "UpdateLock",
+			Handler:    _LockService_UpdateLock_Handler,
+		},
+		{
+			MethodName: "DeleteLock",
+			Handler:    _LockService_DeleteLock_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -38,6 +38,9 @@ class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REFUSAL_REASON_EXPIRED: _ClassVar[RefusalReason]
     REFUSAL_REASON_RELEASED: _ClassVar[RefusalReason]
     REFUSAL_REASON_FORCE_RELEASED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_NOT_BEFORE: _ClassVar[RefusalReason]
+    REFUSAL_REASON_EXHAUSTED: _ClassVar[RefusalReason]
+    REFUSAL_REASON_STATUS_MISMATCH: _ClassVar[RefusalReason]
 
 class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -70,6 +73,9 @@ REFUSAL_REASON_LAPSED: RefusalReason
 REFUSAL_REASON_EXPIRED: RefusalReason
 REFUSAL_REASON_RELEASED: RefusalReason
 REFUSAL_REASON_FORCE_RELEASED: RefusalReason
+REFUSAL_REASON_NOT_BEFORE: RefusalReason
+REFUSAL_REASON_EXHAUSTED: RefusalReason
+REFUSAL_REASON_STATUS_MISMATCH: RefusalReason
 CLAIM_STATE_UNSPECIFIED: ClaimState
 CLAIM_STATE_WAITING: ClaimState
 CLAIM_STATE_HELD: ClaimState
@@ -121,18 +127,20 @@ class Ticket(_message.Message):
     def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Refusal(_message.Message):
-    __slots__ = ("reason", "message", "holders", "retry_after", "limit")
+    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status")
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
     reason: RefusalReason
     message: str
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
     retry_after: _duration_pb2.Duration
     limit: Limit
-    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ...) -> None: ...
+    status: str
+    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Claim(_message.Message):
     __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at")
@@ -181,8 +189,38 @@ class Limit(_message.Message):
     reason: str
     def __init__(self, limit: _Optional[int] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class LockRecord(_message.Message):
+    __slots__ = ("not_before", "attempts_left", "status", "last_run", "version")
+    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    LAST_RUN_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    not_before: _timestamp_pb2.Timestamp
+    attempts_left: int
+    status: str
+    last_run: LastRun
+    version: int
+    def __init__(self, not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts_left: _Optional[int] = ..., status: _Optional[str] = ..., last_run: _Optional[_Union[LastRun, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+
+class LastRun(_message.Message):
+    __slots__ = ("owner", "fencing_token", "granted_at", "ended_at", "end_reason", "status")
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    END_REASON_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    owner: str
+    fencing_token: int
+    granted_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    end_reason: RefusalReason
+    status: str
+    def __init__(self, owner: _Optional[str] = ..., fencing_token: _Optional[int] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[RefusalReason, str]] = ..., status: _Optional[str] = ...) -> None: ...
+
 class Lock(_message.Message):
-    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiting", "draining", "last_fencing_token", "holders", "waiters")
+    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiting", "draining", "last_fencing_token", "holders", "waiters", "record")
     NAME_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -192,6 +230,7 @@ class Lock(_message.Message):
     LAST_FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
     WAITERS_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
     name: str
     limit: Limit
     held_permits: int
@@ -201,4 +240,5 @@ class Lock(_message.Message):
     last_fencing_token: int
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
     waiters: _containers.RepeatedCompositeFieldContainer[Claim]
-    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ...) -> None: ...
+    record: LockRecord
+    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ...) -> None: ...

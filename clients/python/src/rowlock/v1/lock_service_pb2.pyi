@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import status_pb2 as _status_pb2
 from rowlock.v1 import lock_pb2 as _lock_pb2
 from google.protobuf.internal import containers as _containers
@@ -24,7 +25,7 @@ LIST_ORDER_LONGEST_WAIT: ListOrder
 LIST_ORDER_MOST_WAITERS: ListOrder
 
 class AcquireRequest(_message.Message):
-    __slots__ = ("name", "mode", "permits", "ttl", "no_expiry", "request_id", "owner", "labels", "when_busy", "max_wait")
+    __slots__ = ("name", "mode", "permits", "ttl", "no_expiry", "request_id", "owner", "labels", "when_busy", "max_wait", "min_interval", "lock_delay", "status_if_lost", "if_status")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +43,10 @@ class AcquireRequest(_message.Message):
     LABELS_FIELD_NUMBER: _ClassVar[int]
     WHEN_BUSY_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
+    STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
+    IF_STATUS_FIELD_NUMBER: _ClassVar[int]
     name: str
     mode: _lock_pb2.Mode
     permits: int
@@ -52,7 +57,11 @@ class AcquireRequest(_message.Message):
     labels: _containers.ScalarMap[str, str]
     when_busy: _lock_pb2.WhenBusy
     max_wait: _duration_pb2.Duration
-    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: bool = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., when_busy: _Optional[_Union[_lock_pb2.WhenBusy, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    min_interval: _duration_pb2.Duration
+    lock_delay: _duration_pb2.Duration
+    status_if_lost: str
+    if_status: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: bool = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., when_busy: _Optional[_Union[_lock_pb2.WhenBusy, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ..., if_status: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class AcquireResponse(_message.Message):
     __slots__ = ("lease", "ticket", "refusal")
@@ -99,10 +108,16 @@ class RenewResponse(_message.Message):
     def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ("lease_id",)
+    __slots__ = ("lease_id", "cool_down", "status", "attempts_left")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    COOL_DOWN_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
-    def __init__(self, lease_id: _Optional[str] = ...) -> None: ...
+    cool_down: _duration_pb2.Duration
+    status: str
+    attempts_left: int
+    def __init__(self, lease_id: _Optional[str] = ..., cool_down: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status: _Optional[str] = ..., attempts_left: _Optional[int] = ...) -> None: ...
 
 class ReleaseResponse(_message.Message):
     __slots__ = ("released",)
@@ -232,6 +247,89 @@ class ForceReleaseResponse(_message.Message):
     remaining: int
     def __init__(self, ended: _Optional[_Iterable[_Union[_lock_pb2.Claim, _Mapping]]] = ..., remaining: _Optional[int] = ...) -> None: ...
 
+class UpdateLockRequest(_message.Message):
+    __slots__ = ("name", "not_before", "not_before_in", "unset_not_before", "attempts_left", "unset_attempts_left", "status", "expected_version")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_IN_FIELD_NUMBER: _ClassVar[int]
+    UNSET_NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
+    UNSET_ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    not_before: _timestamp_pb2.Timestamp
+    not_before_in: _duration_pb2.Duration
+    unset_not_before: bool
+    attempts_left: int
+    unset_attempts_left: bool
+    status: str
+    expected_version: int
+    def __init__(self, name: _Optional[str] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., not_before_in: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., unset_not_before: bool = ..., attempts_left: _Optional[int] = ..., unset_attempts_left: bool = ..., status: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class UpdateLockResponse(_message.Message):
+    __slots__ = ("record",)
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    record: _lock_pb2.LockRecord
+    def __init__(self, record: _Optional[_Union[_lock_pb2.LockRecord, _Mapping]] = ...) -> None: ...
+
+class DeleteLockRequest(_message.Message):
+    __slots__ = ("name", "expected_version")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    expected_version: int
+    def __init__(self, name: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class DeleteLockResponse(_message.Message):
+    __slots__ = ("deleted",)
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    deleted: bool
+    def __init__(self, deleted: bool = ...) -> None: ...
+
+class CaptureRequest(_message.Message):
+    __slots__ = ("prefix", "names", "max_leases", "if_status", "ttl", "request_id", "owner", "labels", "max_wait", "min_interval", "lock_delay", "status_if_lost")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    MAX_LEASES_FIELD_NUMBER: _ClassVar[int]
+    IF_STATUS_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
+    STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
+    prefix: str
+    names: _containers.RepeatedScalarFieldContainer[str]
+    max_leases: int
+    if_status: _containers.RepeatedScalarFieldContainer[str]
+    ttl: _duration_pb2.Duration
+    request_id: str
+    owner: str
+    labels: _containers.ScalarMap[str, str]
+    max_wait: _duration_pb2.Duration
+    min_interval: _duration_pb2.Duration
+    lock_delay: _duration_pb2.Duration
+    status_if_lost: str
+    def __init__(self, prefix: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., max_leases: _Optional[int] = ..., if_status: _Optional[_Iterable[str]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ...) -> None: ...
+
+class CaptureResponse(_message.Message):
+    __slots__ = ("leases", "retry_after")
+    LEASES_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
+    leases: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Lease]
+    retry_after: _duration_pb2.Duration
+    def __init__(self, leases: _Optional[_Iterable[_Union[_lock_pb2.Lease, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
 class SessionRequest(_message.Message):
     __slots__ = ("open", "commands", "received")
     OPEN_FIELD_NUMBER: _ClassVar[int]
@@ -258,7 +356,7 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "cancel")
+    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "cancel", "update_lock", "delete_lock")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
@@ -272,6 +370,8 @@ class SessionCommand(_message.Message):
     LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
     FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
     call: int
     timeout: _duration_pb2.Duration
     acquire: AcquireRequest
@@ -285,7 +385,9 @@ class SessionCommand(_message.Message):
     list_limits: ListLimitsRequest
     force_release: ForceReleaseRequest
     cancel: int
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., cancel: _Optional[int] = ...) -> None: ...
+    update_lock: UpdateLockRequest
+    delete_lock: DeleteLockRequest
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)
@@ -342,7 +444,7 @@ class SessionOpened(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., grace_period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., waits_max: _Optional[int] = ..., commands_max: _Optional[int] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class SessionResult(_message.Message):
-    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "error", "rejected")
+    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "error", "rejected", "update_lock", "delete_lock")
     CALL_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
@@ -356,6 +458,8 @@ class SessionResult(_message.Message):
     FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     REJECTED_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
     call: int
     acquire: AcquireResponse
     wait_in_queue: WaitInQueueResponse
@@ -369,7 +473,9 @@ class SessionResult(_message.Message):
     force_release: ForceReleaseResponse
     error: _status_pb2.Status
     rejected: _status_pb2.Status
-    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+    update_lock: UpdateLockResponse
+    delete_lock: DeleteLockResponse
+    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_lock: _Optional[_Union[UpdateLockResponse, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockResponse, _Mapping]] = ...) -> None: ...
 
 class LostLease(_message.Message):
     __slots__ = ("lease_id", "lock_name", "reason")

@@ -81,6 +81,16 @@ class LockServiceStub(object):
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseRequest.SerializeToString,
                 response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseResponse.FromString,
                 _registered_method=True)
+        self.UpdateLock = channel.unary_unary(
+                '/rowlock.v1.LockService/UpdateLock',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.FromString,
+                _registered_method=True)
+        self.DeleteLock = channel.unary_unary(
+                '/rowlock.v1.LockService/DeleteLock',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockResponse.FromString,
+                _registered_method=True)
         self.Session = channel.stream_stream(
                 '/rowlock.v1.LockService/Session',
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.SessionRequest.SerializeToString,
@@ -123,7 +133,9 @@ class LockServiceServicer(object):
 
     def Release(self, request, context):
         """Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-        Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+        Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+        the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+        granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -172,6 +184,25 @@ class LockServiceServicer(object):
         keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
         already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
         also for a call that is repeated.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateLock(self, request, context):
+        """Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+        puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+        left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+        instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+        one made, unless the record has changed since.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteLock(self, request, context):
+        """Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+        limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -255,6 +286,16 @@ def add_LockServiceServicer_to_server(servicer, server):
                     servicer.ForceRelease,
                     request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseRequest.FromString,
                     response_serializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseResponse.SerializeToString,
+            ),
+            'UpdateLock': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateLock,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.SerializeToString,
+            ),
+            'DeleteLock': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteLock,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockResponse.SerializeToString,
             ),
             'Session': grpc.stream_stream_rpc_method_handler(
                     servicer.Session,
@@ -507,6 +548,60 @@ class LockService(object):
             '/rowlock.v1.LockService/ForceRelease',
             rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseRequest.SerializeToString,
             rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateLock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rowlock.v1.LockService/UpdateLock',
+            rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteLock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rowlock.v1.LockService/DeleteLock',
+            rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.DeleteLockResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,6 +14,7 @@ Errors are google.rpc.Status in the `grpc-status-details-bin` trailer, with a go
   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
+  FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
                                           permits
   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
@@ -207,6 +208,38 @@ _LockServiceForceReleaseType = typing_extensions.TypeVar(
     ],
 )
 
+_LockServiceUpdateLockType = typing_extensions.TypeVar(
+    '_LockServiceUpdateLockType',
+    grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.UpdateLockRequest,
+        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.UpdateLockRequest,
+        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.UpdateLockRequest,
+        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+    ],
+)
+
+_LockServiceDeleteLockType = typing_extensions.TypeVar(
+    '_LockServiceDeleteLockType',
+    grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.DeleteLockRequest,
+        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.DeleteLockRequest,
+        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.DeleteLockRequest,
+        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+    ],
+)
+
 _LockServiceSessionType = typing_extensions.TypeVar(
     '_LockServiceSessionType',
     grpc.StreamStreamMultiCallable[
@@ -223,7 +256,7 @@ _LockServiceSessionType = typing_extensions.TypeVar(
     ],
 )
 
-class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceForceReleaseType, _LockServiceSessionType]):
+class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceDeleteLockType, _LockServiceSessionType]):
     """Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
     first-come-first-served queues.
     """
@@ -265,6 +298,14 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ForceReleaseRequest,
             rowlock.v1.lock_service_pb2.ForceReleaseResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.UpdateLockRequest,
+            rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.DeleteLockRequest,
+            rowlock.v1.lock_service_pb2.DeleteLockResponse,
         ],
         grpc.StreamStreamMultiCallable[
             rowlock.v1.lock_service_pb2.SessionRequest,
@@ -310,6 +351,14 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
             rowlock.v1.lock_service_pb2.ForceReleaseRequest,
             rowlock.v1.lock_service_pb2.ForceReleaseResponse,
         ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.UpdateLockRequest,
+            rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.DeleteLockRequest,
+            rowlock.v1.lock_service_pb2.DeleteLockResponse,
+        ],
         grpc.aio.StreamStreamMultiCallable[
             rowlock.v1.lock_service_pb2.SessionRequest,
             rowlock.v1.lock_service_pb2.SessionResponse,
@@ -337,7 +386,9 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
 
     Release: _LockServiceReleaseType
     """Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-    Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+    Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+    the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+    granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
     """
 
     SetLimit: _LockServiceSetLimitType
@@ -371,6 +422,19 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
     already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
     also for a call that is repeated.
+    """
+
+    UpdateLock: _LockServiceUpdateLockType
+    """Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+    puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+    left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+    instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+    one made, unless the record has changed since.
+    """
+
+    DeleteLock: _LockServiceDeleteLockType
+    """Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+    limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
     """
 
     Session: _LockServiceSessionType
@@ -438,6 +502,14 @@ LockServiceAsyncStub: typing_extensions.TypeAlias = LockServiceStub[
         rowlock.v1.lock_service_pb2.ForceReleaseRequest,
         rowlock.v1.lock_service_pb2.ForceReleaseResponse,
     ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.UpdateLockRequest,
+        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.DeleteLockRequest,
+        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+    ],
     grpc.aio.StreamStreamMultiCallable[
         rowlock.v1.lock_service_pb2.SessionRequest,
         rowlock.v1.lock_service_pb2.SessionResponse,
@@ -490,7 +562,9 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[rowlock.v1.lock_service_pb2.ReleaseResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.ReleaseResponse]]:
         """Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-        Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+        Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+        the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+        granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
         """
 
     @abc.abstractmethod
@@ -549,6 +623,29 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
         already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
         also for a call that is repeated.
+        """
+
+    @abc.abstractmethod
+    def UpdateLock(
+        self,
+        request: rowlock.v1.lock_service_pb2.UpdateLockRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.UpdateLockResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.UpdateLockResponse]]:
+        """Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+        puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+        left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+        instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+        one made, unless the record has changed since.
+        """
+
+    @abc.abstractmethod
+    def DeleteLock(
+        self,
+        request: rowlock.v1.lock_service_pb2.DeleteLockRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.DeleteLockResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.DeleteLockResponse]]:
+        """Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+        limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
         """
 
     @abc.abstractmethod

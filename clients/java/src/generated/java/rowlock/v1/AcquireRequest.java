@@ -26,6 +26,9 @@ private static final long serialVersionUID = 0L;
     requestId_ = "";
     owner_ = "";
     whenBusy_ = 0;
+    statusIfLost_ = "";
+    ifStatus_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   @java.lang.Override
@@ -466,6 +469,210 @@ java.lang.String defaultValue) {
     return maxWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
   }
 
+  public static final int MIN_INTERVAL_FIELD_NUMBER = 11;
+  private com.google.protobuf.Duration minInterval_;
+  /**
+   * <pre>
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration min_interval = 11;</code>
+   * @return Whether the minInterval field is set.
+   */
+  @java.lang.Override
+  public boolean hasMinInterval() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration min_interval = 11;</code>
+   * @return The minInterval.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getMinInterval() {
+    return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
+  }
+  /**
+   * <pre>
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration min_interval = 11;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder() {
+    return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
+  }
+
+  public static final int LOCK_DELAY_FIELD_NUMBER = 12;
+  private com.google.protobuf.Duration lockDelay_;
+  /**
+   * <pre>
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration lock_delay = 12;</code>
+   * @return Whether the lockDelay field is set.
+   */
+  @java.lang.Override
+  public boolean hasLockDelay() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration lock_delay = 12;</code>
+   * @return The lockDelay.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getLockDelay() {
+    return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
+  }
+  /**
+   * <pre>
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration lock_delay = 12;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder() {
+    return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
+  }
+
+  public static final int STATUS_IF_LOST_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object statusIfLost_ = "";
+  /**
+   * <pre>
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status_if_lost = 13;</code>
+   * @return Whether the statusIfLost field is set.
+   */
+  @java.lang.Override
+  public boolean hasStatusIfLost() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status_if_lost = 13;</code>
+   * @return The statusIfLost.
+   */
+  @java.lang.Override
+  public java.lang.String getStatusIfLost() {
+    java.lang.Object ref = statusIfLost_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      statusIfLost_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status_if_lost = 13;</code>
+   * @return The bytes for statusIfLost.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getStatusIfLostBytes() {
+    java.lang.Object ref = statusIfLost_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      statusIfLost_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int IF_STATUS_FIELD_NUMBER = 14;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList ifStatus_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @return A list containing the ifStatus.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getIfStatusList() {
+    return ifStatus_;
+  }
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @return The count of ifStatus.
+   */
+  public int getIfStatusCount() {
+    return ifStatus_.size();
+  }
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @param index The index of the element to return.
+   * @return The ifStatus at the given index.
+   */
+  public java.lang.String getIfStatus(int index) {
+    return ifStatus_.get(index);
+  }
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the ifStatus at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getIfStatusBytes(int index) {
+    return ifStatus_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -512,6 +719,18 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(10, getMaxWait());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(11, getMinInterval());
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(12, getLockDelay());
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 13, statusIfLost_);
+    }
+    for (int i = 0; i < ifStatus_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 14, ifStatus_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -565,6 +784,25 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(10, getMaxWait());
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, getMinInterval());
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, getLockDelay());
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(13, statusIfLost_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < ifStatus_.size(); i++) {
+        dataSize += computeStringSizeNoTag(ifStatus_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getIfStatusList().size();
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -604,6 +842,23 @@ java.lang.String defaultValue) {
       if (!getMaxWait()
           .equals(other.getMaxWait())) return false;
     }
+    if (hasMinInterval() != other.hasMinInterval()) return false;
+    if (hasMinInterval()) {
+      if (!getMinInterval()
+          .equals(other.getMinInterval())) return false;
+    }
+    if (hasLockDelay() != other.hasLockDelay()) return false;
+    if (hasLockDelay()) {
+      if (!getLockDelay()
+          .equals(other.getLockDelay())) return false;
+    }
+    if (hasStatusIfLost() != other.hasStatusIfLost()) return false;
+    if (hasStatusIfLost()) {
+      if (!getStatusIfLost()
+          .equals(other.getStatusIfLost())) return false;
+    }
+    if (!getIfStatusList()
+        .equals(other.getIfStatusList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -641,6 +896,22 @@ java.lang.String defaultValue) {
     if (hasMaxWait()) {
       hash = (37 * hash) + MAX_WAIT_FIELD_NUMBER;
       hash = (53 * hash) + getMaxWait().hashCode();
+    }
+    if (hasMinInterval()) {
+      hash = (37 * hash) + MIN_INTERVAL_FIELD_NUMBER;
+      hash = (53 * hash) + getMinInterval().hashCode();
+    }
+    if (hasLockDelay()) {
+      hash = (37 * hash) + LOCK_DELAY_FIELD_NUMBER;
+      hash = (53 * hash) + getLockDelay().hashCode();
+    }
+    if (hasStatusIfLost()) {
+      hash = (37 * hash) + STATUS_IF_LOST_FIELD_NUMBER;
+      hash = (53 * hash) + getStatusIfLost().hashCode();
+    }
+    if (getIfStatusCount() > 0) {
+      hash = (37 * hash) + IF_STATUS_FIELD_NUMBER;
+      hash = (53 * hash) + getIfStatusList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -800,6 +1071,8 @@ java.lang.String defaultValue) {
               .alwaysUseFieldBuilders) {
         getTtlFieldBuilder();
         getMaxWaitFieldBuilder();
+        getMinIntervalFieldBuilder();
+        getLockDelayFieldBuilder();
       }
     }
     @java.lang.Override
@@ -824,6 +1097,19 @@ java.lang.String defaultValue) {
         maxWaitBuilder_.dispose();
         maxWaitBuilder_ = null;
       }
+      minInterval_ = null;
+      if (minIntervalBuilder_ != null) {
+        minIntervalBuilder_.dispose();
+        minIntervalBuilder_ = null;
+      }
+      lockDelay_ = null;
+      if (lockDelayBuilder_ != null) {
+        lockDelayBuilder_.dispose();
+        lockDelayBuilder_ = null;
+      }
+      statusIfLost_ = "";
+      ifStatus_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -894,6 +1180,26 @@ java.lang.String defaultValue) {
             ? maxWait_
             : maxWaitBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.minInterval_ = minIntervalBuilder_ == null
+            ? minInterval_
+            : minIntervalBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.lockDelay_ = lockDelayBuilder_ == null
+            ? lockDelay_
+            : lockDelayBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.statusIfLost_ = statusIfLost_;
+        to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        ifStatus_.makeImmutable();
+        result.ifStatus_ = ifStatus_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -977,6 +1283,27 @@ java.lang.String defaultValue) {
       }
       if (other.hasMaxWait()) {
         mergeMaxWait(other.getMaxWait());
+      }
+      if (other.hasMinInterval()) {
+        mergeMinInterval(other.getMinInterval());
+      }
+      if (other.hasLockDelay()) {
+        mergeLockDelay(other.getLockDelay());
+      }
+      if (other.hasStatusIfLost()) {
+        statusIfLost_ = other.statusIfLost_;
+        bitField0_ |= 0x00001000;
+        onChanged();
+      }
+      if (!other.ifStatus_.isEmpty()) {
+        if (ifStatus_.isEmpty()) {
+          ifStatus_ = other.ifStatus_;
+          bitField0_ |= 0x00002000;
+        } else {
+          ensureIfStatusIsMutable();
+          ifStatus_.addAll(other.ifStatus_);
+        }
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1062,6 +1389,31 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 90: {
+              input.readMessage(
+                  getMinIntervalFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
+            case 98: {
+              input.readMessage(
+                  getLockDelayFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 98
+            case 106: {
+              statusIfLost_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 106
+            case 114: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureIfStatusIsMutable();
+              ifStatus_.add(s);
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2085,6 +2437,612 @@ java.lang.String defaultValue) {
         maxWait_ = null;
       }
       return maxWaitBuilder_;
+    }
+
+    private com.google.protobuf.Duration minInterval_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> minIntervalBuilder_;
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * @return Whether the minInterval field is set.
+     */
+    public boolean hasMinInterval() {
+      return ((bitField0_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * @return The minInterval.
+     */
+    public com.google.protobuf.Duration getMinInterval() {
+      if (minIntervalBuilder_ == null) {
+        return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
+      } else {
+        return minIntervalBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    public Builder setMinInterval(com.google.protobuf.Duration value) {
+      if (minIntervalBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        minInterval_ = value;
+      } else {
+        minIntervalBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    public Builder setMinInterval(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (minIntervalBuilder_ == null) {
+        minInterval_ = builderForValue.build();
+      } else {
+        minIntervalBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    public Builder mergeMinInterval(com.google.protobuf.Duration value) {
+      if (minIntervalBuilder_ == null) {
+        if (((bitField0_ & 0x00000400) != 0) &&
+          minInterval_ != null &&
+          minInterval_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getMinIntervalBuilder().mergeFrom(value);
+        } else {
+          minInterval_ = value;
+        }
+      } else {
+        minIntervalBuilder_.mergeFrom(value);
+      }
+      if (minInterval_ != null) {
+        bitField0_ |= 0x00000400;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    public Builder clearMinInterval() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      minInterval_ = null;
+      if (minIntervalBuilder_ != null) {
+        minIntervalBuilder_.dispose();
+        minIntervalBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    public com.google.protobuf.Duration.Builder getMinIntervalBuilder() {
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return getMinIntervalFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder() {
+      if (minIntervalBuilder_ != null) {
+        return minIntervalBuilder_.getMessageOrBuilder();
+      } else {
+        return minInterval_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
+      }
+    }
+    /**
+     * <pre>
+     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+     * no_expiry.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getMinIntervalFieldBuilder() {
+      if (minIntervalBuilder_ == null) {
+        minIntervalBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getMinInterval(),
+                getParentForChildren(),
+                isClean());
+        minInterval_ = null;
+      }
+      return minIntervalBuilder_;
+    }
+
+    private com.google.protobuf.Duration lockDelay_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> lockDelayBuilder_;
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     * @return Whether the lockDelay field is set.
+     */
+    public boolean hasLockDelay() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     * @return The lockDelay.
+     */
+    public com.google.protobuf.Duration getLockDelay() {
+      if (lockDelayBuilder_ == null) {
+        return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
+      } else {
+        return lockDelayBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    public Builder setLockDelay(com.google.protobuf.Duration value) {
+      if (lockDelayBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        lockDelay_ = value;
+      } else {
+        lockDelayBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    public Builder setLockDelay(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (lockDelayBuilder_ == null) {
+        lockDelay_ = builderForValue.build();
+      } else {
+        lockDelayBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    public Builder mergeLockDelay(com.google.protobuf.Duration value) {
+      if (lockDelayBuilder_ == null) {
+        if (((bitField0_ & 0x00000800) != 0) &&
+          lockDelay_ != null &&
+          lockDelay_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getLockDelayBuilder().mergeFrom(value);
+        } else {
+          lockDelay_ = value;
+        }
+      } else {
+        lockDelayBuilder_.mergeFrom(value);
+      }
+      if (lockDelay_ != null) {
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    public Builder clearLockDelay() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      lockDelay_ = null;
+      if (lockDelayBuilder_ != null) {
+        lockDelayBuilder_.dispose();
+        lockDelayBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    public com.google.protobuf.Duration.Builder getLockDelayBuilder() {
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return getLockDelayFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder() {
+      if (lockDelayBuilder_ != null) {
+        return lockDelayBuilder_.getMessageOrBuilder();
+      } else {
+        return lockDelay_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
+      }
+    }
+    /**
+     * <pre>
+     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+     * sake of work that is still under way.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration lock_delay = 12;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getLockDelayFieldBuilder() {
+      if (lockDelayBuilder_ == null) {
+        lockDelayBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getLockDelay(),
+                getParentForChildren(),
+                isClean());
+        lockDelay_ = null;
+      }
+      return lockDelayBuilder_;
+    }
+
+    private java.lang.Object statusIfLost_ = "";
+    /**
+     * <pre>
+     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * status like others; unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status_if_lost = 13;</code>
+     * @return Whether the statusIfLost field is set.
+     */
+    public boolean hasStatusIfLost() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * status like others; unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status_if_lost = 13;</code>
+     * @return The statusIfLost.
+     */
+    public java.lang.String getStatusIfLost() {
+      java.lang.Object ref = statusIfLost_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        statusIfLost_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * status like others; unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status_if_lost = 13;</code>
+     * @return The bytes for statusIfLost.
+     */
+    public com.google.protobuf.ByteString
+        getStatusIfLostBytes() {
+      java.lang.Object ref = statusIfLost_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        statusIfLost_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * status like others; unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status_if_lost = 13;</code>
+     * @param value The statusIfLost to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatusIfLost(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      statusIfLost_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * status like others; unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status_if_lost = 13;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStatusIfLost() {
+      statusIfLost_ = getDefaultInstance().getStatusIfLost();
+      bitField0_ = (bitField0_ & ~0x00001000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * status like others; unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status_if_lost = 13;</code>
+     * @param value The bytes for statusIfLost to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatusIfLostBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      statusIfLost_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList ifStatus_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureIfStatusIsMutable() {
+      if (!ifStatus_.isModifiable()) {
+        ifStatus_ = new com.google.protobuf.LazyStringArrayList(ifStatus_);
+      }
+      bitField0_ |= 0x00002000;
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @return A list containing the ifStatus.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getIfStatusList() {
+      ifStatus_.makeImmutable();
+      return ifStatus_;
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @return The count of ifStatus.
+     */
+    public int getIfStatusCount() {
+      return ifStatus_.size();
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @param index The index of the element to return.
+     * @return The ifStatus at the given index.
+     */
+    public java.lang.String getIfStatus(int index) {
+      return ifStatus_.get(index);
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the ifStatus at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getIfStatusBytes(int index) {
+      return ifStatus_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @param index The index to set the value at.
+     * @param value The ifStatus to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIfStatus(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureIfStatusIsMutable();
+      ifStatus_.set(index, value);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @param value The ifStatus to add.
+     * @return This builder for chaining.
+     */
+    public Builder addIfStatus(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureIfStatusIsMutable();
+      ifStatus_.add(value);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @param values The ifStatus to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllIfStatus(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureIfStatusIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, ifStatus_);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIfStatus() {
+      ifStatus_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00002000);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+     * is that of a lock without a record, too. Empty: whatever it is.
+     * </pre>
+     *
+     * <code>repeated string if_status = 14;</code>
+     * @param value The bytes of the ifStatus to add.
+     * @return This builder for chaining.
+     */
+    public Builder addIfStatusBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureIfStatusIsMutable();
+      ifStatus_.add(value);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

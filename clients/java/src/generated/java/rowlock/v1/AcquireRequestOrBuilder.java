@@ -244,4 +244,144 @@ java.lang.String defaultValue);
    * <code>.google.protobuf.Duration max_wait = 10;</code>
    */
   com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder();
+
+  /**
+   * <pre>
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration min_interval = 11;</code>
+   * @return Whether the minInterval field is set.
+   */
+  boolean hasMinInterval();
+  /**
+   * <pre>
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration min_interval = 11;</code>
+   * @return The minInterval.
+   */
+  com.google.protobuf.Duration getMinInterval();
+  /**
+   * <pre>
+   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
+   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
+   * no_expiry.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration min_interval = 11;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder();
+
+  /**
+   * <pre>
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration lock_delay = 12;</code>
+   * @return Whether the lockDelay field is set.
+   */
+  boolean hasLockDelay();
+  /**
+   * <pre>
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration lock_delay = 12;</code>
+   * @return The lockDelay.
+   */
+  com.google.protobuf.Duration getLockDelay();
+  /**
+   * <pre>
+   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
+   * sake of work that is still under way.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration lock_delay = 12;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder();
+
+  /**
+   * <pre>
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status_if_lost = 13;</code>
+   * @return Whether the statusIfLost field is set.
+   */
+  boolean hasStatusIfLost();
+  /**
+   * <pre>
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status_if_lost = 13;</code>
+   * @return The statusIfLost.
+   */
+  java.lang.String getStatusIfLost();
+  /**
+   * <pre>
+   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * status like others; unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status_if_lost = 13;</code>
+   * @return The bytes for statusIfLost.
+   */
+  com.google.protobuf.ByteString
+      getStatusIfLostBytes();
+
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @return A list containing the ifStatus.
+   */
+  java.util.List<java.lang.String>
+      getIfStatusList();
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @return The count of ifStatus.
+   */
+  int getIfStatusCount();
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @param index The index of the element to return.
+   * @return The ifStatus at the given index.
+   */
+  java.lang.String getIfStatus(int index);
+  /**
+   * <pre>
+   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
+   * is that of a lock without a record, too. Empty: whatever it is.
+   * </pre>
+   *
+   * <code>repeated string if_status = 14;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the ifStatus at the given index.
+   */
+  com.google.protobuf.ByteString
+      getIfStatusBytes(int index);
 }

@@ -329,6 +329,44 @@ private static final long serialVersionUID = 0L;
     return waiters_.get(index);
   }
 
+  public static final int RECORD_FIELD_NUMBER = 10;
+  private rowlock.v1.LockRecord record_;
+  /**
+   * <pre>
+   * What it remembers; unset when it has no record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LockRecord record = 10;</code>
+   * @return Whether the record field is set.
+   */
+  @java.lang.Override
+  public boolean hasRecord() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * What it remembers; unset when it has no record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LockRecord record = 10;</code>
+   * @return The record.
+   */
+  @java.lang.Override
+  public rowlock.v1.LockRecord getRecord() {
+    return record_ == null ? rowlock.v1.LockRecord.getDefaultInstance() : record_;
+  }
+  /**
+   * <pre>
+   * What it remembers; unset when it has no record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LockRecord record = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.LockRecordOrBuilder getRecordOrBuilder() {
+    return record_ == null ? rowlock.v1.LockRecord.getDefaultInstance() : record_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -369,6 +407,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < waiters_.size(); i++) {
       output.writeMessage(9, waiters_.get(i));
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(10, getRecord());
     }
     getUnknownFields().writeTo(output);
   }
@@ -414,6 +455,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, waiters_.get(i));
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getRecord());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -450,6 +495,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getHoldersList())) return false;
     if (!getWaitersList()
         .equals(other.getWaitersList())) return false;
+    if (hasRecord() != other.hasRecord()) return false;
+    if (hasRecord()) {
+      if (!getRecord()
+          .equals(other.getRecord())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -487,6 +537,10 @@ private static final long serialVersionUID = 0L;
     if (getWaitersCount() > 0) {
       hash = (37 * hash) + WAITERS_FIELD_NUMBER;
       hash = (53 * hash) + getWaitersList().hashCode();
+    }
+    if (hasRecord()) {
+      hash = (37 * hash) + RECORD_FIELD_NUMBER;
+      hash = (53 * hash) + getRecord().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -625,6 +679,7 @@ private static final long serialVersionUID = 0L;
         getLimitFieldBuilder();
         getHoldersFieldBuilder();
         getWaitersFieldBuilder();
+        getRecordFieldBuilder();
       }
     }
     @java.lang.Override
@@ -656,6 +711,11 @@ private static final long serialVersionUID = 0L;
         waitersBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000100);
+      record_ = null;
+      if (recordBuilder_ != null) {
+        recordBuilder_.dispose();
+        recordBuilder_ = null;
+      }
       return this;
     }
 
@@ -735,6 +795,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.lastFencingToken_ = lastFencingToken_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.record_ = recordBuilder_ == null
+            ? record_
+            : recordBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -858,6 +924,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.hasRecord()) {
+        mergeRecord(other.getRecord());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -947,6 +1016,13 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 74
+            case 82: {
+              input.readMessage(
+                  getRecordFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2055,6 +2131,163 @@ private static final long serialVersionUID = 0L;
         waiters_ = null;
       }
       return waitersBuilder_;
+    }
+
+    private rowlock.v1.LockRecord record_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LockRecord, rowlock.v1.LockRecord.Builder, rowlock.v1.LockRecordOrBuilder> recordBuilder_;
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     * @return Whether the record field is set.
+     */
+    public boolean hasRecord() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     * @return The record.
+     */
+    public rowlock.v1.LockRecord getRecord() {
+      if (recordBuilder_ == null) {
+        return record_ == null ? rowlock.v1.LockRecord.getDefaultInstance() : record_;
+      } else {
+        return recordBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    public Builder setRecord(rowlock.v1.LockRecord value) {
+      if (recordBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        record_ = value;
+      } else {
+        recordBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    public Builder setRecord(
+        rowlock.v1.LockRecord.Builder builderForValue) {
+      if (recordBuilder_ == null) {
+        record_ = builderForValue.build();
+      } else {
+        recordBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    public Builder mergeRecord(rowlock.v1.LockRecord value) {
+      if (recordBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          record_ != null &&
+          record_ != rowlock.v1.LockRecord.getDefaultInstance()) {
+          getRecordBuilder().mergeFrom(value);
+        } else {
+          record_ = value;
+        }
+      } else {
+        recordBuilder_.mergeFrom(value);
+      }
+      if (record_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    public Builder clearRecord() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      record_ = null;
+      if (recordBuilder_ != null) {
+        recordBuilder_.dispose();
+        recordBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    public rowlock.v1.LockRecord.Builder getRecordBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return getRecordFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    public rowlock.v1.LockRecordOrBuilder getRecordOrBuilder() {
+      if (recordBuilder_ != null) {
+        return recordBuilder_.getMessageOrBuilder();
+      } else {
+        return record_ == null ?
+            rowlock.v1.LockRecord.getDefaultInstance() : record_;
+      }
+    }
+    /**
+     * <pre>
+     * What it remembers; unset when it has no record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockRecord record = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LockRecord, rowlock.v1.LockRecord.Builder, rowlock.v1.LockRecordOrBuilder> 
+        getRecordFieldBuilder() {
+      if (recordBuilder_ == null) {
+        recordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.LockRecord, rowlock.v1.LockRecord.Builder, rowlock.v1.LockRecordOrBuilder>(
+                getRecord(),
+                getParentForChildren(),
+                isClean());
+        record_ = null;
+      }
+      return recordBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -192,4 +192,31 @@ public interface LockOrBuilder extends
    */
   rowlock.v1.ClaimOrBuilder getWaitersOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * What it remembers; unset when it has no record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LockRecord record = 10;</code>
+   * @return Whether the record field is set.
+   */
+  boolean hasRecord();
+  /**
+   * <pre>
+   * What it remembers; unset when it has no record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LockRecord record = 10;</code>
+   * @return The record.
+   */
+  rowlock.v1.LockRecord getRecord();
+  /**
+   * <pre>
+   * What it remembers; unset when it has no record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LockRecord record = 10;</code>
+   */
+  rowlock.v1.LockRecordOrBuilder getRecordOrBuilder();
 }

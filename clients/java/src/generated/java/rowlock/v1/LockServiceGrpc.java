@@ -295,6 +295,68 @@ public final class LockServiceGrpc {
     return getForceReleaseMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.UpdateLockRequest,
+      rowlock.v1.UpdateLockResponse> getUpdateLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "UpdateLock",
+      requestType = rowlock.v1.UpdateLockRequest.class,
+      responseType = rowlock.v1.UpdateLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.UpdateLockRequest,
+      rowlock.v1.UpdateLockResponse> getUpdateLockMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockResponse> getUpdateLockMethod;
+    if ((getUpdateLockMethod = LockServiceGrpc.getUpdateLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getUpdateLockMethod = LockServiceGrpc.getUpdateLockMethod) == null) {
+          LockServiceGrpc.getUpdateLockMethod = getUpdateLockMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "UpdateLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.UpdateLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.UpdateLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("UpdateLock"))
+              .build();
+        }
+      }
+    }
+    return getUpdateLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest,
+      rowlock.v1.DeleteLockResponse> getDeleteLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteLock",
+      requestType = rowlock.v1.DeleteLockRequest.class,
+      responseType = rowlock.v1.DeleteLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest,
+      rowlock.v1.DeleteLockResponse> getDeleteLockMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockResponse> getDeleteLockMethod;
+    if ((getDeleteLockMethod = LockServiceGrpc.getDeleteLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getDeleteLockMethod = LockServiceGrpc.getDeleteLockMethod) == null) {
+          LockServiceGrpc.getDeleteLockMethod = getDeleteLockMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.DeleteLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.DeleteLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("DeleteLock"))
+              .build();
+        }
+      }
+    }
+    return getDeleteLockMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<rowlock.v1.SessionRequest,
       rowlock.v1.SessionResponse> getSessionMethod;
 
@@ -433,7 +495,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
      * </pre>
      */
     default void release(rowlock.v1.ReleaseRequest request,
@@ -502,6 +566,31 @@ public final class LockServiceGrpc {
     default void forceRelease(rowlock.v1.ForceReleaseRequest request,
         io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getForceReleaseMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+     * one made, unless the record has changed since.
+     * </pre>
+     */
+    default void updateLock(rowlock.v1.UpdateLockRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpdateLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * </pre>
+     */
+    default void deleteLock(rowlock.v1.DeleteLockRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.DeleteLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteLockMethod(), responseObserver);
     }
 
     /**
@@ -612,7 +701,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
      * </pre>
      */
     public void release(rowlock.v1.ReleaseRequest request,
@@ -687,6 +778,33 @@ public final class LockServiceGrpc {
         io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getForceReleaseMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+     * one made, unless the record has changed since.
+     * </pre>
+     */
+    public void updateLock(rowlock.v1.UpdateLockRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getUpdateLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * </pre>
+     */
+    public void deleteLock(rowlock.v1.DeleteLockRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.DeleteLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteLockMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -782,7 +900,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
      * </pre>
      */
     public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) throws io.grpc.StatusException {
@@ -851,6 +971,31 @@ public final class LockServiceGrpc {
     public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getForceReleaseMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+     * one made, unless the record has changed since.
+     * </pre>
+     */
+    public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getUpdateLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * </pre>
+     */
+    public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteLockMethod(), getCallOptions(), request);
     }
 
     /**
@@ -946,7 +1091,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
      * </pre>
      */
     public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) {
@@ -1016,6 +1163,31 @@ public final class LockServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getForceReleaseMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+     * one made, unless the record has changed since.
+     * </pre>
+     */
+    public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getUpdateLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * </pre>
+     */
+    public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteLockMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -1065,7 +1237,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time.
+     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
+     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
+     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ReleaseResponse> release(
@@ -1141,6 +1315,33 @@ public final class LockServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getForceReleaseMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
+     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
+     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
+     * one made, unless the record has changed since.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateLockResponse> updateLock(
+        rowlock.v1.UpdateLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getUpdateLockMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.DeleteLockResponse> deleteLock(
+        rowlock.v1.DeleteLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteLockMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_ACQUIRE = 0;
@@ -1152,7 +1353,9 @@ public final class LockServiceGrpc {
   private static final int METHODID_LIST_LOCKS = 6;
   private static final int METHODID_LIST_LIMITS = 7;
   private static final int METHODID_FORCE_RELEASE = 8;
-  private static final int METHODID_SESSION = 9;
+  private static final int METHODID_UPDATE_LOCK = 9;
+  private static final int METHODID_DELETE_LOCK = 10;
+  private static final int METHODID_SESSION = 11;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1206,6 +1409,14 @@ public final class LockServiceGrpc {
         case METHODID_FORCE_RELEASE:
           serviceImpl.forceRelease((rowlock.v1.ForceReleaseRequest) request,
               (io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse>) responseObserver);
+          break;
+        case METHODID_UPDATE_LOCK:
+          serviceImpl.updateLock((rowlock.v1.UpdateLockRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_LOCK:
+          serviceImpl.deleteLock((rowlock.v1.DeleteLockRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.DeleteLockResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -1292,6 +1503,20 @@ public final class LockServiceGrpc {
               rowlock.v1.ForceReleaseResponse>(
                 service, METHODID_FORCE_RELEASE)))
         .addMethod(
+          getUpdateLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.UpdateLockRequest,
+              rowlock.v1.UpdateLockResponse>(
+                service, METHODID_UPDATE_LOCK)))
+        .addMethod(
+          getDeleteLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.DeleteLockRequest,
+              rowlock.v1.DeleteLockResponse>(
+                service, METHODID_DELETE_LOCK)))
+        .addMethod(
           getSessionMethod(),
           io.grpc.stub.ServerCalls.asyncBidiStreamingCall(
             new MethodHandlers<
@@ -1355,6 +1580,8 @@ public final class LockServiceGrpc {
               .addMethod(getListLocksMethod())
               .addMethod(getListLimitsMethod())
               .addMethod(getForceReleaseMethod())
+              .addMethod(getUpdateLockMethod())
+              .addMethod(getDeleteLockMethod())
               .addMethod(getSessionMethod())
               .build();
         }

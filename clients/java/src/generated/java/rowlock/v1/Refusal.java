@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
     reason_ = 0;
     message_ = "";
     holders_ = java.util.Collections.emptyList();
+    status_ = "";
   }
 
   @java.lang.Override
@@ -186,8 +187,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -200,8 +201,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -214,8 +215,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -269,6 +270,53 @@ private static final long serialVersionUID = 0L;
     return limit_ == null ? rowlock.v1.Limit.getDefaultInstance() : limit_;
   }
 
+  public static final int STATUS_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object status_ = "";
+  /**
+   * <pre>
+   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * </pre>
+   *
+   * <code>string status = 6;</code>
+   * @return The status.
+   */
+  @java.lang.Override
+  public java.lang.String getStatus() {
+    java.lang.Object ref = status_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      status_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * </pre>
+   *
+   * <code>string status = 6;</code>
+   * @return The bytes for status.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getStatusBytes() {
+    java.lang.Object ref = status_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      status_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -298,6 +346,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(5, getLimit());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(status_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, status_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -325,6 +376,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getLimit());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(status_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, status_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -356,6 +410,8 @@ private static final long serialVersionUID = 0L;
       if (!getLimit()
           .equals(other.getLimit())) return false;
     }
+    if (!getStatus()
+        .equals(other.getStatus())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -383,6 +439,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + LIMIT_FIELD_NUMBER;
       hash = (53 * hash) + getLimit().hashCode();
     }
+    hash = (37 * hash) + STATUS_FIELD_NUMBER;
+    hash = (53 * hash) + getStatus().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -545,6 +603,7 @@ private static final long serialVersionUID = 0L;
         limitBuilder_.dispose();
         limitBuilder_ = null;
       }
+      status_ = "";
       return this;
     }
 
@@ -609,6 +668,9 @@ private static final long serialVersionUID = 0L;
             ? limit_
             : limitBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.status_ = status_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -697,6 +759,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasLimit()) {
         mergeLimit(other.getLimit());
       }
+      if (!other.getStatus().isEmpty()) {
+        status_ = other.status_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -760,6 +827,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              status_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1260,8 +1332,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1273,8 +1345,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1290,8 +1362,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1312,8 +1384,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1332,8 +1404,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1359,8 +1431,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1378,8 +1450,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1392,8 +1464,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1409,8 +1481,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-     * before.
+     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+     * hint only: a lease may be renewed or released before, and not_before be set anew.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1602,6 +1674,98 @@ private static final long serialVersionUID = 0L;
         limit_ = null;
       }
       return limitBuilder_;
+    }
+
+    private java.lang.Object status_ = "";
+    /**
+     * <pre>
+     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * </pre>
+     *
+     * <code>string status = 6;</code>
+     * @return The status.
+     */
+    public java.lang.String getStatus() {
+      java.lang.Object ref = status_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        status_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * </pre>
+     *
+     * <code>string status = 6;</code>
+     * @return The bytes for status.
+     */
+    public com.google.protobuf.ByteString
+        getStatusBytes() {
+      java.lang.Object ref = status_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        status_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * </pre>
+     *
+     * <code>string status = 6;</code>
+     * @param value The status to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatus(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      status_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * </pre>
+     *
+     * <code>string status = 6;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStatus() {
+      status_ = getDefaultInstance().getStatus();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * </pre>
+     *
+     * <code>string status = 6;</code>
+     * @param value The bytes for status to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatusBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      status_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -94,8 +94,8 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -105,8 +105,8 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -116,8 +116,8 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database. A hint only: a lease may be renewed or released
-   * before.
+   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
+   * hint only: a lease may be renewed or released before, and not_before be set anew.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -156,4 +156,24 @@ public interface RefusalOrBuilder extends
    * <code>.rowlock.v1.Limit limit = 5;</code>
    */
   rowlock.v1.LimitOrBuilder getLimitOrBuilder();
+
+  /**
+   * <pre>
+   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * </pre>
+   *
+   * <code>string status = 6;</code>
+   * @return The status.
+   */
+  java.lang.String getStatus();
+  /**
+   * <pre>
+   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * </pre>
+   *
+   * <code>string status = 6;</code>
+   * @return The bytes for status.
+   */
+  com.google.protobuf.ByteString
+      getStatusBytes();
 }

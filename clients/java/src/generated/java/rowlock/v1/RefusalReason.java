@@ -107,6 +107,33 @@ public enum RefusalReason
    * <code>REFUSAL_REASON_FORCE_RELEASED = 10;</code>
    */
   REFUSAL_REASON_FORCE_RELEASED(10),
+  /**
+   * <pre>
+   * Nothing is granted before the not_before of the lock's record, however free it is; retry_after says when that is. Sent
+   * for WHEN_BUSY_REFUSE; other requests wait, and are granted when it comes.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_NOT_BEFORE = 11;</code>
+   */
+  REFUSAL_REASON_NOT_BEFORE(11),
+  /**
+   * <pre>
+   * The lock's record has no attempts left. A new request is refused so at once, also while the last attempt is under
+   * way. A waiter ends so when its turn comes: until then whoever holds the lock may set them anew.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
+   */
+  REFUSAL_REASON_EXHAUSTED(12),
+  /**
+   * <pre>
+   * The lock's status is none of AcquireRequest.if_status; the refusal's status is the one found. Decided when it could be
+   * granted and not before: a request that has to wait is asked when its turn comes, and ends so then.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>
+   */
+  REFUSAL_REASON_STATUS_MISMATCH(13),
   UNRECOGNIZED(-1),
   ;
 
@@ -204,6 +231,33 @@ public enum RefusalReason
    * <code>REFUSAL_REASON_FORCE_RELEASED = 10;</code>
    */
   public static final int REFUSAL_REASON_FORCE_RELEASED_VALUE = 10;
+  /**
+   * <pre>
+   * Nothing is granted before the not_before of the lock's record, however free it is; retry_after says when that is. Sent
+   * for WHEN_BUSY_REFUSE; other requests wait, and are granted when it comes.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_NOT_BEFORE = 11;</code>
+   */
+  public static final int REFUSAL_REASON_NOT_BEFORE_VALUE = 11;
+  /**
+   * <pre>
+   * The lock's record has no attempts left. A new request is refused so at once, also while the last attempt is under
+   * way. A waiter ends so when its turn comes: until then whoever holds the lock may set them anew.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
+   */
+  public static final int REFUSAL_REASON_EXHAUSTED_VALUE = 12;
+  /**
+   * <pre>
+   * The lock's status is none of AcquireRequest.if_status; the refusal's status is the one found. Decided when it could be
+   * granted and not before: a request that has to wait is asked when its turn comes, and ends so then.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>
+   */
+  public static final int REFUSAL_REASON_STATUS_MISMATCH_VALUE = 13;
 
 
   public final int getNumber() {
@@ -241,6 +295,9 @@ public enum RefusalReason
       case 8: return REFUSAL_REASON_EXPIRED;
       case 9: return REFUSAL_REASON_RELEASED;
       case 10: return REFUSAL_REASON_FORCE_RELEASED;
+      case 11: return REFUSAL_REASON_NOT_BEFORE;
+      case 12: return REFUSAL_REASON_EXHAUSTED;
+      case 13: return REFUSAL_REASON_STATUS_MISMATCH;
       default: return null;
     }
   }

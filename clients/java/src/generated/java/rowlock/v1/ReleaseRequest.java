@@ -22,6 +22,7 @@ private static final long serialVersionUID = 0L;
   }
   private ReleaseRequest() {
     leaseId_ = "";
+    status_ = "";
   }
 
   @java.lang.Override
@@ -44,6 +45,7 @@ private static final long serialVersionUID = 0L;
             rowlock.v1.ReleaseRequest.class, rowlock.v1.ReleaseRequest.Builder.class);
   }
 
+  private int bitField0_;
   public static final int LEASE_ID_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object leaseId_ = "";
@@ -91,6 +93,136 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int COOL_DOWN_FIELD_NUMBER = 2;
+  private com.google.protobuf.Duration coolDown_;
+  /**
+   * <pre>
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration cool_down = 2;</code>
+   * @return Whether the coolDown field is set.
+   */
+  @java.lang.Override
+  public boolean hasCoolDown() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration cool_down = 2;</code>
+   * @return The coolDown.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getCoolDown() {
+    return coolDown_ == null ? com.google.protobuf.Duration.getDefaultInstance() : coolDown_;
+  }
+  /**
+   * <pre>
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration cool_down = 2;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getCoolDownOrBuilder() {
+    return coolDown_ == null ? com.google.protobuf.Duration.getDefaultInstance() : coolDown_;
+  }
+
+  public static final int STATUS_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object status_ = "";
+  /**
+   * <pre>
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status = 3;</code>
+   * @return Whether the status field is set.
+   */
+  @java.lang.Override
+  public boolean hasStatus() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status = 3;</code>
+   * @return The status.
+   */
+  @java.lang.Override
+  public java.lang.String getStatus() {
+    java.lang.Object ref = status_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      status_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status = 3;</code>
+   * @return The bytes for status.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getStatusBytes() {
+    java.lang.Object ref = status_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      status_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int ATTEMPTS_LEFT_FIELD_NUMBER = 4;
+  private int attemptsLeft_ = 0;
+  /**
+   * <pre>
+   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * </pre>
+   *
+   * <code>optional uint32 attempts_left = 4;</code>
+   * @return Whether the attemptsLeft field is set.
+   */
+  @java.lang.Override
+  public boolean hasAttemptsLeft() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * </pre>
+   *
+   * <code>optional uint32 attempts_left = 4;</code>
+   * @return The attemptsLeft.
+   */
+  @java.lang.Override
+  public int getAttemptsLeft() {
+    return attemptsLeft_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -108,6 +240,15 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(leaseId_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 1, leaseId_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(2, getCoolDown());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, status_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeUInt32(4, attemptsLeft_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -119,6 +260,17 @@ private static final long serialVersionUID = 0L;
     size = 0;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(leaseId_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, leaseId_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(2, getCoolDown());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, status_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(4, attemptsLeft_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -137,6 +289,21 @@ private static final long serialVersionUID = 0L;
 
     if (!getLeaseId()
         .equals(other.getLeaseId())) return false;
+    if (hasCoolDown() != other.hasCoolDown()) return false;
+    if (hasCoolDown()) {
+      if (!getCoolDown()
+          .equals(other.getCoolDown())) return false;
+    }
+    if (hasStatus() != other.hasStatus()) return false;
+    if (hasStatus()) {
+      if (!getStatus()
+          .equals(other.getStatus())) return false;
+    }
+    if (hasAttemptsLeft() != other.hasAttemptsLeft()) return false;
+    if (hasAttemptsLeft()) {
+      if (getAttemptsLeft()
+          != other.getAttemptsLeft()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -150,6 +317,18 @@ private static final long serialVersionUID = 0L;
     hash = (19 * hash) + getDescriptor().hashCode();
     hash = (37 * hash) + LEASE_ID_FIELD_NUMBER;
     hash = (53 * hash) + getLeaseId().hashCode();
+    if (hasCoolDown()) {
+      hash = (37 * hash) + COOL_DOWN_FIELD_NUMBER;
+      hash = (53 * hash) + getCoolDown().hashCode();
+    }
+    if (hasStatus()) {
+      hash = (37 * hash) + STATUS_FIELD_NUMBER;
+      hash = (53 * hash) + getStatus().hashCode();
+    }
+    if (hasAttemptsLeft()) {
+      hash = (37 * hash) + ATTEMPTS_LEFT_FIELD_NUMBER;
+      hash = (53 * hash) + getAttemptsLeft();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -273,19 +452,32 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.ReleaseRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getCoolDownFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
       leaseId_ = "";
+      coolDown_ = null;
+      if (coolDownBuilder_ != null) {
+        coolDownBuilder_.dispose();
+        coolDownBuilder_ = null;
+      }
+      status_ = "";
+      attemptsLeft_ = 0;
       return this;
     }
 
@@ -322,6 +514,22 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.leaseId_ = leaseId_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.coolDown_ = coolDownBuilder_ == null
+            ? coolDown_
+            : coolDownBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.status_ = status_;
+        to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.attemptsLeft_ = attemptsLeft_;
+        to_bitField0_ |= 0x00000004;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -373,6 +581,17 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000001;
         onChanged();
       }
+      if (other.hasCoolDown()) {
+        mergeCoolDown(other.getCoolDown());
+      }
+      if (other.hasStatus()) {
+        status_ = other.status_;
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
+      if (other.hasAttemptsLeft()) {
+        setAttemptsLeft(other.getAttemptsLeft());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -404,6 +623,23 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 10
+            case 18: {
+              input.readMessage(
+                  getCoolDownFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 18
+            case 26: {
+              status_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
+            case 32: {
+              attemptsLeft_ = input.readUInt32();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -509,6 +745,340 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       leaseId_ = value;
       bitField0_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Duration coolDown_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> coolDownBuilder_;
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     * @return Whether the coolDown field is set.
+     */
+    public boolean hasCoolDown() {
+      return ((bitField0_ & 0x00000002) != 0);
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     * @return The coolDown.
+     */
+    public com.google.protobuf.Duration getCoolDown() {
+      if (coolDownBuilder_ == null) {
+        return coolDown_ == null ? com.google.protobuf.Duration.getDefaultInstance() : coolDown_;
+      } else {
+        return coolDownBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    public Builder setCoolDown(com.google.protobuf.Duration value) {
+      if (coolDownBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        coolDown_ = value;
+      } else {
+        coolDownBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    public Builder setCoolDown(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (coolDownBuilder_ == null) {
+        coolDown_ = builderForValue.build();
+      } else {
+        coolDownBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    public Builder mergeCoolDown(com.google.protobuf.Duration value) {
+      if (coolDownBuilder_ == null) {
+        if (((bitField0_ & 0x00000002) != 0) &&
+          coolDown_ != null &&
+          coolDown_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getCoolDownBuilder().mergeFrom(value);
+        } else {
+          coolDown_ = value;
+        }
+      } else {
+        coolDownBuilder_.mergeFrom(value);
+      }
+      if (coolDown_ != null) {
+        bitField0_ |= 0x00000002;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    public Builder clearCoolDown() {
+      bitField0_ = (bitField0_ & ~0x00000002);
+      coolDown_ = null;
+      if (coolDownBuilder_ != null) {
+        coolDownBuilder_.dispose();
+        coolDownBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    public com.google.protobuf.Duration.Builder getCoolDownBuilder() {
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return getCoolDownFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getCoolDownOrBuilder() {
+      if (coolDownBuilder_ != null) {
+        return coolDownBuilder_.getMessageOrBuilder();
+      } else {
+        return coolDown_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : coolDown_;
+      }
+    }
+    /**
+     * <pre>
+     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+     * meanwhile.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration cool_down = 2;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getCoolDownFieldBuilder() {
+      if (coolDownBuilder_ == null) {
+        coolDownBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getCoolDown(),
+                getParentForChildren(),
+                isClean());
+        coolDown_ = null;
+      }
+      return coolDownBuilder_;
+    }
+
+    private java.lang.Object status_ = "";
+    /**
+     * <pre>
+     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status = 3;</code>
+     * @return Whether the status field is set.
+     */
+    public boolean hasStatus() {
+      return ((bitField0_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status = 3;</code>
+     * @return The status.
+     */
+    public java.lang.String getStatus() {
+      java.lang.Object ref = status_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        status_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status = 3;</code>
+     * @return The bytes for status.
+     */
+    public com.google.protobuf.ByteString
+        getStatusBytes() {
+      java.lang.Object ref = status_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        status_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status = 3;</code>
+     * @param value The status to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatus(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      status_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status = 3;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStatus() {
+      status_ = getDefaultInstance().getStatus();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * </pre>
+     *
+     * <code>optional string status = 3;</code>
+     * @param value The bytes for status to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatusBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      status_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+
+    private int attemptsLeft_ ;
+    /**
+     * <pre>
+     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * </pre>
+     *
+     * <code>optional uint32 attempts_left = 4;</code>
+     * @return Whether the attemptsLeft field is set.
+     */
+    @java.lang.Override
+    public boolean hasAttemptsLeft() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * </pre>
+     *
+     * <code>optional uint32 attempts_left = 4;</code>
+     * @return The attemptsLeft.
+     */
+    @java.lang.Override
+    public int getAttemptsLeft() {
+      return attemptsLeft_;
+    }
+    /**
+     * <pre>
+     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * </pre>
+     *
+     * <code>optional uint32 attempts_left = 4;</code>
+     * @param value The attemptsLeft to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAttemptsLeft(int value) {
+
+      attemptsLeft_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * </pre>
+     *
+     * <code>optional uint32 attempts_left = 4;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAttemptsLeft() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      attemptsLeft_ = 0;
       onChanged();
       return this;
     }

@@ -27,4 +27,85 @@ public interface ReleaseRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getLeaseIdBytes();
+
+  /**
+   * <pre>
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration cool_down = 2;</code>
+   * @return Whether the coolDown field is set.
+   */
+  boolean hasCoolDown();
+  /**
+   * <pre>
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration cool_down = 2;</code>
+   * @return The coolDown.
+   */
+  com.google.protobuf.Duration getCoolDown();
+  /**
+   * <pre>
+   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
+   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
+   * meanwhile.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration cool_down = 2;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getCoolDownOrBuilder();
+
+  /**
+   * <pre>
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status = 3;</code>
+   * @return Whether the status field is set.
+   */
+  boolean hasStatus();
+  /**
+   * <pre>
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status = 3;</code>
+   * @return The status.
+   */
+  java.lang.String getStatus();
+  /**
+   * <pre>
+   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * </pre>
+   *
+   * <code>optional string status = 3;</code>
+   * @return The bytes for status.
+   */
+  com.google.protobuf.ByteString
+      getStatusBytes();
+
+  /**
+   * <pre>
+   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * </pre>
+   *
+   * <code>optional uint32 attempts_left = 4;</code>
+   * @return Whether the attemptsLeft field is set.
+   */
+  boolean hasAttemptsLeft();
+  /**
+   * <pre>
+   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * </pre>
+   *
+   * <code>optional uint32 attempts_left = 4;</code>
+   * @return The attemptsLeft.
+   */
+  int getAttemptsLeft();
 }

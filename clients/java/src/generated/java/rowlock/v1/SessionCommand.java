@@ -61,6 +61,8 @@ private static final long serialVersionUID = 0L;
     LIST_LIMITS(11),
     FORCE_RELEASE(12),
     CANCEL(13),
+    UPDATE_LOCK(14),
+    DELETE_LOCK(15),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -89,6 +91,8 @@ private static final long serialVersionUID = 0L;
         case 11: return LIST_LIMITS;
         case 12: return FORCE_RELEASE;
         case 13: return CANCEL;
+        case 14: return UPDATE_LOCK;
+        case 15: return DELETE_LOCK;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -621,6 +625,92 @@ private static final long serialVersionUID = 0L;
     return 0L;
   }
 
+  public static final int UPDATE_LOCK_FIELD_NUMBER = 14;
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   * @return Whether the updateLock field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdateLock() {
+    return commandCase_ == 14;
+  }
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   * @return The updateLock.
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateLockRequest getUpdateLock() {
+    if (commandCase_ == 14) {
+       return (rowlock.v1.UpdateLockRequest) command_;
+    }
+    return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateLockRequestOrBuilder getUpdateLockOrBuilder() {
+    if (commandCase_ == 14) {
+       return (rowlock.v1.UpdateLockRequest) command_;
+    }
+    return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+  }
+
+  public static final int DELETE_LOCK_FIELD_NUMBER = 15;
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   * @return Whether the deleteLock field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeleteLock() {
+    return commandCase_ == 15;
+  }
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   * @return The deleteLock.
+   */
+  @java.lang.Override
+  public rowlock.v1.DeleteLockRequest getDeleteLock() {
+    if (commandCase_ == 15) {
+       return (rowlock.v1.DeleteLockRequest) command_;
+    }
+    return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder() {
+    if (commandCase_ == 15) {
+       return (rowlock.v1.DeleteLockRequest) command_;
+    }
+    return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -674,6 +764,12 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 13) {
       output.writeUInt64(
           13, (long)((java.lang.Long) command_));
+    }
+    if (commandCase_ == 14) {
+      output.writeMessage(14, (rowlock.v1.UpdateLockRequest) command_);
+    }
+    if (commandCase_ == 15) {
+      output.writeMessage(15, (rowlock.v1.DeleteLockRequest) command_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -736,6 +832,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(
             13, (long)((java.lang.Long) command_));
+    }
+    if (commandCase_ == 14) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, (rowlock.v1.UpdateLockRequest) command_);
+    }
+    if (commandCase_ == 15) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, (rowlock.v1.DeleteLockRequest) command_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -805,6 +909,14 @@ private static final long serialVersionUID = 0L;
         if (getCancel()
             != other.getCancel()) return false;
         break;
+      case 14:
+        if (!getUpdateLock()
+            .equals(other.getUpdateLock())) return false;
+        break;
+      case 15:
+        if (!getDeleteLock()
+            .equals(other.getDeleteLock())) return false;
+        break;
       case 0:
       default:
     }
@@ -871,6 +983,14 @@ private static final long serialVersionUID = 0L;
         hash = (37 * hash) + CANCEL_FIELD_NUMBER;
         hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
             getCancel());
+        break;
+      case 14:
+        hash = (37 * hash) + UPDATE_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getUpdateLock().hashCode();
+        break;
+      case 15:
+        hash = (37 * hash) + DELETE_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getDeleteLock().hashCode();
         break;
       case 0:
       default:
@@ -1052,6 +1172,12 @@ private static final long serialVersionUID = 0L;
       if (forceReleaseBuilder_ != null) {
         forceReleaseBuilder_.clear();
       }
+      if (updateLockBuilder_ != null) {
+        updateLockBuilder_.clear();
+      }
+      if (deleteLockBuilder_ != null) {
+        deleteLockBuilder_.clear();
+      }
       commandCase_ = 0;
       command_ = null;
       return this;
@@ -1143,6 +1269,14 @@ private static final long serialVersionUID = 0L;
       if (commandCase_ == 12 &&
           forceReleaseBuilder_ != null) {
         result.command_ = forceReleaseBuilder_.build();
+      }
+      if (commandCase_ == 14 &&
+          updateLockBuilder_ != null) {
+        result.command_ = updateLockBuilder_.build();
+      }
+      if (commandCase_ == 15 &&
+          deleteLockBuilder_ != null) {
+        result.command_ = deleteLockBuilder_.build();
       }
     }
 
@@ -1239,6 +1373,14 @@ private static final long serialVersionUID = 0L;
         }
         case CANCEL: {
           setCancel(other.getCancel());
+          break;
+        }
+        case UPDATE_LOCK: {
+          mergeUpdateLock(other.getUpdateLock());
+          break;
+        }
+        case DELETE_LOCK: {
+          mergeDeleteLock(other.getDeleteLock());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1358,6 +1500,20 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 13;
               break;
             } // case 104
+            case 114: {
+              input.readMessage(
+                  getUpdateLockFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 14;
+              break;
+            } // case 114
+            case 122: {
+              input.readMessage(
+                  getDeleteLockFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 15;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3440,6 +3596,362 @@ private static final long serialVersionUID = 0L;
         onChanged();
       }
       return this;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder> updateLockBuilder_;
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * @return Whether the updateLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasUpdateLock() {
+      return commandCase_ == 14;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * @return The updateLock.
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateLockRequest getUpdateLock() {
+      if (updateLockBuilder_ == null) {
+        if (commandCase_ == 14) {
+          return (rowlock.v1.UpdateLockRequest) command_;
+        }
+        return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 14) {
+          return updateLockBuilder_.getMessage();
+        }
+        return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    public Builder setUpdateLock(rowlock.v1.UpdateLockRequest value) {
+      if (updateLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        updateLockBuilder_.setMessage(value);
+      }
+      commandCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    public Builder setUpdateLock(
+        rowlock.v1.UpdateLockRequest.Builder builderForValue) {
+      if (updateLockBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        updateLockBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    public Builder mergeUpdateLock(rowlock.v1.UpdateLockRequest value) {
+      if (updateLockBuilder_ == null) {
+        if (commandCase_ == 14 &&
+            command_ != rowlock.v1.UpdateLockRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.UpdateLockRequest.newBuilder((rowlock.v1.UpdateLockRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 14) {
+          updateLockBuilder_.mergeFrom(value);
+        } else {
+          updateLockBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    public Builder clearUpdateLock() {
+      if (updateLockBuilder_ == null) {
+        if (commandCase_ == 14) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 14) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        updateLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    public rowlock.v1.UpdateLockRequest.Builder getUpdateLockBuilder() {
+      return getUpdateLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateLockRequestOrBuilder getUpdateLockOrBuilder() {
+      if ((commandCase_ == 14) && (updateLockBuilder_ != null)) {
+        return updateLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 14) {
+          return (rowlock.v1.UpdateLockRequest) command_;
+        }
+        return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder> 
+        getUpdateLockFieldBuilder() {
+      if (updateLockBuilder_ == null) {
+        if (!(commandCase_ == 14)) {
+          command_ = rowlock.v1.UpdateLockRequest.getDefaultInstance();
+        }
+        updateLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder>(
+                (rowlock.v1.UpdateLockRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 14;
+      onChanged();
+      return updateLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder> deleteLockBuilder_;
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * @return Whether the deleteLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeleteLock() {
+      return commandCase_ == 15;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * @return The deleteLock.
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteLockRequest getDeleteLock() {
+      if (deleteLockBuilder_ == null) {
+        if (commandCase_ == 15) {
+          return (rowlock.v1.DeleteLockRequest) command_;
+        }
+        return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 15) {
+          return deleteLockBuilder_.getMessage();
+        }
+        return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    public Builder setDeleteLock(rowlock.v1.DeleteLockRequest value) {
+      if (deleteLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        deleteLockBuilder_.setMessage(value);
+      }
+      commandCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    public Builder setDeleteLock(
+        rowlock.v1.DeleteLockRequest.Builder builderForValue) {
+      if (deleteLockBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        deleteLockBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    public Builder mergeDeleteLock(rowlock.v1.DeleteLockRequest value) {
+      if (deleteLockBuilder_ == null) {
+        if (commandCase_ == 15 &&
+            command_ != rowlock.v1.DeleteLockRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.DeleteLockRequest.newBuilder((rowlock.v1.DeleteLockRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 15) {
+          deleteLockBuilder_.mergeFrom(value);
+        } else {
+          deleteLockBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    public Builder clearDeleteLock() {
+      if (deleteLockBuilder_ == null) {
+        if (commandCase_ == 15) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 15) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        deleteLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    public rowlock.v1.DeleteLockRequest.Builder getDeleteLockBuilder() {
+      return getDeleteLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder() {
+      if ((commandCase_ == 15) && (deleteLockBuilder_ != null)) {
+        return deleteLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 15) {
+          return (rowlock.v1.DeleteLockRequest) command_;
+        }
+        return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder> 
+        getDeleteLockFieldBuilder() {
+      if (deleteLockBuilder_ == null) {
+        if (!(commandCase_ == 15)) {
+          command_ = rowlock.v1.DeleteLockRequest.getDefaultInstance();
+        }
+        deleteLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder>(
+                (rowlock.v1.DeleteLockRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 15;
+      onChanged();
+      return deleteLockBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -339,5 +339,59 @@ public interface SessionCommandOrBuilder extends
    */
   long getCancel();
 
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   * @return Whether the updateLock field is set.
+   */
+  boolean hasUpdateLock();
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   * @return The updateLock.
+   */
+  rowlock.v1.UpdateLockRequest getUpdateLock();
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   */
+  rowlock.v1.UpdateLockRequestOrBuilder getUpdateLockOrBuilder();
+
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   * @return Whether the deleteLock field is set.
+   */
+  boolean hasDeleteLock();
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   * @return The deleteLock.
+   */
+  rowlock.v1.DeleteLockRequest getDeleteLock();
+  /**
+   * <pre>
+   * As the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   */
+  rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder();
+
   rowlock.v1.SessionCommand.CommandCase getCommandCase();
 }

@@ -61,6 +61,8 @@ private static final long serialVersionUID = 0L;
     FORCE_RELEASE(11),
     ERROR(12),
     REJECTED(13),
+    UPDATE_LOCK(14),
+    DELETE_LOCK(15),
     RESULT_NOT_SET(0);
     private final int value;
     private ResultCase(int value) {
@@ -90,6 +92,8 @@ private static final long serialVersionUID = 0L;
         case 11: return FORCE_RELEASE;
         case 12: return ERROR;
         case 13: return REJECTED;
+        case 14: return UPDATE_LOCK;
+        case 15: return DELETE_LOCK;
         case 0: return RESULT_NOT_SET;
         default: return null;
       }
@@ -636,6 +640,92 @@ private static final long serialVersionUID = 0L;
     return com.google.rpc.Status.getDefaultInstance();
   }
 
+  public static final int UPDATE_LOCK_FIELD_NUMBER = 14;
+  /**
+   * <pre>
+   * Of update_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   * @return Whether the updateLock field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdateLock() {
+    return resultCase_ == 14;
+  }
+  /**
+   * <pre>
+   * Of update_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   * @return The updateLock.
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateLockResponse getUpdateLock() {
+    if (resultCase_ == 14) {
+       return (rowlock.v1.UpdateLockResponse) result_;
+    }
+    return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of update_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateLockResponseOrBuilder getUpdateLockOrBuilder() {
+    if (resultCase_ == 14) {
+       return (rowlock.v1.UpdateLockResponse) result_;
+    }
+    return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+  }
+
+  public static final int DELETE_LOCK_FIELD_NUMBER = 15;
+  /**
+   * <pre>
+   * Of delete_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   * @return Whether the deleteLock field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeleteLock() {
+    return resultCase_ == 15;
+  }
+  /**
+   * <pre>
+   * Of delete_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   * @return The deleteLock.
+   */
+  @java.lang.Override
+  public rowlock.v1.DeleteLockResponse getDeleteLock() {
+    if (resultCase_ == 15) {
+       return (rowlock.v1.DeleteLockResponse) result_;
+    }
+    return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of delete_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder() {
+    if (resultCase_ == 15) {
+       return (rowlock.v1.DeleteLockResponse) result_;
+    }
+    return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -688,6 +778,12 @@ private static final long serialVersionUID = 0L;
     }
     if (resultCase_ == 13) {
       output.writeMessage(13, (com.google.rpc.Status) result_);
+    }
+    if (resultCase_ == 14) {
+      output.writeMessage(14, (rowlock.v1.UpdateLockResponse) result_);
+    }
+    if (resultCase_ == 15) {
+      output.writeMessage(15, (rowlock.v1.DeleteLockResponse) result_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -749,6 +845,14 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 13) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(13, (com.google.rpc.Status) result_);
+    }
+    if (resultCase_ == 14) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, (rowlock.v1.UpdateLockResponse) result_);
+    }
+    if (resultCase_ == 15) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, (rowlock.v1.DeleteLockResponse) result_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -817,6 +921,14 @@ private static final long serialVersionUID = 0L;
         if (!getRejected()
             .equals(other.getRejected())) return false;
         break;
+      case 14:
+        if (!getUpdateLock()
+            .equals(other.getUpdateLock())) return false;
+        break;
+      case 15:
+        if (!getDeleteLock()
+            .equals(other.getDeleteLock())) return false;
+        break;
       case 0:
       default:
     }
@@ -882,6 +994,14 @@ private static final long serialVersionUID = 0L;
       case 13:
         hash = (37 * hash) + REJECTED_FIELD_NUMBER;
         hash = (53 * hash) + getRejected().hashCode();
+        break;
+      case 14:
+        hash = (37 * hash) + UPDATE_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getUpdateLock().hashCode();
+        break;
+      case 15:
+        hash = (37 * hash) + DELETE_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getDeleteLock().hashCode();
         break;
       case 0:
       default:
@@ -1058,6 +1178,12 @@ private static final long serialVersionUID = 0L;
       if (rejectedBuilder_ != null) {
         rejectedBuilder_.clear();
       }
+      if (updateLockBuilder_ != null) {
+        updateLockBuilder_.clear();
+      }
+      if (deleteLockBuilder_ != null) {
+        deleteLockBuilder_.clear();
+      }
       resultCase_ = 0;
       result_ = null;
       return this;
@@ -1149,6 +1275,14 @@ private static final long serialVersionUID = 0L;
       if (resultCase_ == 13 &&
           rejectedBuilder_ != null) {
         result.result_ = rejectedBuilder_.build();
+      }
+      if (resultCase_ == 14 &&
+          updateLockBuilder_ != null) {
+        result.result_ = updateLockBuilder_.build();
+      }
+      if (resultCase_ == 15 &&
+          deleteLockBuilder_ != null) {
+        result.result_ = deleteLockBuilder_.build();
       }
     }
 
@@ -1246,6 +1380,14 @@ private static final long serialVersionUID = 0L;
         }
         case REJECTED: {
           mergeRejected(other.getRejected());
+          break;
+        }
+        case UPDATE_LOCK: {
+          mergeUpdateLock(other.getUpdateLock());
+          break;
+        }
+        case DELETE_LOCK: {
+          mergeDeleteLock(other.getDeleteLock());
           break;
         }
         case RESULT_NOT_SET: {
@@ -1367,6 +1509,20 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 13;
               break;
             } // case 106
+            case 114: {
+              input.readMessage(
+                  getUpdateLockFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 14;
+              break;
+            } // case 114
+            case 122: {
+              input.readMessage(
+                  getDeleteLockFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 15;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3577,6 +3733,362 @@ private static final long serialVersionUID = 0L;
       resultCase_ = 13;
       onChanged();
       return rejectedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateLockResponse, rowlock.v1.UpdateLockResponse.Builder, rowlock.v1.UpdateLockResponseOrBuilder> updateLockBuilder_;
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * @return Whether the updateLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasUpdateLock() {
+      return resultCase_ == 14;
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * @return The updateLock.
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateLockResponse getUpdateLock() {
+      if (updateLockBuilder_ == null) {
+        if (resultCase_ == 14) {
+          return (rowlock.v1.UpdateLockResponse) result_;
+        }
+        return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 14) {
+          return updateLockBuilder_.getMessage();
+        }
+        return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    public Builder setUpdateLock(rowlock.v1.UpdateLockResponse value) {
+      if (updateLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        updateLockBuilder_.setMessage(value);
+      }
+      resultCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    public Builder setUpdateLock(
+        rowlock.v1.UpdateLockResponse.Builder builderForValue) {
+      if (updateLockBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        updateLockBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    public Builder mergeUpdateLock(rowlock.v1.UpdateLockResponse value) {
+      if (updateLockBuilder_ == null) {
+        if (resultCase_ == 14 &&
+            result_ != rowlock.v1.UpdateLockResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.UpdateLockResponse.newBuilder((rowlock.v1.UpdateLockResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 14) {
+          updateLockBuilder_.mergeFrom(value);
+        } else {
+          updateLockBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    public Builder clearUpdateLock() {
+      if (updateLockBuilder_ == null) {
+        if (resultCase_ == 14) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 14) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        updateLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    public rowlock.v1.UpdateLockResponse.Builder getUpdateLockBuilder() {
+      return getUpdateLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateLockResponseOrBuilder getUpdateLockOrBuilder() {
+      if ((resultCase_ == 14) && (updateLockBuilder_ != null)) {
+        return updateLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 14) {
+          return (rowlock.v1.UpdateLockResponse) result_;
+        }
+        return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of update_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateLockResponse, rowlock.v1.UpdateLockResponse.Builder, rowlock.v1.UpdateLockResponseOrBuilder> 
+        getUpdateLockFieldBuilder() {
+      if (updateLockBuilder_ == null) {
+        if (!(resultCase_ == 14)) {
+          result_ = rowlock.v1.UpdateLockResponse.getDefaultInstance();
+        }
+        updateLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.UpdateLockResponse, rowlock.v1.UpdateLockResponse.Builder, rowlock.v1.UpdateLockResponseOrBuilder>(
+                (rowlock.v1.UpdateLockResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 14;
+      onChanged();
+      return updateLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteLockResponse, rowlock.v1.DeleteLockResponse.Builder, rowlock.v1.DeleteLockResponseOrBuilder> deleteLockBuilder_;
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * @return Whether the deleteLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeleteLock() {
+      return resultCase_ == 15;
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * @return The deleteLock.
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteLockResponse getDeleteLock() {
+      if (deleteLockBuilder_ == null) {
+        if (resultCase_ == 15) {
+          return (rowlock.v1.DeleteLockResponse) result_;
+        }
+        return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 15) {
+          return deleteLockBuilder_.getMessage();
+        }
+        return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    public Builder setDeleteLock(rowlock.v1.DeleteLockResponse value) {
+      if (deleteLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        deleteLockBuilder_.setMessage(value);
+      }
+      resultCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    public Builder setDeleteLock(
+        rowlock.v1.DeleteLockResponse.Builder builderForValue) {
+      if (deleteLockBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        deleteLockBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    public Builder mergeDeleteLock(rowlock.v1.DeleteLockResponse value) {
+      if (deleteLockBuilder_ == null) {
+        if (resultCase_ == 15 &&
+            result_ != rowlock.v1.DeleteLockResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.DeleteLockResponse.newBuilder((rowlock.v1.DeleteLockResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 15) {
+          deleteLockBuilder_.mergeFrom(value);
+        } else {
+          deleteLockBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    public Builder clearDeleteLock() {
+      if (deleteLockBuilder_ == null) {
+        if (resultCase_ == 15) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 15) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        deleteLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    public rowlock.v1.DeleteLockResponse.Builder getDeleteLockBuilder() {
+      return getDeleteLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder() {
+      if ((resultCase_ == 15) && (deleteLockBuilder_ != null)) {
+        return deleteLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 15) {
+          return (rowlock.v1.DeleteLockResponse) result_;
+        }
+        return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of delete_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteLockResponse, rowlock.v1.DeleteLockResponse.Builder, rowlock.v1.DeleteLockResponseOrBuilder> 
+        getDeleteLockFieldBuilder() {
+      if (deleteLockBuilder_ == null) {
+        if (!(resultCase_ == 15)) {
+          result_ = rowlock.v1.DeleteLockResponse.getDefaultInstance();
+        }
+        deleteLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.DeleteLockResponse, rowlock.v1.DeleteLockResponse.Builder, rowlock.v1.DeleteLockResponseOrBuilder>(
+                (rowlock.v1.DeleteLockResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 15;
+      onChanged();
+      return deleteLockBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -342,5 +342,59 @@ public interface SessionResultOrBuilder extends
    */
   com.google.rpc.StatusOrBuilder getRejectedOrBuilder();
 
+  /**
+   * <pre>
+   * Of update_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   * @return Whether the updateLock field is set.
+   */
+  boolean hasUpdateLock();
+  /**
+   * <pre>
+   * Of update_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   * @return The updateLock.
+   */
+  rowlock.v1.UpdateLockResponse getUpdateLock();
+  /**
+   * <pre>
+   * Of update_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   */
+  rowlock.v1.UpdateLockResponseOrBuilder getUpdateLockOrBuilder();
+
+  /**
+   * <pre>
+   * Of delete_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   * @return Whether the deleteLock field is set.
+   */
+  boolean hasDeleteLock();
+  /**
+   * <pre>
+   * Of delete_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   * @return The deleteLock.
+   */
+  rowlock.v1.DeleteLockResponse getDeleteLock();
+  /**
+   * <pre>
+   * Of delete_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   */
+  rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder();
+
   rowlock.v1.SessionResult.ResultCase getResultCase();
 }
