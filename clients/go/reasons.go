@@ -19,6 +19,7 @@ const (
 	// ErrLeaseLost has in [Error.Metadata] how the lease ended, as end_reason.
 	ErrLeaseLost       Reason = "LEASE_LOST"
 	ErrNotGrantedYet   Reason = "NOT_GRANTED_YET"
+	ErrLockInUse       Reason = "LOCK_IN_USE"
 	ErrRequestIDReused Reason = "REQUEST_ID_REUSED"
 	// ErrVersionMismatch has in [Error.Metadata] the version that is in force, as version.
 	ErrVersionMismatch     Reason = "VERSION_MISMATCH"
@@ -41,11 +42,16 @@ const (
 	// ErrTimedOut is that the time of [Wait] has passed.
 	ErrTimedOut Reason = "TIMED_OUT"
 	// ErrNeverFits is that more permits were asked for than the limit allows in all.
-	ErrNeverFits     Reason = "NEVER_FITS"
-	ErrLapsed        Reason = "LAPSED"
-	ErrExpired       Reason = "EXPIRED"
-	ErrReleased      Reason = "RELEASED"
-	ErrForceReleased Reason = "FORCE_RELEASED"
+	ErrNeverFits Reason = "NEVER_FITS"
+	// ErrNotBefore is that the lock is not due yet, ErrExhausted that it has no attempts left.
+	ErrNotBefore Reason = "NOT_BEFORE"
+	ErrExhausted Reason = "EXHAUSTED"
+	// ErrStatusMismatch is that the lock has a status that is none of those wanted.
+	ErrStatusMismatch Reason = "STATUS_MISMATCH"
+	ErrLapsed         Reason = "LAPSED"
+	ErrExpired        Reason = "EXPIRED"
+	ErrReleased       Reason = "RELEASED"
+	ErrForceReleased  Reason = "FORCE_RELEASED"
 )
 
 // Reasons of this client.

@@ -21,6 +21,10 @@ export type Refusal =
   /** More permits were asked for than the limit allows in all. */
   | (Common & { readonly reason: "NEVER_FITS"; readonly limit?: LimitView })
   | (Common & { readonly reason: "QUEUE_FULL" })
+  /** What the lock remembers stands in the way: it is not due yet, or has no attempts left. */
+  | (Common & { readonly reason: "NOT_BEFORE" | "EXHAUSTED" })
+  /** The lock has this status, which is none of those wanted. */
+  | (Common & { readonly reason: "STATUS_MISMATCH"; readonly status: string })
   /** The claim has ended: somebody released its ticket, or an operator ended it. */
   | (Common & { readonly reason: "CANCELLED" | "LAPSED" | "EXPIRED" | "RELEASED" | "FORCE_RELEASED" });
 
@@ -41,6 +45,8 @@ export function refusalOf(refused: RefusalMessage): Refusal {
     case "PAUSED":
     case "NEVER_FITS":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };
+    case "STATUS_MISMATCH":
+      return { ...common, reason, status: refused.status };
     default:
       return { ...common, reason };
   }

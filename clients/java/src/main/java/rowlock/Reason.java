@@ -17,6 +17,12 @@ public enum Reason {
   TIMED_OUT,
   /** Refused: more permits were asked for than the limit allows in all. */
   NEVER_FITS,
+  /** Refused: the lock is not due yet. */
+  NOT_BEFORE,
+  /** Refused: the lock has no attempts left. */
+  EXHAUSTED,
+  /** Refused: the lock has a status that is none of those wanted. */
+  STATUS_MISMATCH,
   /** The place in the queue was given up, or the call was: by the thread that was interrupted, for one. */
   CANCELLED,
   /** The claim has ended: there was no sign of life of its waiter. */
@@ -40,6 +46,8 @@ public enum Reason {
   LEASE_LOST,
   /** The ticket still waits. */
   NOT_GRANTED_YET,
+  /** Somebody holds the lock or waits for it, so that what it remembers is not taken away. */
+  LOCK_IN_USE,
   /** The request id belongs to a claim for another lock, mode or number of permits. */
   REQUEST_ID_REUSED,
   /** The limit has another version; the metadata has it as {@code version}. */
