@@ -255,7 +255,7 @@ const CASES: Case[] = [
   [
     "a Release of a ticket that speaks of a run",
     ({ client, ticketId }) => client.call("release", { leaseId: ticketId, status: "done" }),
-    { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET", domain: "rowlock" },
+    { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" },
   ],
   [
     "all that can be wrong about an update",
@@ -278,13 +278,13 @@ const CASES: Case[] = [
   [
     "an update at a version that there is not",
     ({ client }) => client.call("updateLock", { name: "busy", status: "todo", expectedVersion: 5n }),
-    { code: "ABORTED", reason: "VERSION_MISMATCH", domain: "rowlock", metadata: { version: "0" } },
+    { code: "ABORTED", reason: "VERSION_MISMATCH", metadata: { version: "0" } },
   ],
   ["an update with a status that is no text", bytes("updateLock", STATUS_NOT_UTF8), MALFORMED],
   [
     "a deletion of a lock that is held",
     ({ client }) => client.call("deleteLock", { name: "busy" }),
-    { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE", domain: "rowlock" },
+    { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" },
   ],
   ["a deletion without a name", ({ client }) => client.call("deleteLock", {}), badRequest("name")],
   ["a message that is too large", acquire({ name: "a", owner: "o".repeat(RECEIVE_BYTES_MAX) }), TOO_LARGE],
