@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -147,6 +148,15 @@ def test_a_wait_is_given_up_from_another_thread(client: rowlock.Client, name: st
             client.lock(name, cancel=cancel)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Has SIGINT interrupt the tests, also where a shell that runs them in the background has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_gives_up_the_wait(client: rowlock.Client, name: str) -> None:
     main = threading.main_thread().ident
     assert main is not None
