@@ -54,10 +54,11 @@ export class SessionConnection implements Connection {
   #heard = 0;
   #heardSentMs: number;
   #received = 0n;
-  #sentSinceBeat = false;
   #receivedSinceTick = true;
   #silentTicks = 0;
-  #timers: NodeJS.Timeout[] = [];
+  /** Runs out when the server should hear something. */
+  #beat: NodeJS.Timeout | undefined;
+  #ticks: NodeJS.Timeout | undefined;
   #isOver = false;
   #isHalfClosed = false;
 
@@ -157,9 +158,9 @@ export class SessionConnection implements Connection {
       }
       if (this.#received > 0n) writer.tag(RECEIVED.number, WireType.Varint).uint64(this.#received);
       this.#sentMs.push(this.#options.clock.now());
-      this.#sentSinceBeat = true;
       this.#stream.write(writer.finish());
     } while (index < commands.length);
+    this.#beat?.refresh();
   }
 
   #hear(bytes: Buffer): void {
@@ -182,17 +183,8 @@ export class SessionConnection implements Connection {
     this.opened = opened;
     this.bytesMax = opened.messageBytesMax;
     const { heartbeatInterval, silenceMax } = opened;
-    if (heartbeatInterval) this.#every(msOf(heartbeatInterval), () => this.#beat());
-    if (silenceMax) this.#every(msOf(silenceMax) / SILENT_TICKS_MAX, () => this.#listen());
-  }
-
-  #every(ms: number, run: () => void): void {
-    this.#timers.push(setInterval(run, ms));
-  }
-
-  #beat(): void {
-    if (!this.#sentSinceBeat) this.#touch();
-    this.#sentSinceBeat = false;
+    if (heartbeatInterval) this.#beat = setTimeout(() => this.#touch(), msOf(heartbeatInterval));
+    if (silenceMax) this.#ticks = setInterval(() => this.#listen(), msOf(silenceMax) / SILENT_TICKS_MAX);
   }
 
   /** Every request is answered, so a server that says nothing to one of them is gone. */
@@ -212,7 +204,8 @@ export class SessionConnection implements Connection {
   #over(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#beat);
+    clearInterval(this.#ticks);
     this.#stream.cancel();
     this.#options.channel.close();
     this.#ended.resolve();
