@@ -81,7 +81,7 @@ export class Acquisition {
     this.#settle(() => this.#outcome.reject(why));
     this.#isAbandoned = true;
     if (this.#ticketId) this.#giveBack(this.#ticketId);
-    else if (this.#call && !this.#call.wasSent) this.#options.calls.cancel(this.#call);
+    else if (this.#call?.timesSent === 0) this.#options.calls.cancel(this.#call);
   }
 
   #settle(how: () => void): void {

@@ -1,5 +1,7 @@
 // What becomes of calls when connections come and go, with connections that do nothing by themselves.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { Clock } from "../../../clients/typescript/src/clock.ts";
 import type { Ask } from "../../../clients/typescript/src/connection/call.ts";
@@ -117,6 +119,24 @@ describe("a call", () => {
     expect(await failed.promise).toMatchObject({ reason: "NO_SERVER", cause: GONE });
     expect(connection.cancelled).toEqual(connection.taken);
     expect(said).toEqual([]);
+  });
+
+  test("that is cancelled while there is no server is forgotten at once", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc");
+    const { calls, ask } = stage();
+    const cancelled = (() => {
+      const call = ask("nobody's");
+      ask("somebody's");
+      calls.cancel(call);
+      return new WeakRef(call);
+    })();
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect(cancelled.deref()).toBeUndefined();
+    const connection = new Listening();
+    calls.begun(connection);
+    expect(connection.taken).toEqual([1n]);
   });
 
   test("that cannot be put into a message fails alone", async () => {

@@ -34,8 +34,8 @@ export class Call {
   use: Use | undefined;
   /** When it was asked for; Infinity once it was answered. */
   askedMs = 0;
-  /** Whether a server may know of it. */
-  wasSent = false;
+  /** 0: no server can know of it. */
+  timesSent = 0;
   isOver = false;
   failures = 0;
   /** What it was answered last, where that was no result. */

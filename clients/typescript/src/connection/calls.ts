@@ -154,7 +154,7 @@ export class Calls {
       const queue = this.#queues[kind];
       let sent = 0;
       for (const call of queue) {
-        if (!call.isOver && !this.#sent(call, this.#current)) break;
+        if (!this.#sent(call, this.#current)) break;
         sent += 1;
       }
       if (sent > 0) queue.splice(0, sent);
@@ -182,7 +182,7 @@ export class Calls {
     }
     call.number = this.#numbers;
     call.use = use;
-    call.wasSent = true;
+    call.timesSent += 1;
     call.askedMs = this.#options.clock.now();
     this.#byNumber.set(call.number, call);
     if (isWait) use.waits += 1;
@@ -201,9 +201,16 @@ export class Calls {
     call.isOver = true;
     clearTimeout(call.retryTimer);
     clearTimeout(call.giveUpTimer);
-    this.#leave(call);
+    if (call.use) this.#leave(call);
+    else this.#unqueue(call);
     this.#open.delete(call);
     if (this.#open.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
+  }
+
+  #unqueue(call: Call): void {
+    const queue = this.#queues[call.ask.kind];
+    const at = queue.indexOf(call);
+    if (at >= 0) queue.splice(at, 1);
   }
 
   #leave(call: Call): void {
