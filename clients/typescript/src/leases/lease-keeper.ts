@@ -69,6 +69,8 @@ export class LeaseKeeper {
   }
 
   confirmed(leases: readonly Lease[], basisMs: number): void {
+    // As most responses confirm nothing.
+    if (leases.length === 0) return;
     for (const lease of leases) {
       const held = this.#held.get(lease.leaseId);
       // It was confirmed after the acknowledgement, and the response may have heard more than that.
