@@ -42,7 +42,10 @@ export interface ConnectOptions {
   readonly tls?: boolean | TlsOptions;
   /** Headers for a proxy or an authority between; a function is asked for each connection. */
   readonly metadata?: Headers | (() => Headers | Promise<Headers>);
-  /** How long a server may take to answer a new connection, in milliseconds, before the next one is tried; 3,000. */
+  /**
+   * How long a server may take to answer a new connection, and `metadata` before it, in milliseconds, before the next one is
+   * tried; 3,000.
+   */
   readonly connectTimeout?: number;
   /** How long a call is tried before it fails, in milliseconds, where no server answers it; 30,000. */
   readonly giveUpAfter?: number;

@@ -52,6 +52,37 @@ test("metadata that cannot be had fails what is asked for, and is asked for agai
   expect((await rowlock.lock("first")).token).toBe(1n);
 });
 
+test("metadata that does not come in time is asked for again, and what was asked for waits for it", async () => {
+  const server = await start();
+  let asked = 0;
+  const rowlock = client(server.address, {
+    connectTimeout: 1_000,
+    metadata: () => (++asked === 1 ? new Promise<never>(() => {}) : {}),
+  });
+  expect((await rowlock.lock("first")).token).toBe(1n);
+  expect(asked).toBe(2);
+});
+
+test("a server may take as long as it wants, where that was said", async () => {
+  const server = await start();
+  const seen: string[] = [];
+  const options = { connectTimeout: Number.POSITIVE_INFINITY, metadata: () => ({}) };
+  await client(server.address, { ...options, onConnection: ({ kind }) => seen.push(kind) }).lock("patient");
+  expect(seen).toEqual(["connected"]);
+});
+
+test("metadata that never comes is named where no server is found", async () => {
+  const rowlock = client("127.0.0.1:9", {
+    connectTimeout: 50,
+    giveUpAfter: 300,
+    metadata: () => new Promise<never>(() => {}),
+  });
+  await expect(rowlock.lock("never")).rejects.toMatchObject({
+    reason: "NO_SERVER",
+    message: expect.stringContaining("The metadata for a connection has not come within 50 ms."),
+  });
+});
+
 test("a server that refuses the client as such is not asked again and again", async () => {
   let calls = 0;
   const refusing = new Server();

@@ -98,18 +98,17 @@ export class Connections {
   }
 
   async #openNext(): Promise<void> {
-    const { addresses, tls, metadata, owner, labels, connectTimeout } = this.#options.settings;
+    const { addresses, tls, owner, labels, connectTimeout } = this.#options.settings;
     const address = addresses[this.#address % addresses.length] as string;
     this.#isOpening = true;
     let headers: Headers;
     try {
-      headers = (typeof metadata === "function" ? await metadata() : metadata) ?? {};
+      headers = await this.#headers();
     } catch (error) {
-      const message = `The metadata for a connection could not be had: ${error}`;
-      const failure = new RowlockError("UNKNOWN", "UNAUTHENTICATED", message, { cause: error });
       this.#isOpening = false;
+      const failure = RowlockError.of(error);
       this.#next(failure, false);
-      this.#options.onHopeless(failure);
+      if (HOPELESS_CODES.includes(failure.code)) this.#options.onHopeless(failure);
       return;
     }
     this.#isOpening = false;
@@ -133,12 +132,38 @@ export class Connections {
         : new UnaryConnection({ ...common, tls, headers });
     this.#all.add(connection);
     this.#current = connection;
-    this.#openTimer = setTimeout(() => {
+    this.#ifLate(() => {
       connection.destroy();
       const message = `${address} has not answered within ${connectTimeout} ms.`;
       this.#ended(connection, new RowlockError("UNKNOWN", "UNAVAILABLE", message));
-    }, connectTimeout);
+    });
     this.#options.onBegun(connection);
+  }
+
+  /** Rejects with a RowlockError; one that has not come in time may do so with the next try. */
+  async #headers(): Promise<Headers> {
+    const { metadata, connectTimeout } = this.#options.settings;
+    if (typeof metadata !== "function") return metadata ?? {};
+    const late = Promise.withResolvers<never>();
+    this.#ifLate(() => {
+      const message = `The metadata for a connection has not come within ${connectTimeout} ms.`;
+      late.reject(new RowlockError("UNKNOWN", "UNAVAILABLE", message));
+    });
+    const asked = (async () => await metadata())().catch((error: unknown) => {
+      const message = `The metadata for a connection could not be had: ${error}`;
+      throw new RowlockError("UNKNOWN", "UNAUTHENTICATED", message, { cause: error });
+    });
+    try {
+      return (await Promise.race([asked, late.promise])) ?? {};
+    } finally {
+      clearTimeout(this.#openTimer);
+    }
+  }
+
+  #ifLate(run: () => void): void {
+    const { connectTimeout } = this.#options.settings;
+    // What a timer takes for no time at all.
+    if (connectTimeout < Number.POSITIVE_INFINITY) this.#openTimer = setTimeout(run, connectTimeout);
   }
 
   #heard(connection: Connection, news: News, basisMs: number): void {
