@@ -37,6 +37,8 @@ export interface AcquisitionOptions {
   readonly asked: LockOptions;
   readonly giveUpAfterMs: number;
   readonly marginMs: number;
+  /** One that this client holds already: the request id is that of a claim of its own. */
+  readonly find: (leaseId: string) => HeldLease | undefined;
   /** The lease is held from now on. */
   readonly keep: (lease: HeldLease) => void;
   /** Ends a claim that nobody wants any more. */
@@ -197,7 +199,12 @@ export class Acquisition {
       this.#options.giveBack(lease.leaseId);
       return;
     }
-    const { clock, marginMs, keep } = this.#options;
+    const { clock, marginMs, find, keep } = this.#options;
+    const known = find(lease.leaseId);
+    if (known) {
+      this.#settle(() => this.#outcome.resolve(known));
+      return;
+    }
     const held = new HeldLease(lease, basisMs, marginMs, clock);
     if (held.isShort) {
       this.#renew(lease.leaseId);

@@ -9,24 +9,28 @@ import type { Verbs } from "./verbs.ts";
 export class HeldLocks {
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
-  readonly #locks = new Map<string, Lock>();
+  readonly #locks = new Map<HeldLease, Lock>();
 
   constructor(keeper: LeaseKeeper, verbs: Verbs) {
     this.#keeper = keeper;
     this.#verbs = verbs;
   }
 
+  /** The same for the same lease, which may have been asked for twice under one request id. */
   add(lease: HeldLease): Lock {
+    const known = this.#locks.get(lease);
+    if (known) return known;
     const lock = new Lock(lease, {
       release: (held) => this.#release(held),
       handOver: (held, ttlMs) => this.#handOver(held, ttlMs),
     });
-    this.#locks.set(lease.id, lock);
+    this.#locks.set(lease, lock);
     return lock;
   }
 
   find(leaseId: string): Lock | undefined {
-    return this.#locks.get(leaseId);
+    const lease = this.#keeper.find(leaseId);
+    return lease && this.#locks.get(lease);
   }
 
   /** Who cannot be told now ends by itself, with its time to live. */
@@ -34,9 +38,9 @@ export class HeldLocks {
     for (const lock of [...this.#locks.values()]) lock.release().catch(() => {});
   }
 
-  /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
+  /** Of what nobody wants any more, unless another call has it. If it does not arrive, it ends by itself. */
   giveBack(id: string): void {
-    this.#verbs.release(id).catch(() => {});
+    if (!this.#keeper.find(id)) this.#verbs.release(id).catch(() => {});
   }
 
   async #release(lease: HeldLease): Promise<boolean> {
@@ -56,7 +60,7 @@ export class HeldLocks {
   }
 
   #forget(lease: HeldLease): void {
-    this.#locks.delete(lease.id);
+    this.#locks.delete(lease);
     this.#keeper.drop(lease);
     lease.giveBack();
   }

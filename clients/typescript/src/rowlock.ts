@@ -154,6 +154,7 @@ export class Rowlock implements AsyncDisposable {
       asked: options,
       giveUpAfterMs: this.#settings.giveUpAfter,
       marginMs,
+      find: (leaseId) => this.#keeper.find(leaseId),
       keep: (lease) => this.#keeper.keep(lease),
       giveBack: (id) => this.#locks.giveBack(id),
     });

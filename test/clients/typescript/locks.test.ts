@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { RowlockError } from "../../../clients/typescript/src/index.ts";
-import { until } from "../../support/harness.ts";
+import { replacing, until } from "../../support/harness.ts";
 import { aborted, client, start } from "./stage.ts";
 
 describe("a lock", () => {
@@ -125,6 +125,57 @@ describe("a lock", () => {
     await expect(late).rejects.toMatchObject({ refusal: { reason: "RELEASED" } });
     const other = two.lock("other", { requestId: "run-7" });
     await expect(other).rejects.toMatchObject({ reason: "REQUEST_ID_REUSED", code: "ALREADY_EXISTS" });
+  });
+});
+
+describe("a request id that one client uses twice", () => {
+  test("is one lock, which both have", async () => {
+    const server = await start();
+    const rowlock = client(server.address);
+    const asked = { requestId: "run-8", ttl: 1_000 };
+    const [one, two] = await Promise.all([rowlock.lock("twice", asked), rowlock.lock("twice", asked)]);
+    expect(two).toBe(one);
+    expect(await rowlock.tryLock("twice", asked)).toBe(one);
+    const renewals = () => server.calls.filter(({ method }) => method === "RenewLeases").length;
+    await until(() => renewals() >= 5);
+    expect(one.state).toBe("held");
+    expect(await two.release()).toBe(true);
+    expect(one.signal.reason).toMatchObject({ reason: "RELEASED" });
+    expect(await one.release()).toBe(true);
+  });
+
+  test("is a lock of its own where the first one was lost by the client's count alone", async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, { renew: (...asked) => gate.promise.then(() => engine.renew(...asked)) }),
+    });
+    const rowlock = client(server.address);
+    const asked = { requestId: "run-10", ttl: 4_000, margin: 1_900 };
+    const lost = await rowlock.lock("again", asked);
+    await aborted(lost.signal);
+    gate.resolve();
+    const lock = await rowlock.lock("again", asked);
+    expect([lock.leaseId, lock.state]).toEqual([lost.leaseId, "held"]);
+    expect(await lost.release()).toBe(false);
+    expect(await rowlock.getLock("again")).toMatchObject({ holderCount: 1 });
+    expect(await rowlock.release(lock.leaseId)).toBe(true);
+    expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
+  });
+
+  test("is not given back by one of its calls that is given up", async () => {
+    const rowlock = client((await start()).address);
+    const asked = { requestId: "run-9" };
+    const lock = await rowlock.lock("kept", asked);
+    const giveUp = new AbortController();
+    const again = rowlock.lock("kept", { ...asked, signal: giveUp.signal });
+    await new Promise(setImmediate);
+    giveUp.abort();
+    await expect(again).rejects.toThrow("aborted");
+    // Asked after it, and so answered after it.
+    expect(await rowlock.getLock("kept")).toMatchObject({ holderCount: 1 });
+    expect(lock.state).toBe("held");
+    expect(await lock.release()).toBe(true);
   });
 });
 

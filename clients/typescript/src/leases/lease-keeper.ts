@@ -53,8 +53,11 @@ export class LeaseKeeper {
     if (this.#held.size === 0) this.stop();
   }
 
+  /** Unless it is lost. */
   find(leaseId: string): HeldLease | undefined {
-    return this.#held.get(leaseId);
+    const lease = this.#held.get(leaseId);
+    lease?.look();
+    return lease?.isLost ? undefined : lease;
   }
 
   /** All leases are renewed in the first requests of a connection, so that its server knows of them. */
