@@ -4,12 +4,13 @@
 import type { HeldLease } from "./leases/held-lease.ts";
 import type { LeaseKeeper } from "./leases/lease-keeper.ts";
 import { Lock } from "./lock.ts";
-import type { Verbs } from "./verbs.ts";
+import type { Released, Verbs } from "./verbs.ts";
 
 export class HeldLocks {
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
   readonly #locks = new Map<HeldLease, Lock>();
+  readonly #hadEnded = new WeakSet<Lock>();
 
   constructor(keeper: LeaseKeeper, verbs: Verbs) {
     this.#keeper = keeper;
@@ -20,8 +21,12 @@ export class HeldLocks {
   add(lease: HeldLease): Lock {
     const known = this.#locks.get(lease);
     if (known) return known;
-    const lock = new Lock(lease, {
-      release: (held) => this.#release(held),
+    const lock: Lock = new Lock(lease, {
+      release: async (held) => {
+        const { released, hadEnded } = await this.#release(held);
+        if (hadEnded) this.#hadEnded.add(lock);
+        return released;
+      },
       handOver: (held, ttlMs) => this.#handOver(held, ttlMs),
     });
     this.#locks.set(lease, lock);
@@ -31,6 +36,11 @@ export class HeldLocks {
   find(leaseId: string): Lock | undefined {
     const lease = this.#keeper.find(leaseId);
     return lease && this.#locks.get(lease);
+  }
+
+  /** Whether its release has found that its lease had ended before, which nobody knew. */
+  hadEnded(lock: Lock): boolean {
+    return this.#hadEnded.has(lock);
   }
 
   /** Who cannot be told now ends by itself, with its time to live. */
@@ -43,7 +53,7 @@ export class HeldLocks {
     if (!this.#keeper.find(id)) this.#verbs.release(id).catch(() => {});
   }
 
-  async #release(lease: HeldLease): Promise<boolean> {
+  async #release(lease: HeldLease): Promise<Released> {
     const isHeld = lease.state !== "lost";
     // By then it has ended by itself.
     const withinMs = lease.remainingMs + lease.marginMs;
@@ -51,7 +61,7 @@ export class HeldLocks {
     if (isHeld) return await this.#verbs.release(lease.id, withinMs);
     // It was lost by this client's own count, perhaps, and the server keeps it still.
     this.giveBack(lease.id);
-    return false;
+    return { released: false, hadEnded: false };
   }
 
   async #handOver(lease: HeldLease, ttlMs?: number): Promise<void> {

@@ -130,6 +130,11 @@ export class RowlockError extends Error {
     return new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", `This cannot be sent: ${words}`, { cause });
   }
 
+  static hadEnded(name: string): RowlockError {
+    const message = `The lease on "${name}" had ended before it was released, so others may have held the lock.`;
+    return new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", message);
+  }
+
   static cancelled(): RowlockError {
     return new RowlockError("CANCELLED", "CANCELLED", "The call was given up by its caller.");
   }

@@ -136,7 +136,11 @@ export class Rowlock implements AsyncDisposable {
     const lock = await this.lock(name, options);
     try {
       const value = await work(lock);
-      if (lock.state === "lost" && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
+      const isOver = lock.state === "lost";
+      if (isOver && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
+      await lock[Symbol.asyncDispose]();
+      // Work that has released it was told so itself.
+      if (!isOver && this.#locks.hadEnded(lock)) throw RowlockError.hadEnded(name);
       return value;
     } finally {
       await lock[Symbol.asyncDispose]();
@@ -168,8 +172,9 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /** Ends a lease, or gives up a place, by its id. Whether it was this call that ended it. */
-  release(leaseId: string): Promise<boolean> {
-    return this.#locks.find(leaseId)?.release() ?? this.#open().release(leaseId);
+  async release(leaseId: string): Promise<boolean> {
+    const lock = this.#locks.find(leaseId);
+    return lock ? await lock.release() : (await this.#open().release(leaseId)).released;
   }
 
   /** Renews a lease once, by its id; to `ttl` milliseconds where that is given. */

@@ -12,7 +12,7 @@ import {
   RenewRequestSchema,
   SetLimitRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Ask } from "./connection/call.ts";
+import type { Ask, Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Result } from "./connection/connection.ts";
 import { durationOf } from "./times.ts";
@@ -62,6 +62,13 @@ const ORDERS = {
   "most waiters": ListOrder.MOST_WAITERS,
 } as const;
 
+export interface Released {
+  /** By this call. */
+  readonly released: boolean;
+  /** Before it; a call that was repeated may have ended it itself. */
+  readonly hadEnded: boolean;
+}
+
 type ResultOf<Case extends Result["case"]> = Extract<Result, { case: Case }>["value"];
 
 export class Verbs {
@@ -74,9 +81,11 @@ export class Verbs {
   }
 
   /** Fails where no server answers within the time. */
-  async release(leaseId: string, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+  async release(leaseId: string, withinMs = Number.POSITIVE_INFINITY): Promise<Released> {
     const value = create(ReleaseRequestSchema, { leaseId });
-    return (await this.#ask({ case: "release", value }, "always", "urgent", withinMs)).released;
+    const { answer, call } = this.#begin({ case: "release", value }, "always", "urgent", withinMs);
+    const { released } = await answer;
+    return { released, hadEnded: !released && call.timesSent === 1 };
   }
 
   async renew(leaseId: string, ttlMs?: number): Promise<Lease> {
@@ -157,12 +166,20 @@ export class Verbs {
 
   #ask<Asked extends Command["case"] & Result["case"]>(
     command: Extract<Command, { case: Asked }>,
+    repeat?: Ask["repeat"],
+    kind?: Ask["kind"],
+  ): Promise<ResultOf<Asked>> {
+    return this.#begin(command, repeat, kind).answer;
+  }
+
+  #begin<Asked extends Command["case"] & Result["case"]>(
+    command: Extract<Command, { case: Asked }>,
     repeat: Ask["repeat"] = "always",
     kind: Ask["kind"] = "other",
     withinMs = Number.POSITIVE_INFINITY,
-  ): Promise<ResultOf<Asked>> {
+  ): { readonly answer: Promise<ResultOf<Asked>>; readonly call: Call } {
     const answer = Promise.withResolvers<ResultOf<Asked>>();
-    this.#calls.begin({
+    const call = this.#calls.begin({
       kind,
       command: () => command,
       repeat,
@@ -174,6 +191,6 @@ export class Verbs {
       },
       failed: answer.reject,
     });
-    return answer.promise;
+    return { answer: answer.promise, call };
   }
 }

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { RowlockError } from "../../../clients/typescript/src/index.ts";
+import { Fault } from "../../../server/engine/faults.ts";
 import { replacing, until } from "../../support/harness.ts";
 import { aborted, client, start } from "./stage.ts";
 
@@ -97,6 +98,40 @@ describe("a lock", () => {
     const failed = rowlock.withLock("work", { wait: 0 }, () => Promise.reject(new Error("broken")));
     await expect(failed).rejects.toThrow("broken");
     expect((await rowlock.getLock("work")).holderCount).toBe(0);
+  });
+
+  test("that had ended before it was released, which nobody knew, fails the work under it", async () => {
+    let answers: boolean[] = [];
+    let away = 0;
+    const server = await start({
+      // Another server has ended it just now, and the session has not been told yet.
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          release: async (...asked) => {
+            await engine.release(...asked);
+            if (away-- > 0) throw new Fault("unavailable", "test", "away", { retryAfterMs: 10 });
+            const answer = await engine.release(...asked);
+            answers.push(answer.outcome.kind === "released" && answer.outcome.byThisCall);
+            return answer;
+          },
+        }),
+    });
+    const rowlock = client(server.address);
+    await expect(rowlock.withLock("ended", () => "done")).rejects.toMatchObject({
+      reason: "LEASE_LOST",
+      message: expect.stringContaining('"ended"'),
+    });
+    await expect(rowlock.withLock("ended", () => Promise.reject(new Error("broken")))).rejects.toThrow(
+      "broken",
+    );
+    // Whoever releases it is told, and is not told twice.
+    expect(await rowlock.withLock("ended", (lock) => lock.release())).toBe(false);
+    expect(answers).toEqual([false, false, false]);
+    // What was asked twice may have been done the first time.
+    answers = [];
+    away = 1;
+    expect(await rowlock.withLock("ended", () => "done")).toBe("done");
+    expect(answers).toEqual([false]);
   });
 
   test("is handed over by its lease id, and outlives the client", async () => {
