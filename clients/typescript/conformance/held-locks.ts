@@ -49,6 +49,9 @@ export class HeldLocks {
     const granted = (lock: Lock) => {
       handle.lock = lock;
       answer(grantOf(lock));
+      lock.onState((state) => {
+        if (state !== "lost") this.#tell({ event: "state", lock: asked.lock, state });
+      });
       lock.signal.addEventListener("abort", () => {
         if (lock.signal.reason.reason !== "LEASE_LOST") return;
         this.#tell({ event: "state", lock: asked.lock, state: "lost" });

@@ -47,6 +47,11 @@ export class Lock implements AsyncDisposable {
     return this.#lease.state;
   }
 
+  /** Has `call` called with each new state; not when it is released. */
+  onState(call: (state: LockState) => void): void {
+    this.#lease.listen(call);
+  }
+
   /** Milliseconds for which it can be counted on if nothing is heard of a server any more. */
   get remainingMs(): number {
     return this.#lease.remainingMs;

@@ -1,19 +1,22 @@
 // What the keeper of leases does by itself, without a connection.
 
 import { create } from "@bufbuild/protobuf";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { Clock } from "../../../clients/typescript/src/clock.ts";
 import { Calls } from "../../../clients/typescript/src/connection/calls.ts";
-import { HeldLease } from "../../../clients/typescript/src/leases/held-lease.ts";
+import { HeldLease, type LockState } from "../../../clients/typescript/src/leases/held-lease.ts";
 import { LeaseKeeper } from "../../../clients/typescript/src/leases/lease-keeper.ts";
 import { durationOf } from "../../../clients/typescript/src/times.ts";
-import { LeaseSchema } from "../../../proto/gen/rowlock/v1/lock_pb.js";
+import { type Lease, LeaseSchema } from "../../../proto/gen/rowlock/v1/lock_pb.js";
 
 let stop = () => {};
-afterEach(() => stop());
+afterEach(() => {
+  stop();
+  vi.useRealTimers();
+});
 
-function stage() {
-  const clock = new Clock();
+function stage(ttlMs = 60_000) {
+  const clock = new Clock(() => performance.now());
   let looks = 0;
   const keeper = new LeaseKeeper({
     calls: new Calls({ need() {}, lastError: () => undefined, addresses: [], clock }),
@@ -28,10 +31,11 @@ function stage() {
   });
   stop = () => keeper.stop();
   const leases = Array.from({ length: 10 }, (_, index) =>
-    create(LeaseSchema, { leaseId: String(index), lockName: "kept", ttl: durationOf(60_000) }),
+    create(LeaseSchema, { leaseId: String(index), lockName: "kept", ttl: durationOf(ttlMs) }),
   );
-  for (const lease of leases) keeper.keep(new HeldLease(lease, clock.now(), 1_000, clock));
-  return { keeper, clock, leases, looks: () => looks };
+  const held = leases.map((lease) => new HeldLease(lease, clock.now(), ttlMs / 10, clock));
+  for (const lease of held) keeper.keep(lease);
+  return { keeper, clock, leases, held, looks: () => looks };
 }
 
 test("a response that confirms nothing costs nothing, however many leases are held", () => {
@@ -40,4 +44,44 @@ test("a response that confirms nothing costs nothing, however many leases are he
   expect(looks()).toBe(0);
   keeper.confirmed(leases.slice(0, 1), clock.now());
   expect(looks()).toBe(10);
+});
+
+/** The first lease, its states as they are told, and what comes with each. */
+function listening(ttlMs: number) {
+  const { keeper, clock, leases, held } = stage(ttlMs);
+  const [lease, first] = [leases[0] as Lease, held[0] as HeldLease];
+  const told: LockState[] = [];
+  const waiters: (() => void)[] = [];
+  first.listen((state) => {
+    told.push(state);
+    for (const wake of waiters.splice(0)) wake();
+  });
+  return { keeper, clock, lease, first, told, next: () => new Promise<void>((wake) => waiters.push(wake)) };
+}
+
+test("a lease tells that its connection is gone, that it was renewed, and nothing when it is given back", async () => {
+  const { keeper, clock, lease, first, told, next } = listening(60_000);
+  let done = next();
+  keeper.orphaned();
+  await done;
+  done = next();
+  keeper.confirmed([lease], clock.now());
+  await done;
+  first.giveBack();
+  await new Promise(setImmediate);
+  expect(told).toEqual(["uncertain", "held"]);
+  expect(first.state).toBe("lost");
+});
+
+test("a lease that is not renewed tells so twice, though nobody looks at it", async () => {
+  vi.useFakeTimers();
+  const { told } = listening(3_000);
+  await vi.advanceTimersByTimeAsync(1_990);
+  expect(told).toEqual([]);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(told).toEqual(["uncertain"]);
+  await vi.advanceTimersByTimeAsync(680);
+  expect(told).toEqual(["uncertain"]);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(told).toEqual(["uncertain", "lost"]);
 });

@@ -34,11 +34,13 @@ export class HeldLease {
   isRenewing = false;
   /** When the next renewal is due. */
   renewAtMs = Number.POSITIVE_INFINITY;
-  /** The session in which it was last heard of is gone. */
-  isOrphan = false;
   isProvisional = false;
   readonly #clock: Clock;
   readonly #over = new AbortController();
+  readonly #listeners: ((state: LockState) => void)[] = [];
+  /** As of the last look. */
+  #state: LockState = "held";
+  #isOrphan = false;
   /** In milliseconds, as of the last answer. */
   #ttl = Number.POSITIVE_INFINITY;
   #basisMs = 0;
@@ -77,9 +79,12 @@ export class HeldLease {
 
   get state(): LockState {
     this.look();
-    if (this.isLost) return "lost";
-    if (this.isOrphan) return "uncertain";
-    return this.#clock.now() >= this.#basisMs + this.#ttl * OVERDUE_SHARE ? "uncertain" : "held";
+    return this.#state;
+  }
+
+  /** By the client's clock: its renewal is overdue. */
+  get overdueAtMs(): number {
+    return this.#basisMs + this.#ttl * OVERDUE_SHARE;
   }
 
   /** Whether its holder must not count on it any more. */
@@ -97,13 +102,43 @@ export class HeldLease {
     this.#ttl = ttl ? msOf(ttl) : Number.POSITIVE_INFINITY;
     this.#basisMs = basisMs;
     this.isProvisional = provisional;
-    this.isOrphan = false;
+    this.#isOrphan = false;
     this.renewAtMs = basisMs + this.#ttl * RENEWED_SHARE;
+    this.look();
+  }
+
+  /** The session in which it was last heard of is gone. */
+  orphaned(): void {
+    this.#isOrphan = true;
+    this.look();
+  }
+
+  /** Calls it with each new state, not in this turn; not when it is given back. */
+  listen(listener: (state: LockState) => void): void {
+    this.#listeners.push(listener);
+    if (this.#state !== "held") this.#tell(listener);
+  }
+
+  #become(state: LockState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    for (const listener of this.#listeners) this.#tell(listener);
+  }
+
+  /** What it throws is not for whoever has looked. */
+  #tell(listener: (state: LockState) => void): void {
+    const state = this.#state;
+    queueMicrotask(() => listener(state));
   }
 
   /** Lost if its time is over. */
   look(): void {
-    if (this.isLost || this.#clock.now() < this.deadlineMs) return;
+    if (this.isLost) return;
+    const nowMs = this.#clock.now();
+    if (nowMs < this.deadlineMs) {
+      this.#become(this.#isOrphan || nowMs >= this.overdueAtMs ? "uncertain" : "held");
+      return;
+    }
     this.lose(
       new RowlockError(
         "LEASE_LOST",
@@ -115,10 +150,13 @@ export class HeldLease {
   }
 
   lose(why: RowlockError): void {
-    if (!this.isLost) this.#over.abort(why);
+    if (this.isLost) return;
+    this.#over.abort(why);
+    this.#become("lost");
   }
 
   giveBack(): void {
+    this.#listeners.length = 0;
     this.lose(
       new RowlockError("RELEASED", "CANCELLED", `The lock "${this.lockName}" was released by this client.`),
     );

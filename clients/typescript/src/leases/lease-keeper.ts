@@ -68,7 +68,7 @@ export class LeaseKeeper {
 
   /** The connection that they were told by is gone. */
   orphaned(): void {
-    for (const lease of this.#held.values()) lease.isOrphan = true;
+    for (const lease of this.#held.values()) lease.orphaned();
   }
 
   confirmed(leases: readonly Lease[], basisMs: number): void {
@@ -184,8 +184,8 @@ export class LeaseKeeper {
     }
     const nowMs = this.#options.clock.now();
     let atMs = nowMs + LOOK_EVERY_MS;
-    for (const { deadlineMs, renewAtMs, isRenewing } of this.#held.values()) {
-      atMs = Math.min(atMs, deadlineMs);
+    for (const { deadlineMs, overdueAtMs, renewAtMs, isRenewing } of this.#held.values()) {
+      atMs = Math.min(atMs, overdueAtMs > nowMs ? overdueAtMs : deadlineMs);
       // Without a connection, its beginning renews them.
       if (!isRenewing && this.#options.open()) atMs = Math.min(atMs, renewAtMs);
     }
