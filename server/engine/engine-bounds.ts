@@ -69,6 +69,37 @@ export const PLACES_READS_MAX = 2;
 export const PLACES_SLICE = 500;
 export const PLACES_SLICE_PAUSE_MS = 10;
 
+/**
+ * Watches of locks. How many, over how many locks: 30 MB or so of what is known of each. Locks and names of one watch that
+ * have changed and not been read by its client: beyond that, a snapshot costs no more.
+ */
+export const WATCHES_MAX = 100;
+export const WATCHED_LOCKS_MAX = 100_000;
+export const WATCH_PENDING_MAX = 10_000;
+/** Locks, and claims of all of them, that one round of telling reads; names of locks that are gone in one message. */
+export const WATCH_LOCKS_MAX = 100;
+export const WATCH_CLAIMS_MAX = 200;
+export const WATCH_GONE_MAX = 500;
+/** From one round to the next: where all was told, where more is to be told, and where it could not be read. */
+export const WATCH_PACE_MS = 100;
+export const WATCH_PAUSE_MS = 20;
+export const WATCH_FAILED_MS = 1_000;
+/**
+ * How long a transaction lasts from its clock to its end: nearly always, and at the most (LEASE_MS_MAX of the store, and a
+ * commit that is slow). How often a sweep goes back by the latter, and how often the next locks that are known are looked at.
+ */
+export const TRANSACTION_US_USUAL = 500_000;
+export const TRANSACTION_US_MAX = 7_000_000;
+export const WIDE_SWEEP_MS = 1_000;
+/** Guard rows of one read of a sweep, and locks that are known and looked at together. */
+export const DECIDED_ROWS_MAX = 500;
+export const KNOWN_LOOKED_AT_MAX = 1_000;
+/** Sweeps rest for so many times as long as they took. */
+export const WATCH_REST_SHARE = 9;
+/** After so long without a sweep all watches begin anew; and after a clock that was set back by so much. */
+export const SWEEP_BEHIND_MS = 5_000;
+export const CLOCK_BACK_US = 1_000_000;
+
 /** Advances that are owed: how often they are tried again, and how many at a time. */
 export const OWED_AGAIN_MS = 250;
 export const OWED_AT_ONCE_MAX = 256;

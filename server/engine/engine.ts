@@ -49,6 +49,7 @@ import type {
   LimitsQuery,
   LockEngine,
   LocksQuery,
+  LockWatch,
   RecordUpdate,
   ViewedLock,
 } from "./lock-engine.ts";
@@ -60,8 +61,10 @@ import { checkedStore } from "./transaction/checked-store.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
+import { inOwnTurn } from "./views/lock-steps.ts";
 import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
+import { LockWatches } from "./watching/lock-watches.ts";
 
 export interface EngineOptions {
   readonly store: Store;
@@ -92,6 +95,7 @@ export class Engine implements LockEngine {
   readonly #background: Background;
   readonly #detachments: Detachments;
   readonly #views: Views;
+  readonly #watches: LockWatches;
   /** For reads that complete an answer or an update. */
   readonly #answers: ReadGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
@@ -116,6 +120,18 @@ export class Engine implements LockEngine {
     const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
     const places = new Places({ store: { queue }, followers, onFailure });
     this.#places = places;
+    this.#views = new Views(store, store.readers);
+    const forDisplay = <Read>(read: () => Promise<Read>) => this.#answers.run(() => inOwnTurn(read));
+    this.#watches = new LockWatches({
+      store: {
+        decidedSince: (...asked) => forDisplay(() => store.decidedSince(...asked)),
+        watch: (ids) => forDisplay(() => store.watch(ids)),
+        limitRules: () => forDisplay(() => store.limitRules()),
+      },
+      views: this.#views,
+      observer,
+      onFailure,
+    });
     this.#afterCommit = new AfterCommit({
       observer,
       wakeup,
@@ -124,6 +140,7 @@ export class Engine implements LockEngine {
       leases: this.#leases,
       places,
       advances,
+      watches: this.#watches,
     });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     this.#lanes = new Lanes({
@@ -150,7 +167,6 @@ export class Engine implements LockEngine {
     this.#detachments = detachments;
     const kept = { followers, detachments, comebacks, advances };
     this.#background = new Background({ ...this.#options, ...kept, onFailure });
-    this.#views = new Views(store, store.readers);
     this.#holders = new SharedRead((lockId) =>
       this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX)),
     );
@@ -159,7 +175,11 @@ export class Engine implements LockEngine {
   async start(): Promise<void> {
     await this.#background.start();
     this.#places.start();
-    this.#options.wakeup.start((claims) => (claims ? this.#watch.lookAt(claims) : this.#watch.look()));
+    this.#options.wakeup.start((claims) => {
+      if (claims) return this.#watch.lookAt(claims);
+      this.#watches.look();
+      return this.#watch.look();
+    });
   }
 
   /** Finishes what was submitted, refuses the rest. Can be called twice. */
@@ -295,6 +315,11 @@ export class Engine implements LockEngine {
     return this.#views.views(query);
   }
 
+  watchLocks(prefix: string): LockWatch {
+    this.#refuseWhenStopped();
+    return this.#watches.open(prefix);
+  }
+
   limits(query: LimitsQuery): AsyncIterable<LimitSetting> {
     return this.#views.limits(query);
   }
@@ -363,10 +388,7 @@ export class Engine implements LockEngine {
   }
 
   #refuseWhenStopped(): void {
-    if (!this.#stopped) return;
-    throw new Fault("shutting_down", "shutting_down", "This server is stopping.", {
-      retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
-    });
+    if (this.#stopped) throw stopping();
   }
 
   async #stop(): Promise<void> {
@@ -375,8 +397,15 @@ export class Engine implements LockEngine {
     this.#watch.stop();
     await this.#background.stop();
     await this.#places.stop();
+    await this.#watches.stop(stopping());
     this.#stopped = true;
     await this.#lanes.drained();
     await store.retire(replica.id);
   }
+}
+
+function stopping(): Fault {
+  return new Fault("shutting_down", "shutting_down", "This server is stopping.", {
+    retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
+  });
 }

@@ -119,6 +119,11 @@ export interface LockEngine {
   view(name: string): Promise<ViewedLock>;
   /** Locks by prefix. Reads as it is iterated; few listings are read at a time, so do not pause in between. */
   views(query: LocksQuery): AsyncIterable<ViewedLock>;
+  /**
+   * The locks under the prefix, and then what changes of them; to be closed. Throws a Fault where there are too many
+   * watches.
+   */
+  watchLocks(prefix: string): LockWatch;
   /** Limits that were set: of patterns, then of names, each in byte order. Likewise. */
   limits(query: LimitsQuery): AsyncIterable<LimitSetting>;
 }
@@ -177,6 +182,38 @@ export interface ViewedLock {
   readonly waiters: readonly Claim[];
 }
 
+/** What a watch has to tell next. */
+export interface WatchUpdate {
+  /** A snapshot begins with it that takes the place of all that was told before. */
+  readonly beganAnew: boolean;
+  readonly locks: readonly ViewedLock[];
+  /** Names of locks that are gone. */
+  readonly deleted: readonly string[];
+  /** The snapshot is complete with it. */
+  readonly complete: boolean;
+}
+
+/** What is not taken is gathered up to a bound, beyond which the watch begins anew. */
+export interface LockWatch {
+  /**
+   * The next update, as soon as there is one; one call at a time. Rejects with a Fault where the first snapshot cannot be
+   * read or too many locks are watched, and with what `close` was given.
+   */
+  next(): Promise<WatchUpdate>;
+  /** Can be called twice; the first time counts. */
+  close(why: Error): void;
+}
+
+/** What happens to watches of locks. */
+export type WatchEvent =
+  | { readonly kind: "watch_opened" }
+  | { readonly kind: "watch_closed" }
+  | { readonly kind: "watch_told"; readonly locks: number; readonly deleted: number }
+  | {
+      readonly kind: "watch_began_anew";
+      readonly cause: "slow_reader" | "outage" | "failed_over" | "clock";
+    };
+
 /** What happens in an engine, for metrics and the log. */
 export type EngineEvent =
   /** A transaction of so many commands for so many locks was committed. */
@@ -206,6 +243,7 @@ export type EngineEvent =
   | { readonly kind: "clock_jumped"; readonly byUs: number }
   /** The database has become another server, or an older copy of itself: nothing is granted for so long. */
   | { readonly kind: "failed_over"; readonly pauseUs: number }
+  | WatchEvent
   /** A background loop failed once; it goes on. */
   | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
 

@@ -34,6 +34,9 @@ export const WAITS_RETRY_AFTER_MS = 1_000;
 /** Most bytes of locks on one page of ListLocks: well below the 4 MiB that clients accept unless told otherwise. */
 export const PAGE_BYTES_MAX = 1_048_576;
 
+/** Most bytes of locks in one message of a watch: it is kept until its client reads, also in a session. */
+export const WATCH_BYTES_MAX = 131_072;
+
 /**
  * Labels that are looked at one by one, and characters of a key that are quoted: all violations together must fit into
  * the trailer, for which clients allow as little as 8 KiB.

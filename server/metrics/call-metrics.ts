@@ -45,7 +45,7 @@ export class CallMetrics implements CallObserver {
     });
     const durations = hotHistogram({
       name: "rowlock_grpc_call_duration_seconds",
-      help: "One call, by method, in a session or not. An Acquire that waits and WaitInQueue last as long as the wait.",
+      help: "One call, by method, in a session or not. An Acquire that waits and WaitInQueue last as long as the wait, and WatchLocks as long as it is watched.",
       labelNames: ["method"],
       buckets: CALL_SECONDS,
       registry,
@@ -56,7 +56,7 @@ export class CallMetrics implements CallObserver {
     }));
     this.#streams = new Gauge({
       name: "rowlock_grpc_open_streams",
-      help: "Streams of WaitInQueue that are open at this server.",
+      help: "Streams of WaitInQueue and WatchLocks that are open at this server.",
       registers: [registry],
     });
     this.#sessions = new Gauge({

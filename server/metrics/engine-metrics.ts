@@ -9,6 +9,7 @@ import { BATCH_SIZE, CALL_SECONDS, LOCK_SECONDS } from "./buckets.ts";
 import { type HotCounter, type HotHistogram, hotCounter, hotHistogram } from "./hot-metrics.ts";
 import { Labelled } from "./labelled.ts";
 import type { LockClasses } from "./lock-classes.ts";
+import { WatchMetrics } from "./watch-metrics.ts";
 
 const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   held: "renewed",
@@ -28,12 +29,14 @@ const LOOPS: readonly string[] = [
   "beat",
   "places",
   "advance",
+  "watches",
 ];
 
 export class EngineMetrics {
   readonly #classes: LockClasses;
   /** The children of each class, in the order of the classes' labels. */
   readonly #byClass: readonly ClassMetrics[];
+  readonly #watches: WatchMetrics;
   readonly #commands: Labelled<HotHistogram>;
   readonly #limitChanges: Labelled<HotCounter>;
   readonly #recordChanges: Labelled<HotCounter>;
@@ -46,6 +49,7 @@ export class EngineMetrics {
   constructor(registry: Registry, classes: LockClasses) {
     this.#classes = classes;
     this.#byClass = classMetrics(registry, classes);
+    this.#watches = new WatchMetrics(registry);
     const commands = hotHistogram({
       name: "rowlock_command_duration_seconds",
       help: "From the submission of a command to its committed answer, without waiting for the lock.",
@@ -128,6 +132,12 @@ export class EngineMetrics {
         return;
       case "failed_over":
         // Counted as the cause for which transactions are repeated.
+        return;
+      case "watch_opened":
+      case "watch_closed":
+      case "watch_told":
+      case "watch_began_anew":
+        this.#watches.observe(event);
         return;
       case "loop_failed":
         this.#loopFailures.of(event.loop).inc();

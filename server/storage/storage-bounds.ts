@@ -41,12 +41,6 @@ export const NAMES_MAX = 500;
  */
 export const HEADS_PER_RULE_LOCK = 16;
 /**
- * How far `decided_at` may lag behind. Its index serves the purge of idle locks alone, for which a second is nothing;
- * moved with each decision, it would be the most expensive part of the guard row.
- */
-export const DECIDED_AT_STEP_US = 1_000_000;
-
-/**
  * Guard rows that one step of a listing reads, and that SQLite looks at to find those that are wanted: some milliseconds, in
  * which this process does nothing else.
  */

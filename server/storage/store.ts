@@ -127,6 +127,35 @@ export interface BusyLock {
   readonly oldestWaiterSinceUs: number | null;
 }
 
+/** A guard row as those see it who look for changes. */
+export type DecidedLock = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
+
+/** A place among the guard rows in the order in which they were last decided about. */
+export interface DecidedFrom {
+  readonly atUs: number;
+  /** Of those that were decided about at that time, only these. */
+  readonly afterLockId: bigint;
+}
+
+/** One page of them. */
+export interface DecidedPage {
+  /** The clock before the rows were read. */
+  readonly nowUs: number;
+  /** Of the last fail-over. */
+  readonly epoch: bigint;
+  /** Another one with each change of a limit rule. */
+  readonly rulesRevision: bigint;
+  readonly locks: readonly DecidedLock[];
+  /** Where the next page begins; null: this is the last one. */
+  readonly next: DecidedFrom | null;
+}
+
+/**
+ * A guard row may say that it was decided about by so much earlier than it was; a second, so that the time is not written
+ * with each decision. That it was so is then seen later by as long as its transaction lasts.
+ */
+export const DECIDED_AT_STEP_US = 1_000_000;
+
 export interface QueuePlace {
   readonly ticketNumber: bigint;
   readonly permits: number;
@@ -257,6 +286,11 @@ export interface Store {
    * would take longer than a step should. `next`: the name after which the next step begins; null: there is none.
    */
   list(query: LockQuery): Promise<{ locks: GuardRow[]; next: string | null }>;
+  /**
+   * Guard rows that were decided about from `from` on until `untilUs` (null: until now), in order, at most `max`. One that
+   * was decided about several times may be among those of an earlier time: see DECIDED_AT_STEP_US.
+   */
+  decidedSince(from: DecidedFrom, untilUs: number | null, max: number): Promise<DecidedPage>;
   /**
    * Locks under the prefix that are waited for: those whose first waiter came earliest, or those with most waiters, first.
    * Grows with the number of claims that wait.

@@ -7,6 +7,7 @@ import type { Followers } from "../following/followers.ts";
 import type { HeldLeases } from "../following/held-leases.ts";
 import type { Places } from "../following/places.ts";
 import type { EngineObserver } from "../lock-engine.ts";
+import type { LockWatches } from "../watching/lock-watches.ts";
 import type { Batch } from "./batch.ts";
 import type { JobsByLock } from "./deciding.ts";
 
@@ -19,6 +20,7 @@ export interface AfterCommitOptions {
   readonly leases: HeldLeases;
   readonly places: Places;
   readonly advances: Pick<Advances, "owe">;
+  readonly watches: Pick<LockWatches, "committed">;
 }
 
 export class AfterCommit {
@@ -52,7 +54,7 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, replica, followers, leases, places, advances } = this.#options;
+    const { observer, wakeup, replica, followers, leases, places, advances, watches } = this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       followers.sawOwn(lockId, revisionBefore, lock.revision);
@@ -67,6 +69,7 @@ export class AfterCommit {
       if (event.kind === "ended" && event.was === "held") leases.ended(event.claim);
     }
     for (const lockId of batch.locks.keys()) places.changed(lockId);
+    watches.committed(batch.locks.values());
   }
 }
 

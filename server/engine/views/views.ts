@@ -6,7 +6,7 @@ import { SHOWN_BY_GET_MAX } from "../../core/bounds.ts";
 import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
 import { effectiveLimit } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { LockView, Store } from "../../storage/store.ts";
+import type { LockView, Store, WaitedLock } from "../../storage/store.ts";
 import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
 import { asFault } from "../transaction/attempts.ts";
@@ -41,6 +41,13 @@ export class Views {
       for await (const locks of listed(store, query)) {
         for await (const view of viewSteps(store, locks)) yield described(view, rules);
       }
+    });
+  }
+
+  /** Of these locks, those that are there. */
+  viewsOf(locks: readonly WaitedLock[]): AsyncIterable<ViewedLock> {
+    return this.#inTurn(async function* (store, rules) {
+      for await (const view of viewSteps(store, locks)) yield described(view, rules);
     });
   }
 

@@ -8,6 +8,7 @@ import type { StreamMethod, UnaryMethod } from "./method.ts";
 import { deleteLock, updateLock } from "./records.ts";
 import { forceRelease, release, renew } from "./renew-and-release.ts";
 import { waitInQueue } from "./wait-in-queue.ts";
+import { watchLocks } from "./watch-locks.ts";
 
 type Described = Omit<(typeof LockService)["method"], "session">;
 
@@ -23,6 +24,7 @@ export const METHODS: {
   setLimit,
   getLock,
   listLocks,
+  watchLocks,
   listLimits,
   forceRelease,
   updateLock,

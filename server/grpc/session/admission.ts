@@ -34,6 +34,7 @@ export class Admission {
       holders: (...asked) => engine.holders(...asked),
       limit: (...asked) => engine.limit(...asked),
       view: (...asked) => engine.view(...asked),
+      watchLocks: (...asked) => engine.watchLocks(...asked),
       views: (...asked) => engine.views(...asked),
       limits: (...asked) => engine.limits(...asked),
     };

@@ -38,6 +38,7 @@ const ORDER: readonly (Named | "cancel")[] = [
   "getLock",
   "listLocks",
   "listLimits",
+  "watchLocks",
 ];
 
 export const COMMANDS: Readonly<Record<Named, CommandKind>> = Object.fromEntries(
@@ -60,6 +61,8 @@ export function inOrder(commands: readonly SessionCommand[]): readonly SessionCo
 /** Whether a command counts as a wait. */
 export function waits({ command }: SessionCommand): boolean {
   return (
-    command.case === "waitInQueue" || (command.case === "acquire" && command.value.whenBusy === WhenBusy.WAIT)
+    command.case === "waitInQueue" ||
+    command.case === "watchLocks" ||
+    (command.case === "acquire" && command.value.whenBusy === WhenBusy.WAIT)
   );
 }

@@ -1,9 +1,10 @@
-// What requests for GetLock, ListLocks and ListLimits must be. Pure.
+// What requests for GetLock, ListLocks, WatchLocks and ListLimits must be. Pure.
 
 import type {
   GetLockRequest,
   ListLimitsRequest,
   ListLocksRequest,
+  WatchLocksRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
@@ -43,6 +44,12 @@ export function checkListLocks(message: ListLocksRequest): CheckedListLocks {
     busyOnly: message.busyOnly,
     order,
   });
+}
+
+/** The prefix. */
+export function checkWatchLocks({ prefix }: WatchLocksRequest): string {
+  const violations = new Violations();
+  return violations.checked(checkText(prefix, NAME_BYTES_MAX, "prefix", violations));
 }
 
 export function checkListLimits(message: ListLimitsRequest): CheckedListLimits {

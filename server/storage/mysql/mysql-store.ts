@@ -13,6 +13,7 @@ import type { Finding, Store, StoreObserver } from "../store.ts";
 import { checkDurability, checks } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
+import { decided } from "./decided.ts";
 import { adopt, failOver } from "./fail-over.ts";
 import { RuleCache } from "./limit-rules.ts";
 import { maintenance } from "./maintenance.ts";
@@ -77,6 +78,7 @@ function mysqlStore(
     ...names(pool),
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),
+    ...decided(pool),
     ...checks(pool),
     pool: () => pool.state,
     close: () => pool.close(),

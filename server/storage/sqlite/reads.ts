@@ -3,6 +3,7 @@
 
 import type { Lock } from "../../core/lock.ts";
 import { STATE_CODES } from "../rows/codes.ts";
+import { pageOf } from "../rows/decided-page.ts";
 import { checkRows } from "../rows/invariants.ts";
 import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
@@ -25,6 +26,7 @@ type Reads =
   | "queue"
   | "holders"
   | "list"
+  | "decidedSince"
   | "waitedLocks"
   | "views"
   | "view"
@@ -105,6 +107,28 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
       const upTo = lastName === null ? below : rangeAfter("", lastName).from;
       const locks = statements.all(LISTS[which], from, upTo, rowsMax).map(guardFromRow);
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
+    },
+
+    decidedSince({ atUs, afterLockId }, untilUs, max) {
+      const readUs = nowUs();
+      const meta = statements.get("meta");
+      const rows = [
+        ...statements.all("decided_at", atUs, afterLockId, max),
+        ...statements.all("decided_after", atUs, Math.min(untilUs ?? readUs, readUs), max),
+      ].map((row) => ({
+        id: row.id as bigint,
+        name: textOf(row.name),
+        revision: row.revision as bigint,
+        holders: Number(row.holders),
+        waiting: Number(row.waiting),
+        decidedAtUs: Number(row.decided_at),
+      }));
+      return {
+        nowUs: readUs,
+        epoch: meta?.epoch as bigint,
+        rulesRevision: meta?.rules_revision as bigint,
+        ...pageOf(rows, max),
+      };
     },
 
     waitedLocks(prefix, order, max) {

@@ -26,6 +26,8 @@ const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
 const DUE_INDEX = "INDEXED BY rowlock_claim_due";
 const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
+const DECIDED = `SELECT id, name, revision, holders, waiting, decided_at
+    FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
 const DUE_BY = DUE.replace("?", "?3");
@@ -103,6 +105,8 @@ const SQL = {
 
   queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
     WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`,
+  decided_at: `${DECIDED} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?`,
+  decided_after: `${DECIDED} WHERE decided_at > ? AND decided_at <= ? ORDER BY decided_at, id LIMIT ?`,
   list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ?`,
   list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ?`,
   list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ?`,

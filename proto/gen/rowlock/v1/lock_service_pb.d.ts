@@ -18,7 +18,8 @@
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer),
+//                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
+//                                           complete an answer), `watches`, `watched_locks` (WatchLocks),
 //                                           `waits_on_connection` (this connection has too many open waits; another
 //                                           one has room), `session_waits`, `session_commands` (of one session),
 //                                           `results_unread` (a session whose client does not read)
@@ -650,6 +651,69 @@ export declare type ListLocksResponse = Message<"rowlock.v1.ListLocksResponse"> 
  * Use `create(ListLocksResponseSchema)` to create a new message.
  */
 export declare const ListLocksResponseSchema: GenMessage<ListLocksResponse>;
+
+/**
+ * Which locks to watch.
+ *
+ * @generated from message rowlock.v1.WatchLocksRequest
+ */
+export declare type WatchLocksRequest = Message<"rowlock.v1.WatchLocksRequest"> & {
+  /**
+   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   *
+   * @generated from field: string prefix = 1;
+   */
+  prefix: string;
+};
+
+/**
+ * Describes the message rowlock.v1.WatchLocksRequest.
+ * Use `create(WatchLocksRequestSchema)` to create a new message.
+ */
+export declare const WatchLocksRequestSchema: GenMessage<WatchLocksRequest>;
+
+/**
+ * A part of a snapshot, or what has changed since.
+ *
+ * @generated from message rowlock.v1.WatchLocksResponse
+ */
+export declare type WatchLocksResponse = Message<"rowlock.v1.WatchLocksResponse"> & {
+  /**
+   * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+   *
+   * @generated from field: bool began_anew = 1;
+   */
+  beganAnew: boolean;
+
+  /**
+   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   *
+   * @generated from field: repeated rowlock.v1.Lock locks = 2;
+   */
+  locks: Lock[];
+
+  /**
+   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
+   * not told before may be among them. One that comes back is told anew.
+   *
+   * @generated from field: repeated string deleted = 3;
+   */
+  deleted: string[];
+
+  /**
+   * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
+   * gone since. Set once for each snapshot, and not in what comes after it.
+   *
+   * @generated from field: bool complete = 4;
+   */
+  complete: boolean;
+};
+
+/**
+ * Describes the message rowlock.v1.WatchLocksResponse.
+ * Use `create(WatchLocksResponseSchema)` to create a new message.
+ */
+export declare const WatchLocksResponseSchema: GenMessage<WatchLocksResponse>;
 
 /**
  * Which limits to show.
@@ -1312,6 +1376,14 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "forceRelease";
   } | {
     /**
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     *
+     * @generated from field: rowlock.v1.WatchLocksRequest watch_locks = 17;
+     */
+    value: WatchLocksRequest;
+    case: "watchLocks";
+  } | {
+    /**
      * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
      * no result. A place that was waited for is kept for the grace period: Release gives it up.
      *
@@ -1557,7 +1629,7 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
   call: bigint;
 
   /**
-   * Exactly one is set. Each is the last result of its call, except for a position in the queue.
+   * Exactly one is set. Each is the last result of its call, except for a position in the queue and what a watch tells.
    *
    * @generated from oneof rowlock.v1.SessionResult.result
    */
@@ -1641,6 +1713,14 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
      */
     value: ForceReleaseResponse;
     case: "forceRelease";
+  } | {
+    /**
+     * Of watch_locks.
+     *
+     * @generated from field: rowlock.v1.WatchLocksResponse watch_locks = 17;
+     */
+    value: WatchLocksResponse;
+    case: "watchLocks";
   } | {
     /**
      * The call has failed, with code, message and details as those of a unary call.
@@ -1862,6 +1942,26 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof ListLimitsRequestSchema;
     output: typeof ListLimitsResponseSchema;
+  },
+  /**
+   * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+   * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+   * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+   * gone, within a second or so for each 1,000 locks that are watched.
+   *
+   * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+   * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+   * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+   * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+   * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+   * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+   *
+   * @generated from rpc rowlock.v1.LockService.WatchLocks
+   */
+  watchLocks: {
+    methodKind: "server_streaming";
+    input: typeof WatchLocksRequestSchema;
+    output: typeof WatchLocksResponseSchema;
   },
   /**
    * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what

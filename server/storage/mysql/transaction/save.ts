@@ -20,9 +20,9 @@ import {
   lockValues,
   plainClaimValues,
 } from "../../rows/values.ts";
-import { DECIDED_AT_STEP_US, UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
+import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
-import { StoreError } from "../../store.ts";
+import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
 import type { Session } from "../connection/session.ts";
 import { Trip } from "../connection/trip.ts";
 import { hasKey, hasSecret } from "../keys.ts";

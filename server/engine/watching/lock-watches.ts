@@ -1,0 +1,289 @@
+// All watches of this replica. What this replica commits is seen at once, what others commit by sweeps, and which locks are
+// gone by looking at all that are known in turn: each once for all watches together. Changes are told in rounds: the locks
+// that have changed are read once for all watches that wait for them, a bounded number at a time. A watch whose client
+// reads slowly waits for nothing, and so costs nothing.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LimitRule } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
+import type { DecidedLock, Store } from "../../storage/store.ts";
+import {
+  KNOWN_LOOKED_AT_MAX,
+  OVERLOADED_RETRY_AFTER_MS,
+  WATCH_CLAIMS_MAX,
+  WATCH_FAILED_MS,
+  WATCH_GONE_MAX,
+  WATCH_LOCKS_MAX,
+  WATCH_PACE_MS,
+  WATCH_PAUSE_MS,
+  WATCH_REST_SHARE,
+  WATCHED_LOCKS_MAX,
+  WATCHES_MAX,
+  WIDE_SWEEP_MS,
+} from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../lock-engine.ts";
+import { withoutRepeating } from "../transaction/attempts.ts";
+import type { Views } from "../views/views.ts";
+import { type Break, DecidedSweeps } from "./decided-sweeps.ts";
+import { KnownLocks } from "./known-locks.ts";
+import { type SnapshotPage, WatchedPrefix, type WatchSource } from "./watched-prefix.ts";
+
+export interface LockWatchesOptions {
+  readonly store: Pick<Store, "decidedSince" | "watch" | "limitRules">;
+  readonly views: Pick<Views, "views" | "viewsOf">;
+  readonly observer: (event: WatchEvent) => void;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class LockWatches implements WatchSource {
+  readonly #options: LockWatchesOptions;
+  readonly #watches = new Set<WatchedPrefix>();
+  readonly #known = new KnownLocks();
+  readonly #sweeps: DecidedSweeps;
+  #rules: readonly LimitRule[] = [];
+  /** performance.now() before which nothing is looked for: reading for display leaves the database to others. */
+  #restUntilMs = 0;
+  #lookedAtKnownMs = 0;
+  #looking: Promise<void> | undefined;
+  #telling: Promise<void> | undefined;
+  readonly #stopping = new AbortController();
+
+  constructor(options: LockWatchesOptions) {
+    this.#options = options;
+    this.#sweeps = new DecidedSweeps({
+      read: (...asked) => options.store.decidedSince(...asked),
+      onSeen: (lock) => this.#see(lock),
+      onBreak: (why) => this.#beginAnew(why),
+    });
+  }
+
+  /** Throws a Fault where there are as many as there may be. */
+  open(prefix: string): LockWatch {
+    if (this.#watches.size >= WATCHES_MAX)
+      throw overloaded("watches", "This server has as many watches as it keeps.");
+    const watch = new WatchedPrefix(prefix, this);
+    this.#watches.add(watch);
+    this.#options.observer({ kind: "watch_opened" });
+    return watch;
+  }
+
+  /** What this replica has just committed. */
+  committed(written: Iterable<{ readonly lock: Lock }>): void {
+    if (this.#watches.size === 0) return;
+    for (const { lock } of written) this.#see(lock);
+  }
+
+  /** Something may have changed elsewhere. Does not wait. */
+  look(): void {
+    if (this.#looking || !this.#sweeps.hasBegun || performance.now() < this.#restUntilMs) return;
+    this.#looking = this.#lookAround().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  /** Ends all watches. Resolves when nothing is read for them any more. */
+  async stop(why: Error): Promise<void> {
+    this.#stopping.abort();
+    for (const watch of this.#watches) watch.close(why);
+    await this.#looking;
+    await this.#telling;
+  }
+
+  async page(watch: WatchedPrefix, afterName: string | null): Promise<SnapshotPage> {
+    await this.#begin();
+    const { prefix } = watch;
+    const locks: ViewedLock[] = [];
+    let claims = 0;
+    const query = { prefix, afterName, max: WATCH_LOCKS_MAX, busyOnly: false, order: "name" as const };
+    for await (const view of this.#options.views.views(query)) {
+      // What others have told of it may be older.
+      this.#see(view.lock, watch);
+      locks.push(view);
+      claims += view.holders.length + view.waiters.length;
+      if (claims >= WATCH_CLAIMS_MAX) return { locks, next: view.lock.name };
+    }
+    return { locks, next: locks.length < WATCH_LOCKS_MAX ? null : (locks.at(-1)?.lock.name ?? null) };
+  }
+
+  hungry(): void {
+    this.#tellSoon();
+  }
+
+  async again(error: unknown): Promise<void> {
+    if (!(error instanceof Fault)) throw error;
+    await this.#pause(error.retryAfterMs);
+  }
+
+  told({ locks, deleted }: WatchUpdate): void {
+    this.#options.observer({ kind: "watch_told", locks: locks.length, deleted: deleted.length });
+  }
+
+  fellBehind(): void {
+    this.#options.observer({ kind: "watch_began_anew", cause: "slow_reader" });
+  }
+
+  closed(watch: WatchedPrefix): void {
+    this.#watches.delete(watch);
+    this.#options.observer({ kind: "watch_closed" });
+    const { prefix } = watch;
+    if (this.#watches.size === 0) {
+      this.#sweeps.end();
+      this.#known.clear();
+    } else if (![...this.#watches].some((other) => prefix.startsWith(other.prefix)))
+      this.#known.keepOnly((name) => this.#matching(name).length > 0);
+  }
+
+  /** From now on changes are found. */
+  async #begin(): Promise<void> {
+    if (this.#sweeps.hasBegun) return;
+    await withoutRepeating(async () => {
+      await this.#sweeps.begin();
+      this.#rules = await this.#options.store.limitRules();
+    });
+  }
+
+  #matching(name: string): WatchedPrefix[] {
+    return [...this.#watches].filter(({ prefix }) => name.startsWith(prefix));
+  }
+
+  /** `by`: who has just read it, and tells it. */
+  #see({ id, name, revision, holders, waiting }: DecidedLock, by?: WatchedPrefix): void {
+    const matching = this.#matching(name);
+    if (matching.length === 0) return;
+    const lock: DecidedLock = { id, name, revision, holders, waiting };
+    if (!this.#known.see(lock)) return;
+    if (this.#known.size > WATCHED_LOCKS_MAX) this.#refuse(matching);
+    for (const watch of matching) if (watch !== by) watch.changed(lock);
+    this.#tellSoon();
+  }
+
+  #refuse(watches: readonly WatchedPrefix[]): void {
+    const why = overloaded(
+      "watched_locks",
+      `More than ${WATCHED_LOCKS_MAX} locks are watched: use a longer prefix.`,
+    );
+    for (const watch of watches) watch.close(why);
+  }
+
+  #beginAnew(cause: Break): void {
+    this.#known.clear();
+    for (const watch of this.#watches) {
+      this.#options.observer({ kind: "watch_began_anew", cause });
+      watch.beginAnew();
+    }
+  }
+
+  async #lookAround(): Promise<void> {
+    const beganMs = performance.now();
+    try {
+      if (await this.#sweeps.sweep()) await this.#seeRules();
+      if (beganMs - this.#lookedAtKnownMs >= WIDE_SWEEP_MS) {
+        this.#lookedAtKnownMs = beganMs;
+        await this.#lookAtKnown();
+      }
+    } catch (error) {
+      this.#options.onFailure("watches", error);
+    }
+    const endedMs = performance.now();
+    this.#restUntilMs = endedMs + (endedMs - beganMs) * WATCH_REST_SHARE;
+  }
+
+  /** Finds locks that are gone, and what no sweep has found. */
+  async #lookAtKnown(): Promise<void> {
+    const part = this.#known.nextOf(KNOWN_LOOKED_AT_MAX);
+    if (part.length === 0) return;
+    const { revisions } = await this.#options.store.watch(part.map(({ id }) => id));
+    for (const lock of part) {
+      const revision = revisions.get(lock.id);
+      if (revision === undefined) this.#gone(lock);
+      else this.#see({ ...lock, revision });
+    }
+  }
+
+  #gone(lock: DecidedLock): void {
+    if (!this.#known.gone(lock)) return;
+    for (const watch of this.#matching(lock.name)) watch.gone(lock.name);
+    this.#tellSoon();
+  }
+
+  /** The limit of a lock may be another one without any decision about it. */
+  async #seeRules(): Promise<void> {
+    const before = new Map(this.#rules.map(({ prefix, version }) => [prefix, version]));
+    this.#rules = await this.#options.store.limitRules();
+    const changed = this.#rules.filter(({ prefix, version }) => before.get(prefix) !== version);
+    for (const lock of this.#known.values()) {
+      if (!changed.some(({ prefix }) => lock.name.startsWith(prefix))) continue;
+      for (const watch of this.#matching(lock.name)) watch.changed(lock);
+    }
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    if (this.#telling || this.#stopping.signal.aborted || !this.#hasNews()) return;
+    this.#telling = this.#tellAll().finally(() => {
+      this.#telling = undefined;
+      this.#tellSoon();
+    });
+  }
+
+  #hasNews(): boolean {
+    for (const watch of this.#watches) if (watch.isHungry && watch.hasNews) return true;
+    return false;
+  }
+
+  async #tellAll(): Promise<void> {
+    const beganMs = performance.now();
+    let paceMs = WATCH_FAILED_MS;
+    try {
+      paceMs = await this.#tellRound();
+    } catch (error) {
+      this.#options.onFailure("watches", error);
+    }
+    // The longer it takes to read, the longer others have the database.
+    await this.#pause(Math.max(paceMs, performance.now() - beganMs));
+  }
+
+  /** Tells what fits into a round; answers when the next one should come. */
+  async #tellRound(): Promise<number> {
+    const hungry = [...this.#watches].filter((watch) => watch.isHungry && watch.hasNews);
+    const chosen = firstOf(hungry);
+    const views: ViewedLock[] = [];
+    for await (const view of this.#options.views.viewsOf(chosen)) views.push(view);
+    const read = new Set(views.map(({ lock }) => lock.id));
+    for (const lock of chosen) {
+      if (read.has(lock.id)) continue;
+      for (const watch of this.#watches) watch.forget(lock);
+      this.#gone(lock);
+    }
+    for (const watch of hungry) {
+      watch.tell(views, WATCH_GONE_MAX);
+      // Another one comes first next time.
+      if (this.#watches.delete(watch)) this.#watches.add(watch);
+    }
+    const isAll = hungry.every((watch) => !watch.hasNews);
+    return isAll ? WATCH_PACE_MS : WATCH_PAUSE_MS;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => {});
+  }
+}
+
+/** Locks to be told, as many as one round reads. */
+function firstOf(watches: readonly WatchedPrefix[]): readonly DecidedLock[] {
+  const first = new Map<bigint, DecidedLock>();
+  let claims = 0;
+  for (const { pending } of watches) {
+    for (const lock of pending.values()) {
+      if (first.size >= WATCH_LOCKS_MAX || claims >= WATCH_CLAIMS_MAX) return [...first.values()];
+      if (!first.has(lock.id)) claims += lock.holders + lock.waiting;
+      first.set(lock.id, lock);
+    }
+  }
+  return [...first.values()];
+}
+
+function overloaded(bound: string, message: string): Fault {
+  return new Fault("overloaded", bound, message, { retryAfterMs: OVERLOADED_RETRY_AFTER_MS });
+}

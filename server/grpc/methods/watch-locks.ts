@@ -1,0 +1,75 @@
+// WatchLocks: tells the locks under a prefix, and then what changes of them, until the client or the server ends it. One
+// message at a time: while a client does not read, the engine gathers what there is to tell, and nothing is kept here.
+
+import { toBinary } from "@bufbuild/protobuf";
+import { type Lock, LockSchema } from "#proto/rowlock/v1/lock_pb.js";
+import type { WatchLocksRequest, WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { WatchUpdate } from "../../engine/lock-engine.ts";
+import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
+import type { AnyCall, Send } from "../handler.ts";
+import { lockMessage } from "../messages/messages.ts";
+import { checkWatchLocks } from "../validate/listings.ts";
+import type { MethodContext } from "./method.ts";
+
+type Message = Omit<WatchLocksResponse, "$typeName">;
+
+export async function watchLocks(
+  { engine, openWaits }: MethodContext,
+  message: WatchLocksRequest,
+  call: AnyCall,
+  send: Send<Message>,
+): Promise<void> {
+  const watch = engine.watchLocks(checkWatchLocks(message));
+  const stopped = Promise.withResolvers<never>();
+  // Nobody may be listening when it comes.
+  stopped.promise.catch(() => {});
+  const stop = (why: Error) => {
+    watch.close(why);
+    stopped.reject(why);
+  };
+  let leave = () => {};
+  try {
+    leave = openWaits.enter(call, stop);
+    for (;;) {
+      for (const part of messagesOf(await watch.next())) {
+        const written = new Promise<void>((resolve) => send(part, resolve));
+        await Promise.race([written, stopped.promise]);
+      }
+    }
+  } catch (error) {
+    watch.close(error as Error);
+    throw error;
+  } finally {
+    leave();
+  }
+}
+
+/** One, or several where the locks are too large for one. */
+function messagesOf({ beganAnew, locks, deleted, complete }: WatchUpdate): Message[] {
+  const messages: Message[] = [];
+  let part: Lock[] = [];
+  let bytes = 0;
+  for (const view of locks) {
+    const lock = lockMessage(view);
+    const size = toBinary(LockSchema, lock).length;
+    if (bytes + size > WATCH_BYTES_MAX && part.length > 0) {
+      messages.push({
+        beganAnew: beganAnew && messages.length === 0,
+        locks: part,
+        deleted: [],
+        complete: false,
+      });
+      part = [];
+      bytes = 0;
+    }
+    part.push(lock);
+    bytes += size;
+  }
+  messages.push({
+    beganAnew: beganAnew && messages.length === 0,
+    locks: part,
+    deleted: [...deleted],
+    complete,
+  });
+  return messages;
+}

@@ -1,0 +1,18 @@
+// A page of guard rows in the order in which they were last decided about, cut from what two branches have read.
+
+import type { DecidedLock, DecidedPage } from "../store.ts";
+
+interface DecidedRow extends DecidedLock {
+  readonly decidedAtUs: number;
+}
+
+/** The first `max` of them; each branch has read up to so many. */
+export function pageOf(rows: readonly DecidedRow[], max: number): Pick<DecidedPage, "locks" | "next"> {
+  const inOrder = rows.toSorted((a, b) => a.decidedAtUs - b.decidedAtUs || (a.id < b.id ? -1 : 1));
+  const page = inOrder.slice(0, max);
+  const last = page.length === max ? page.at(-1) : undefined;
+  return {
+    locks: page.map(({ decidedAtUs, ...lock }) => lock),
+    next: last ? { atUs: last.decidedAtUs, afterLockId: last.id } : null,
+  };
+}
