@@ -22,8 +22,8 @@ export class WatchMetrics {
     });
     const told = hotCounter({
       name: "rowlock_watch_locks_told_total",
-      help: "Locks that watches have told, as they stand or as deleted.",
-      labelNames: ["what"],
+      help: "Locks that watches have told: as each stands, or as deleted.",
+      labelNames: ["event"],
       registry,
     });
     const begunAnew = hotCounter({
@@ -32,7 +32,7 @@ export class WatchMetrics {
       labelNames: ["cause"],
       registry,
     });
-    this.#told = new Labelled((what) => told({ what }), ["lock", "deleted"]);
+    this.#told = new Labelled((event) => told({ event }), ["stands", "deleted"]);
     this.#begunAnew = new Labelled((cause) => begunAnew({ cause }), CAUSES);
   }
 
@@ -45,7 +45,7 @@ export class WatchMetrics {
         this.#open.dec();
         return;
       case "watch_told":
-        this.#told.of("lock").inc(event.locks);
+        this.#told.of("stands").inc(event.locks);
         this.#told.of("deleted").inc(event.deleted);
         return;
       case "watch_began_anew":

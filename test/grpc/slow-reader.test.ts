@@ -1,15 +1,21 @@
 // A client that holds a stream and does not read from it: what the server keeps for it must stay small.
 
 import { connect } from "node:http2";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { WaitInQueueRequestSchema, WaitInQueueResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  WaitInQueueRequestSchema,
+  WaitInQueueResponseSchema,
+  WatchLocksRequestSchema,
+  WatchLocksResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Follower } from "../../server/engine/lock-engine.ts";
 import type { TestServer } from "../support/harness.ts";
-import { replacing, startServer } from "../support/harness.ts";
+import { replacing, startServer, until } from "../support/harness.ts";
 
 const UPDATES = 20_000;
+const CHANGES = 60;
 
 let server: TestServer;
 const followed = Promise.withResolvers<Follower>();
@@ -31,15 +37,14 @@ test("a reader that never reads is owed one position at a time, and the grant in
   const { leaseId } = await server.client.lease({ name: "slow" });
   // No window: the server may send headers, and not a byte of a message.
   const session = connect(`http://${server.address}`, { settings: { initialWindowSize: 0 } });
-  const stream = session.request({
-    ":method": "POST",
-    ":path": "/rowlock.v1.LockService/WaitInQueue",
-    "content-type": "application/grpc",
-    te: "trailers",
-  });
+  const stream = session.request(callOf("WaitInQueue"));
   const received: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => received.push(chunk));
-  stream.end(frame());
+  const request = create(WaitInQueueRequestSchema, {
+    target: { case: "acquire", value: { name: "slow" } },
+    minUpdateInterval: { seconds: 0n, nanos: 0 },
+  });
+  stream.end(frame(toBinary(WaitInQueueRequestSchema, request)));
   const waiter = await followed.promise;
 
   for (let step = 0; step < UPDATES; step++) {
@@ -55,29 +60,72 @@ test("a reader that never reads is owed one position at a time, and the grant in
 
   session.settings({ initialWindowSize: 1_000_000 });
   await new Promise((resolve) => stream.on("end", resolve));
-  const updates = messages(Buffer.concat(received)).map(({ update }) => update.case);
+  const updates = messages(WaitInQueueResponseSchema, received).map(({ update }) => update.case);
   expect(updates.length).toBeLessThanOrEqual(3);
   expect(updates.at(-1)).toBe("granted");
   session.close();
 });
 
-function frame(): Buffer {
-  const request = create(WaitInQueueRequestSchema, {
-    target: { case: "acquire", value: { name: "slow" } },
-    minUpdateInterval: { seconds: 0n, nanos: 0 },
-  });
-  const bytes = toBinary(WaitInQueueRequestSchema, request);
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]);
+test("a watch that is not read is owed one message at a time, and what there is in the end", async () => {
+  const { client } = server;
+  const session = connect(`http://${server.address}`, { settings: { initialWindowSize: 0 } });
+  const stream = session.request(callOf("WatchLocks"));
+  const received: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => received.push(chunk));
+  stream.end(
+    frame(toBinary(WatchLocksRequestSchema, create(WatchLocksRequestSchema, { prefix: "watched/" }))),
+  );
+  await until(() => server.watchEvents.some(({ kind }) => kind === "watch_told"));
+  const told = () => server.watchEvents.filter(({ kind }) => kind === "watch_told").length;
+  for (let round = 0; round < CHANGES; round++)
+    for (const name of ["watched/a", "watched/b"])
+      await client.call("release", {
+        leaseId: (await client.lease({ name, owner: `round ${round}` })).leaseId,
+      });
+  await client.lease({ name: "watched/b", owner: "the last" });
+  expect(told()).toBe(1);
+  expect(received).toEqual([]);
+
+  session.settings({ initialWindowSize: 1_000_000 });
+  const lastOf = (name: string) =>
+    messages(WatchLocksResponseSchema, received)
+      .flatMap(({ locks }) => locks)
+      .findLast((lock) => lock.name === name);
+  await until(
+    () => lastOf("watched/b")?.holders[0]?.owner === "the last" && lastOf("watched/a") !== undefined,
+  );
+  expect(messages(WatchLocksResponseSchema, received).length).toBeLessThanOrEqual(4);
+  expect(lastOf("watched/a")?.holderCount).toBe(0);
+  session.destroy();
+});
+
+function callOf(method: string) {
+  return {
+    ":method": "POST",
+    ":path": `/rowlock.v1.LockService/${method}`,
+    "content-type": "application/grpc",
+    te: "trailers",
+  };
 }
 
-function messages(bytes: Buffer): WaitInQueueResponse[] {
-  const found: WaitInQueueResponse[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const length = bytes.readUInt32BE(at + 1);
-    found.push(fromBinary(WaitInQueueResponseSchema, bytes.subarray(at + 5, at + 5 + length)));
-    at += 5 + length;
+function frame(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** Those that are whole. */
+function messages<Schema extends DescMessage>(
+  schema: Schema,
+  received: readonly Buffer[],
+): MessageShape<Schema>[] {
+  const bytes = Buffer.concat(received);
+  const found: MessageShape<Schema>[] = [];
+  for (let at = 0; at + 5 <= bytes.length; ) {
+    const end = at + 5 + bytes.readUInt32BE(at + 1);
+    if (end > bytes.length) break;
+    found.push(fromBinary(schema, bytes.subarray(at + 5, end)));
+    at = end;
   }
   return found;
 }

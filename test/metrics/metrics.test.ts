@@ -98,6 +98,9 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "batch", commands: 7, locks: 3 });
   engine({ kind: "retried", cause: "deadlock" });
   engine({ kind: "clock_jumped", byUs: -2_000_000 });
+  engine({ kind: "watch_opened" });
+  engine({ kind: "watch_told", locks: 5, deleted: 1 });
+  engine({ kind: "watch_began_anew", cause: "outage" });
   engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
@@ -186,6 +189,10 @@ describe("what is counted", () => {
         'rowlock_loop_failures_total{loop="sweep"} 1',
         'rowlock_grpc_calls_total{method="Acquire",code="OK",via="call"} 1',
         "rowlock_grpc_open_streams 1",
+        "rowlock_watches_open 1",
+        'rowlock_watch_locks_told_total{event="stands"} 5',
+        'rowlock_watch_locks_told_total{event="deleted"} 1',
+        'rowlock_watches_begun_anew_total{cause="outage"} 1',
         'rowlock_build_info{version="1.2.3",node="26",database="MariaDB 10.11"} 1',
         'rowlock_pool_connections{state="busy"} 6',
         'rowlock_pool_connections{state="idle"} 4',

@@ -104,6 +104,13 @@ const CASES: Case[] = [
     badRequest("prefix"),
   ],
   [
+    "a prefix of 256 bytes, to watch",
+    async ({ client }) => {
+      throw await client.watch(LONG).failure();
+    },
+    badRequest("prefix"),
+  ],
+  [
     "an order that nobody knows",
     ({ client }) => client.call("listLocks", { order: 4 as ListOrder }),
     badRequest("order"),

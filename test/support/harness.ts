@@ -6,7 +6,7 @@ import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
-import type { LockEngine } from "../../server/engine/lock-engine.ts";
+import type { LockEngine, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { CallObserver, Via } from "../../server/grpc/call-observer.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
@@ -77,6 +77,8 @@ export interface TestServer {
   readonly store: Store;
   /** What happened to claims and limits, in order. */
   readonly events: readonly Event[];
+  /** What happened to watches of locks, in order. */
+  readonly watchEvents: readonly WatchEvent[];
   readonly calls: readonly SeenCall[];
   readonly openStreams: () => number;
   readonly openSessions: () => number;
@@ -96,7 +98,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const opened = await openStore(url);
   const store = options.wrapStore?.(opened) ?? opened;
   const seen = new Seen();
-  const { engine, policy, events, failures, event } = await startEngine(store, options.rules);
+  const { engine, policy, events, watchEvents, failures, event } = await startEngine(store, options.rules);
   const grpc = createGrpcServer({
     engine: options.wrapEngine?.(engine) ?? engine,
     observer: seen,
@@ -122,6 +124,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     engine,
     store,
     events,
+    watchEvents,
     calls: seen.calls,
     openStreams: () => seen.openStreams,
     openSessions: () => seen.openSessions,

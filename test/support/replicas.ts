@@ -5,7 +5,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/policy.ts";
 import type { Engine } from "../../server/engine/engine.ts";
-import type { AcquireInput, Follower } from "../../server/engine/lock-engine.ts";
+import type { AcquireInput, Follower, WatchEvent } from "../../server/engine/lock-engine.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
@@ -20,6 +20,7 @@ export interface Replica {
   readonly store: Store;
   /** What was seen, in order. */
   readonly events: readonly Event[];
+  readonly watchEvents: readonly WatchEvent[];
   /** Failures of background loops; a test that expects none looks here. */
   readonly failures: readonly unknown[];
 }
@@ -64,8 +65,8 @@ export async function startReplica(
   overrides: Partial<Policy>,
   failOverPauseUs: number | null,
 ): Promise<Replica> {
-  const { id, engine, events, failures } = await startEngine(store, overrides, failOverPauseUs);
-  return { id, engine, store, events, failures };
+  const { id, engine, events, watchEvents, failures } = await startEngine(store, overrides, failOverPauseUs);
+  return { id, engine, store, events, watchEvents, failures };
 }
 
 /** As on MySQL, no two transactions of different replicas have the same time, although the system's clock is coarse. */

@@ -8,7 +8,6 @@ import type {
   SessionRequestSchema,
   SessionResponse,
   SessionResult,
-  WaitInQueueResponse,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
@@ -22,6 +21,7 @@ import {
 import { msOf } from "../../clients/typescript/src/times.ts";
 import { QueueStream } from "./queue-stream.ts";
 import { TestCalls } from "./test-calls.ts";
+import { WatchedLocks } from "./watched-locks.ts";
 
 export type Command = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
 type RequestInit = MessageInitShape<typeof SessionRequestSchema>;
@@ -157,11 +157,27 @@ export class SessionClient extends TestCalls {
   override wait(request: RequestOf<"waitInQueue">, { timeout }: BareCallOptions = {}): QueueStream {
     const value =
       request instanceof Uint8Array ? fromBinary(LockService.method.waitInQueue.input, request) : request;
-    const updates = new Updates(() => this.#cancel(number));
+    const updates = new Updates(
+      () => this.#cancel(number),
+      (result) => (result.case === "waitInQueue" ? result.value : undefined),
+      ({ update }) => update.case !== "position",
+    );
     const number = this.#begin({ case: "waitInQueue", value } as Command, timeout, (result) => {
       if (updates.take(result)) this.#listeners.delete(number);
     });
     return new QueueStream(updates);
+  }
+
+  override watch(prefix: string): WatchedLocks {
+    const updates = new Updates(
+      () => this.#cancel(number),
+      (result) => (result.case === "watchLocks" ? result.value : undefined),
+      () => false,
+    );
+    const number = this.#begin({ case: "watchLocks", value: { prefix } } as Command, undefined, (result) => {
+      if (updates.take(result)) this.#listeners.delete(number);
+    });
+    return new WatchedLocks(updates, updates.cancel);
   }
 
   override close(): void {
@@ -205,31 +221,44 @@ export class SessionClient extends TestCalls {
 }
 
 /** The updates of one call, kept until they are asked for. */
-class Updates {
+class Updates<Message> {
   readonly cancel: () => void;
-  readonly #kept: (WaitInQueueResponse | RowlockError | null)[] = [];
+  readonly #read: (result: SessionResult["result"]) => Message | undefined;
+  readonly #isLast: (message: Message) => boolean;
+  readonly #kept: (Message | RowlockError | null)[] = [];
   #arrived = Promise.withResolvers<void>();
 
-  constructor(cancel: () => void) {
+  constructor(
+    cancel: () => void,
+    read: (result: SessionResult["result"]) => Message | undefined,
+    isLast: (message: Message) => boolean,
+  ) {
     this.cancel = cancel;
+    this.#read = read;
+    this.#isLast = isLast;
   }
 
   /** Whether it was the last one. */
   take(result: SessionResult["result"] | RowlockError): boolean {
+    const isOver = this.#take(result);
+    this.#arrived.resolve();
+    return isOver;
+  }
+
+  #take(result: SessionResult["result"] | RowlockError): boolean {
     if (result instanceof RowlockError) this.#kept.push(result);
     else if (result.case === "error" || result.case === "rejected")
       this.#kept.push(RowlockError.ofStatus(result.value));
-    else if (result.case === "waitInQueue") this.#kept.push(result.value);
-    const isPosition =
-      !(result instanceof RowlockError) &&
-      result.case === "waitInQueue" &&
-      result.value.update.case === "position";
-    if (!isPosition && this.#kept.at(-1) instanceof RowlockError === false) this.#kept.push(null);
-    this.#arrived.resolve();
-    return !isPosition;
+    else {
+      const message = this.#read(result);
+      if (message) this.#kept.push(message);
+      if (message && !this.#isLast(message)) return false;
+      this.#kept.push(null);
+    }
+    return true;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<WaitInQueueResponse> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
     for (;;) {
       while (this.#kept.length === 0) {
         this.#arrived = Promise.withResolvers<void>();

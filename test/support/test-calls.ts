@@ -5,6 +5,7 @@ import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/typescript/src/bare/index.ts";
 import { QueueStream } from "./queue-stream.ts";
+import { WatchedLocks } from "./watched-locks.ts";
 
 type Acquire = Exclude<RequestOf<"acquire">, Uint8Array>;
 
@@ -30,6 +31,11 @@ export class TestCalls extends BareCalls {
 
   wait(request: RequestOf<"waitInQueue">, options: BareCallOptions = {}): QueueStream {
     return new QueueStream(this.stream("waitInQueue", request, options));
+  }
+
+  watch(prefix: string): WatchedLocks {
+    const stream = this.stream("watchLocks", { prefix });
+    return new WatchedLocks(stream, () => stream.cancel());
   }
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/policy.ts";
 import { Engine } from "../../server/engine/engine.ts";
-import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import type { EngineObserver, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { pollWakeup } from "../../server/wakeup/poll.ts";
 
@@ -17,6 +17,8 @@ export interface TestEngine {
   readonly policy: Policy;
   /** What happened to claims and limits, in order. */
   readonly events: readonly Event[];
+  /** What happened to watches of locks, in order. */
+  readonly watchEvents: readonly WatchEvent[];
   /** Failures of background loops, jumps of the clock and fail-overs; a test that expects none looks here. */
   readonly failures: readonly unknown[];
   /** Resolves with the next event that fits, or with one that has happened already. */
@@ -29,6 +31,7 @@ export async function startEngine(
   failOverPauseUs: number | null = null,
 ): Promise<TestEngine> {
   const events: Event[] = [];
+  const watchEvents: WatchEvent[] = [];
   const failures: unknown[] = [];
   const listeners = new Set<(event: Event) => void>();
   const failed = (loop: string, error: unknown) => void failures.push({ loop, error });
@@ -36,6 +39,7 @@ export async function startEngine(
     if (seen.kind === "failed_over") failed("fail_over", seen.pauseUs);
     if (seen.kind === "clock_jumped") failed("clock", seen.byUs);
     if (seen.kind === "loop_failed") failed(seen.loop, seen.error);
+    if (seen.kind.startsWith("watch_")) watchEvents.push(seen as WatchEvent);
     if (seen.kind !== "event") return;
     events.push(seen.event);
     for (const listener of listeners) listener(seen.event);
@@ -66,6 +70,7 @@ export async function startEngine(
     engine,
     policy,
     events,
+    watchEvents,
     failures,
     event(fits) {
       const before = events.find(fits);

@@ -18,7 +18,8 @@
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer),
+//                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
+//                                           complete an answer), `watches`, `watched_locks` (WatchLocks),
 //                                           `waits_on_connection` (this connection has too many open waits; another
 //                                           one has room), `session_waits`, `session_commands` (of one session),
 //                                           `results_unread` (a session whose client does not read)
@@ -1263,6 +1264,127 @@ func (x *ListLocksResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Which locks to watch.
+type WatchLocksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only names that begin with these bytes, at most 255 of them; empty: all.
+	Prefix        string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchLocksRequest) Reset() {
+	*x = WatchLocksRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchLocksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchLocksRequest) ProtoMessage() {}
+
+func (x *WatchLocksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchLocksRequest.ProtoReflect.Descriptor instead.
+func (*WatchLocksRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WatchLocksRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+// A part of a snapshot, or what has changed since.
+type WatchLocksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+	BeganAnew bool `protobuf:"varint,1,opt,name=began_anew,json=beganAnew,proto3" json:"began_anew,omitempty"`
+	// Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
+	// Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
+	// not told before may be among them. One that comes back is told anew.
+	Deleted []string `protobuf:"bytes,3,rep,name=deleted,proto3" json:"deleted,omitempty"`
+	// With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
+	// gone since. Set once for each snapshot, and not in what comes after it.
+	Complete      bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchLocksResponse) Reset() {
+	*x = WatchLocksResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchLocksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchLocksResponse) ProtoMessage() {}
+
+func (x *WatchLocksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchLocksResponse.ProtoReflect.Descriptor instead.
+func (*WatchLocksResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WatchLocksResponse) GetBeganAnew() bool {
+	if x != nil {
+		return x.BeganAnew
+	}
+	return false
+}
+
+func (x *WatchLocksResponse) GetLocks() []*Lock {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
+}
+
+func (x *WatchLocksResponse) GetDeleted() []string {
+	if x != nil {
+		return x.Deleted
+	}
+	return nil
+}
+
+func (x *WatchLocksResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
 // Which limits to show.
 type ListLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1280,7 +1402,7 @@ type ListLimitsRequest struct {
 
 func (x *ListLimitsRequest) Reset() {
 	*x = ListLimitsRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1414,7 @@ func (x *ListLimitsRequest) String() string {
 func (*ListLimitsRequest) ProtoMessage() {}
 
 func (x *ListLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1427,7 @@ func (x *ListLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLimitsRequest.ProtoReflect.Descriptor instead.
 func (*ListLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListLimitsRequest) GetPrefix() string {
@@ -1351,7 +1473,7 @@ type LimitSetting struct {
 
 func (x *LimitSetting) Reset() {
 	*x = LimitSetting{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1485,7 @@ func (x *LimitSetting) String() string {
 func (*LimitSetting) ProtoMessage() {}
 
 func (x *LimitSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1498,7 @@ func (x *LimitSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSetting.ProtoReflect.Descriptor instead.
 func (*LimitSetting) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LimitSetting) GetTarget() isLimitSetting_Target {
@@ -1456,7 +1578,7 @@ type ListLimitsResponse struct {
 
 func (x *ListLimitsResponse) Reset() {
 	*x = ListLimitsResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1590,7 @@ func (x *ListLimitsResponse) String() string {
 func (*ListLimitsResponse) ProtoMessage() {}
 
 func (x *ListLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1603,7 @@ func (x *ListLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLimitsResponse.ProtoReflect.Descriptor instead.
 func (*ListLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListLimitsResponse) GetLimits() []*LimitSetting {
@@ -1511,7 +1633,7 @@ type ClaimReference struct {
 
 func (x *ClaimReference) Reset() {
 	*x = ClaimReference{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1645,7 @@ func (x *ClaimReference) String() string {
 func (*ClaimReference) ProtoMessage() {}
 
 func (x *ClaimReference) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1658,7 @@ func (x *ClaimReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimReference.ProtoReflect.Descriptor instead.
 func (*ClaimReference) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ClaimReference) GetLockName() string {
@@ -1571,7 +1693,7 @@ type ForceReleaseRequest struct {
 
 func (x *ForceReleaseRequest) Reset() {
 	*x = ForceReleaseRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1705,7 @@ func (x *ForceReleaseRequest) String() string {
 func (*ForceReleaseRequest) ProtoMessage() {}
 
 func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1718,7 @@ func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ForceReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ForceReleaseRequest) GetTarget() isForceReleaseRequest_Target {
@@ -1665,7 +1787,7 @@ type ForceReleaseResponse struct {
 
 func (x *ForceReleaseResponse) Reset() {
 	*x = ForceReleaseResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1799,7 @@ func (x *ForceReleaseResponse) String() string {
 func (*ForceReleaseResponse) ProtoMessage() {}
 
 func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1812,7 @@ func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ForceReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ForceReleaseResponse) GetEnded() []*Claim {
@@ -1735,7 +1857,7 @@ type UpdateLockRequest struct {
 
 func (x *UpdateLockRequest) Reset() {
 	*x = UpdateLockRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1869,7 @@ func (x *UpdateLockRequest) String() string {
 func (*UpdateLockRequest) ProtoMessage() {}
 
 func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1882,7 @@ func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateLockRequest.ProtoReflect.Descriptor instead.
 func (*UpdateLockRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateLockRequest) GetName() string {
@@ -1830,7 +1952,7 @@ type UpdateLockResponse struct {
 
 func (x *UpdateLockResponse) Reset() {
 	*x = UpdateLockResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +1964,7 @@ func (x *UpdateLockResponse) String() string {
 func (*UpdateLockResponse) ProtoMessage() {}
 
 func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +1977,7 @@ func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateLockResponse.ProtoReflect.Descriptor instead.
 func (*UpdateLockResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateLockResponse) GetRecord() *LockRecord {
@@ -1878,7 +2000,7 @@ type DeleteLockRequest struct {
 
 func (x *DeleteLockRequest) Reset() {
 	*x = DeleteLockRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +2012,7 @@ func (x *DeleteLockRequest) String() string {
 func (*DeleteLockRequest) ProtoMessage() {}
 
 func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1903,7 +2025,7 @@ func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteLockRequest.ProtoReflect.Descriptor instead.
 func (*DeleteLockRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteLockRequest) GetName() string {
@@ -1931,7 +2053,7 @@ type DeleteLockResponse struct {
 
 func (x *DeleteLockResponse) Reset() {
 	*x = DeleteLockResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1943,7 +2065,7 @@ func (x *DeleteLockResponse) String() string {
 func (*DeleteLockResponse) ProtoMessage() {}
 
 func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1956,7 +2078,7 @@ func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteLockResponse.ProtoReflect.Descriptor instead.
 func (*DeleteLockResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteLockResponse) GetDeleted() bool {
@@ -2005,7 +2127,7 @@ type CaptureRequest struct {
 
 func (x *CaptureRequest) Reset() {
 	*x = CaptureRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2139,7 @@ func (x *CaptureRequest) String() string {
 func (*CaptureRequest) ProtoMessage() {}
 
 func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2152,7 @@ func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureRequest.ProtoReflect.Descriptor instead.
 func (*CaptureRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CaptureRequest) GetPrefix() string {
@@ -2130,7 +2252,7 @@ type CaptureResponse struct {
 
 func (x *CaptureResponse) Reset() {
 	*x = CaptureResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +2264,7 @@ func (x *CaptureResponse) String() string {
 func (*CaptureResponse) ProtoMessage() {}
 
 func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +2277,7 @@ func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
 func (*CaptureResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CaptureResponse) GetLeases() []*Lease {
@@ -2189,7 +2311,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2201,7 +2323,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2214,7 +2336,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SessionRequest) GetOpen() *SessionOpen {
@@ -2252,7 +2374,7 @@ type SessionOpen struct {
 
 func (x *SessionOpen) Reset() {
 	*x = SessionOpen{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2386,7 @@ func (x *SessionOpen) String() string {
 func (*SessionOpen) ProtoMessage() {}
 
 func (x *SessionOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2399,7 @@ func (x *SessionOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpen.ProtoReflect.Descriptor instead.
 func (*SessionOpen) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SessionOpen) GetOwner() string {
@@ -2316,6 +2438,7 @@ type SessionCommand struct {
 	//	*SessionCommand_ListLocks
 	//	*SessionCommand_ListLimits
 	//	*SessionCommand_ForceRelease
+	//	*SessionCommand_WatchLocks
 	//	*SessionCommand_Cancel
 	//	*SessionCommand_UpdateLock
 	//	*SessionCommand_DeleteLock
@@ -2326,7 +2449,7 @@ type SessionCommand struct {
 
 func (x *SessionCommand) Reset() {
 	*x = SessionCommand{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2461,7 @@ func (x *SessionCommand) String() string {
 func (*SessionCommand) ProtoMessage() {}
 
 func (x *SessionCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2474,7 @@ func (x *SessionCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCommand.ProtoReflect.Descriptor instead.
 func (*SessionCommand) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SessionCommand) GetCall() uint64 {
@@ -2465,6 +2588,15 @@ func (x *SessionCommand) GetForceRelease() *ForceReleaseRequest {
 	return nil
 }
 
+func (x *SessionCommand) GetWatchLocks() *WatchLocksRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_WatchLocks); ok {
+			return x.WatchLocks
+		}
+	}
+	return nil
+}
+
 func (x *SessionCommand) GetCancel() uint64 {
 	if x != nil {
 		if x, ok := x.Command.(*SessionCommand_Cancel); ok {
@@ -2546,6 +2678,11 @@ type SessionCommand_ForceRelease struct {
 	ForceRelease *ForceReleaseRequest `protobuf:"bytes,12,opt,name=force_release,json=forceRelease,proto3,oneof"`
 }
 
+type SessionCommand_WatchLocks struct {
+	// As the method that streams. It counts as a wait, and lasts until it is cancelled.
+	WatchLocks *WatchLocksRequest `protobuf:"bytes,17,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
+}
+
 type SessionCommand_Cancel struct {
 	// Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
 	// no result. A place that was waited for is kept for the grace period: Release gives it up.
@@ -2582,6 +2719,8 @@ func (*SessionCommand_ListLimits) isSessionCommand_Command() {}
 
 func (*SessionCommand_ForceRelease) isSessionCommand_Command() {}
 
+func (*SessionCommand_WatchLocks) isSessionCommand_Command() {}
+
 func (*SessionCommand_Cancel) isSessionCommand_Command() {}
 
 func (*SessionCommand_UpdateLock) isSessionCommand_Command() {}
@@ -2599,7 +2738,7 @@ type RenewLeases struct {
 
 func (x *RenewLeases) Reset() {
 	*x = RenewLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2611,7 +2750,7 @@ func (x *RenewLeases) String() string {
 func (*RenewLeases) ProtoMessage() {}
 
 func (x *RenewLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2624,7 +2763,7 @@ func (x *RenewLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeases.ProtoReflect.Descriptor instead.
 func (*RenewLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RenewLeases) GetLeases() []*RenewRequest {
@@ -2647,7 +2786,7 @@ type RenewedLeases struct {
 
 func (x *RenewedLeases) Reset() {
 	*x = RenewedLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2659,7 +2798,7 @@ func (x *RenewedLeases) String() string {
 func (*RenewedLeases) ProtoMessage() {}
 
 func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2672,7 +2811,7 @@ func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLeases.ProtoReflect.Descriptor instead.
 func (*RenewedLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RenewedLeases) GetLeases() []*RenewedLease {
@@ -2698,7 +2837,7 @@ type RenewedLease struct {
 
 func (x *RenewedLease) Reset() {
 	*x = RenewedLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2710,7 +2849,7 @@ func (x *RenewedLease) String() string {
 func (*RenewedLease) ProtoMessage() {}
 
 func (x *RenewedLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,7 +2862,7 @@ func (x *RenewedLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLease.ProtoReflect.Descriptor instead.
 func (*RenewedLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RenewedLease) GetOutcome() isRenewedLease_Outcome {
@@ -2794,7 +2933,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2806,7 +2945,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2819,7 +2958,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SessionResponse) GetOpened() *SessionOpened {
@@ -2887,7 +3026,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +3038,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +3051,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SessionOpened) GetReplica() string {
@@ -2969,7 +3108,7 @@ type SessionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call.
 	Call uint64 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
-	// Exactly one is set. Each is the last result of its call, except for a position in the queue.
+	// Exactly one is set. Each is the last result of its call, except for a position in the queue and what a watch tells.
 	//
 	// Types that are valid to be assigned to Result:
 	//
@@ -2983,6 +3122,7 @@ type SessionResult struct {
 	//	*SessionResult_ListLocks
 	//	*SessionResult_ListLimits
 	//	*SessionResult_ForceRelease
+	//	*SessionResult_WatchLocks
 	//	*SessionResult_Error
 	//	*SessionResult_Rejected
 	//	*SessionResult_UpdateLock
@@ -2994,7 +3134,7 @@ type SessionResult struct {
 
 func (x *SessionResult) Reset() {
 	*x = SessionResult{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3146,7 @@ func (x *SessionResult) String() string {
 func (*SessionResult) ProtoMessage() {}
 
 func (x *SessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3159,7 @@ func (x *SessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResult.ProtoReflect.Descriptor instead.
 func (*SessionResult) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SessionResult) GetCall() uint64 {
@@ -3126,6 +3266,15 @@ func (x *SessionResult) GetForceRelease() *ForceReleaseResponse {
 	return nil
 }
 
+func (x *SessionResult) GetWatchLocks() *WatchLocksResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_WatchLocks); ok {
+			return x.WatchLocks
+		}
+	}
+	return nil
+}
+
 func (x *SessionResult) GetError() *status.Status {
 	if x != nil {
 		if x, ok := x.Result.(*SessionResult_Error); ok {
@@ -3216,6 +3365,11 @@ type SessionResult_ForceRelease struct {
 	ForceRelease *ForceReleaseResponse `protobuf:"bytes,11,opt,name=force_release,json=forceRelease,proto3,oneof"`
 }
 
+type SessionResult_WatchLocks struct {
+	// Of watch_locks.
+	WatchLocks *WatchLocksResponse `protobuf:"bytes,17,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
+}
+
 type SessionResult_Error struct {
 	// The call has failed, with code, message and details as those of a unary call.
 	Error *status.Status `protobuf:"bytes,12,opt,name=error,proto3,oneof"`
@@ -3256,6 +3410,8 @@ func (*SessionResult_ListLimits) isSessionResult_Result() {}
 
 func (*SessionResult_ForceRelease) isSessionResult_Result() {}
 
+func (*SessionResult_WatchLocks) isSessionResult_Result() {}
+
 func (*SessionResult_Error) isSessionResult_Result() {}
 
 func (*SessionResult_Rejected) isSessionResult_Result() {}
@@ -3279,7 +3435,7 @@ type LostLease struct {
 
 func (x *LostLease) Reset() {
 	*x = LostLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3291,7 +3447,7 @@ func (x *LostLease) String() string {
 func (*LostLease) ProtoMessage() {}
 
 func (x *LostLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3304,7 +3460,7 @@ func (x *LostLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostLease.ProtoReflect.Descriptor instead.
 func (*LostLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *LostLease) GetLeaseId() string {
@@ -3414,7 +3570,15 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x05order\x18\x05 \x01(\x0e2\x15.rowlock.v1.ListOrderR\x05order\"c\n" +
 	"\x11ListLocksResponse\x12&\n" +
 	"\x05locks\x18\x01 \x03(\v2\x10.rowlock.v1.LockR\x05locks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"+\n" +
+	"\x11WatchLocksRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\"\x91\x01\n" +
+	"\x12WatchLocksResponse\x12\x1d\n" +
+	"\n" +
+	"began_anew\x18\x01 \x01(\bR\tbeganAnew\x12&\n" +
+	"\x05locks\x18\x02 \x03(\v2\x10.rowlock.v1.LockR\x05locks\x12\x18\n" +
+	"\adeleted\x18\x03 \x03(\tR\adeleted\x12\x1a\n" +
+	"\bcomplete\x18\x04 \x01(\bR\bcomplete\"g\n" +
 	"\x11ListLimitsRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -3497,7 +3661,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2#.rowlock.v1.SessionOpen.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe6\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\a\n" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x126\n" +
@@ -3513,7 +3677,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	" \x01(\v2\x1c.rowlock.v1.ListLocksRequestH\x00R\tlistLocks\x12@\n" +
 	"\vlist_limits\x18\v \x01(\v2\x1d.rowlock.v1.ListLimitsRequestH\x00R\n" +
 	"listLimits\x12F\n" +
-	"\rforce_release\x18\f \x01(\v2\x1f.rowlock.v1.ForceReleaseRequestH\x00R\fforceRelease\x12\x18\n" +
+	"\rforce_release\x18\f \x01(\v2\x1f.rowlock.v1.ForceReleaseRequestH\x00R\fforceRelease\x12@\n" +
+	"\vwatch_locks\x18\x11 \x01(\v2\x1d.rowlock.v1.WatchLocksRequestH\x00R\n" +
+	"watchLocks\x12\x18\n" +
 	"\x06cancel\x18\r \x01(\x04H\x00R\x06cancel\x12@\n" +
 	"\vupdate_lock\x18\x0e \x01(\v2\x1d.rowlock.v1.UpdateLockRequestH\x00R\n" +
 	"updateLock\x12@\n" +
@@ -3544,7 +3710,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fgrace_period\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\x12\x1b\n" +
 	"\twaits_max\x18\x05 \x01(\rR\bwaitsMax\x12!\n" +
 	"\fcommands_max\x18\x06 \x01(\rR\vcommandsMax\x12*\n" +
-	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\x80\a\n" +
+	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xc3\a\n" +
 	"\rSessionResult\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
 	"\aacquire\x18\x02 \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
@@ -3559,7 +3725,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\vlist_limits\x18\n" +
 	" \x01(\v2\x1e.rowlock.v1.ListLimitsResponseH\x00R\n" +
 	"listLimits\x12G\n" +
-	"\rforce_release\x18\v \x01(\v2 .rowlock.v1.ForceReleaseResponseH\x00R\fforceRelease\x12*\n" +
+	"\rforce_release\x18\v \x01(\v2 .rowlock.v1.ForceReleaseResponseH\x00R\fforceRelease\x12A\n" +
+	"\vwatch_locks\x18\x11 \x01(\v2\x1e.rowlock.v1.WatchLocksResponseH\x00R\n" +
+	"watchLocks\x12*\n" +
 	"\x05error\x18\f \x01(\v2\x12.google.rpc.StatusH\x00R\x05error\x120\n" +
 	"\brejected\x18\r \x01(\v2\x12.google.rpc.StatusH\x00R\brejected\x12A\n" +
 	"\vupdate_lock\x18\x0e \x01(\v2\x1e.rowlock.v1.UpdateLockResponseH\x00R\n" +
@@ -3575,7 +3743,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLIST_ORDER_NAME\x10\x01\x12\x1b\n" +
 	"\x17LIST_ORDER_LONGEST_WAIT\x10\x02\x12\x1b\n" +
-	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xfc\x06\n" +
+	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xcb\a\n" +
 	"\vLockService\x12B\n" +
 	"\aAcquire\x12\x1a.rowlock.v1.AcquireRequest\x1a\x1b.rowlock.v1.AcquireResponse\x12P\n" +
 	"\vWaitInQueue\x12\x1e.rowlock.v1.WaitInQueueRequest\x1a\x1f.rowlock.v1.WaitInQueueResponse0\x01\x12<\n" +
@@ -3585,7 +3753,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\aGetLock\x12\x1a.rowlock.v1.GetLockRequest\x1a\x1b.rowlock.v1.GetLockResponse\x12H\n" +
 	"\tListLocks\x12\x1c.rowlock.v1.ListLocksRequest\x1a\x1d.rowlock.v1.ListLocksResponse\x12K\n" +
 	"\n" +
-	"ListLimits\x12\x1d.rowlock.v1.ListLimitsRequest\x1a\x1e.rowlock.v1.ListLimitsResponse\x12Q\n" +
+	"ListLimits\x12\x1d.rowlock.v1.ListLimitsRequest\x1a\x1e.rowlock.v1.ListLimitsResponse\x12M\n" +
+	"\n" +
+	"WatchLocks\x12\x1d.rowlock.v1.WatchLocksRequest\x1a\x1e.rowlock.v1.WatchLocksResponse0\x01\x12Q\n" +
 	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12K\n" +
 	"\n" +
 	"UpdateLock\x12\x1d.rowlock.v1.UpdateLockRequest\x1a\x1e.rowlock.v1.UpdateLockResponse\x12K\n" +
@@ -3610,7 +3780,7 @@ func file_rowlock_v1_lock_service_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(ListOrder)(0),                // 0: rowlock.v1.ListOrder
 	(*AcquireRequest)(nil),        // 1: rowlock.v1.AcquireRequest
@@ -3627,150 +3797,157 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*GetLockResponse)(nil),       // 12: rowlock.v1.GetLockResponse
 	(*ListLocksRequest)(nil),      // 13: rowlock.v1.ListLocksRequest
 	(*ListLocksResponse)(nil),     // 14: rowlock.v1.ListLocksResponse
-	(*ListLimitsRequest)(nil),     // 15: rowlock.v1.ListLimitsRequest
-	(*LimitSetting)(nil),          // 16: rowlock.v1.LimitSetting
-	(*ListLimitsResponse)(nil),    // 17: rowlock.v1.ListLimitsResponse
-	(*ClaimReference)(nil),        // 18: rowlock.v1.ClaimReference
-	(*ForceReleaseRequest)(nil),   // 19: rowlock.v1.ForceReleaseRequest
-	(*ForceReleaseResponse)(nil),  // 20: rowlock.v1.ForceReleaseResponse
-	(*UpdateLockRequest)(nil),     // 21: rowlock.v1.UpdateLockRequest
-	(*UpdateLockResponse)(nil),    // 22: rowlock.v1.UpdateLockResponse
-	(*DeleteLockRequest)(nil),     // 23: rowlock.v1.DeleteLockRequest
-	(*DeleteLockResponse)(nil),    // 24: rowlock.v1.DeleteLockResponse
-	(*CaptureRequest)(nil),        // 25: rowlock.v1.CaptureRequest
-	(*CaptureResponse)(nil),       // 26: rowlock.v1.CaptureResponse
-	(*SessionRequest)(nil),        // 27: rowlock.v1.SessionRequest
-	(*SessionOpen)(nil),           // 28: rowlock.v1.SessionOpen
-	(*SessionCommand)(nil),        // 29: rowlock.v1.SessionCommand
-	(*RenewLeases)(nil),           // 30: rowlock.v1.RenewLeases
-	(*RenewedLeases)(nil),         // 31: rowlock.v1.RenewedLeases
-	(*RenewedLease)(nil),          // 32: rowlock.v1.RenewedLease
-	(*SessionResponse)(nil),       // 33: rowlock.v1.SessionResponse
-	(*SessionOpened)(nil),         // 34: rowlock.v1.SessionOpened
-	(*SessionResult)(nil),         // 35: rowlock.v1.SessionResult
-	(*LostLease)(nil),             // 36: rowlock.v1.LostLease
-	nil,                           // 37: rowlock.v1.AcquireRequest.LabelsEntry
-	nil,                           // 38: rowlock.v1.CaptureRequest.LabelsEntry
-	nil,                           // 39: rowlock.v1.SessionOpen.LabelsEntry
-	(Mode)(0),                     // 40: rowlock.v1.Mode
-	(*durationpb.Duration)(nil),   // 41: google.protobuf.Duration
-	(WhenBusy)(0),                 // 42: rowlock.v1.WhenBusy
-	(*Lease)(nil),                 // 43: rowlock.v1.Lease
-	(*Ticket)(nil),                // 44: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 45: rowlock.v1.Refusal
-	(*Lock)(nil),                  // 46: rowlock.v1.Lock
-	(*Claim)(nil),                 // 47: rowlock.v1.Claim
-	(*timestamppb.Timestamp)(nil), // 48: google.protobuf.Timestamp
-	(*LockRecord)(nil),            // 49: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 50: google.rpc.Status
-	(RefusalReason)(0),            // 51: rowlock.v1.RefusalReason
+	(*WatchLocksRequest)(nil),     // 15: rowlock.v1.WatchLocksRequest
+	(*WatchLocksResponse)(nil),    // 16: rowlock.v1.WatchLocksResponse
+	(*ListLimitsRequest)(nil),     // 17: rowlock.v1.ListLimitsRequest
+	(*LimitSetting)(nil),          // 18: rowlock.v1.LimitSetting
+	(*ListLimitsResponse)(nil),    // 19: rowlock.v1.ListLimitsResponse
+	(*ClaimReference)(nil),        // 20: rowlock.v1.ClaimReference
+	(*ForceReleaseRequest)(nil),   // 21: rowlock.v1.ForceReleaseRequest
+	(*ForceReleaseResponse)(nil),  // 22: rowlock.v1.ForceReleaseResponse
+	(*UpdateLockRequest)(nil),     // 23: rowlock.v1.UpdateLockRequest
+	(*UpdateLockResponse)(nil),    // 24: rowlock.v1.UpdateLockResponse
+	(*DeleteLockRequest)(nil),     // 25: rowlock.v1.DeleteLockRequest
+	(*DeleteLockResponse)(nil),    // 26: rowlock.v1.DeleteLockResponse
+	(*CaptureRequest)(nil),        // 27: rowlock.v1.CaptureRequest
+	(*CaptureResponse)(nil),       // 28: rowlock.v1.CaptureResponse
+	(*SessionRequest)(nil),        // 29: rowlock.v1.SessionRequest
+	(*SessionOpen)(nil),           // 30: rowlock.v1.SessionOpen
+	(*SessionCommand)(nil),        // 31: rowlock.v1.SessionCommand
+	(*RenewLeases)(nil),           // 32: rowlock.v1.RenewLeases
+	(*RenewedLeases)(nil),         // 33: rowlock.v1.RenewedLeases
+	(*RenewedLease)(nil),          // 34: rowlock.v1.RenewedLease
+	(*SessionResponse)(nil),       // 35: rowlock.v1.SessionResponse
+	(*SessionOpened)(nil),         // 36: rowlock.v1.SessionOpened
+	(*SessionResult)(nil),         // 37: rowlock.v1.SessionResult
+	(*LostLease)(nil),             // 38: rowlock.v1.LostLease
+	nil,                           // 39: rowlock.v1.AcquireRequest.LabelsEntry
+	nil,                           // 40: rowlock.v1.CaptureRequest.LabelsEntry
+	nil,                           // 41: rowlock.v1.SessionOpen.LabelsEntry
+	(Mode)(0),                     // 42: rowlock.v1.Mode
+	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
+	(WhenBusy)(0),                 // 44: rowlock.v1.WhenBusy
+	(*Lease)(nil),                 // 45: rowlock.v1.Lease
+	(*Ticket)(nil),                // 46: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 47: rowlock.v1.Refusal
+	(*Lock)(nil),                  // 48: rowlock.v1.Lock
+	(*Claim)(nil),                 // 49: rowlock.v1.Claim
+	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
+	(*LockRecord)(nil),            // 51: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 52: google.rpc.Status
+	(RefusalReason)(0),            // 53: rowlock.v1.RefusalReason
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
-	40, // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
-	41, // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	37, // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
-	42, // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
-	41, // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
-	41, // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
-	41, // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
-	43, // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	44, // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	45, // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	42, // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
+	43, // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	39, // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
+	44, // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
+	43, // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
+	43, // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
+	43, // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
+	45, // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	46, // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	47, // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
 	1,  // 10: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
-	41, // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	44, // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	43, // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	45, // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
-	41, // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	43, // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	41, // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	46, // 18: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	43, // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	46, // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	45, // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	47, // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
+	43, // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	45, // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	43, // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	48, // 18: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
 	0,  // 19: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	46, // 20: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	16, // 21: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	18, // 22: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	47, // 23: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	48, // 24: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
-	41, // 25: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
-	49, // 26: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
-	41, // 27: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
-	38, // 28: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
-	41, // 29: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	41, // 30: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
-	41, // 31: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
-	43, // 32: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	41, // 33: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	28, // 34: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	29, // 35: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	39, // 36: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	41, // 37: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,  // 38: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	3,  // 39: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	5,  // 40: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	30, // 41: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	7,  // 42: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	9,  // 43: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	11, // 44: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	13, // 45: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	15, // 46: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	19, // 47: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	21, // 48: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
-	23, // 49: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
-	5,  // 50: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	32, // 51: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	43, // 52: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	50, // 53: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	34, // 54: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	35, // 55: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	36, // 56: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	43, // 57: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	41, // 58: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	41, // 59: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	41, // 60: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,  // 61: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,  // 62: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,  // 63: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	31, // 64: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,  // 65: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10, // 66: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12, // 67: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14, // 68: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	17, // 69: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	20, // 70: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	50, // 71: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	50, // 72: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	22, // 73: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
-	24, // 74: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
-	51, // 75: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,  // 76: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,  // 77: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,  // 78: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,  // 79: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,  // 80: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11, // 81: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13, // 82: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	15, // 83: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	19, // 84: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	21, // 85: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
-	23, // 86: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
-	27, // 87: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,  // 88: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,  // 89: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,  // 90: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,  // 91: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10, // 92: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12, // 93: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14, // 94: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	17, // 95: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	20, // 96: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	22, // 97: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
-	24, // 98: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
-	33, // 99: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	88, // [88:100] is the sub-list for method output_type
-	76, // [76:88] is the sub-list for method input_type
-	76, // [76:76] is the sub-list for extension type_name
-	76, // [76:76] is the sub-list for extension extendee
-	0,  // [0:76] is the sub-list for field type_name
+	48, // 20: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	48, // 21: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	18, // 22: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	20, // 23: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	49, // 24: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	50, // 25: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
+	43, // 26: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
+	51, // 27: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
+	43, // 28: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
+	40, // 29: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
+	43, // 30: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	43, // 31: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
+	43, // 32: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
+	45, // 33: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	43, // 34: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	30, // 35: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	31, // 36: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	41, // 37: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	43, // 38: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,  // 39: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	3,  // 40: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	5,  // 41: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	32, // 42: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	7,  // 43: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	9,  // 44: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	11, // 45: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	13, // 46: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	17, // 47: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	21, // 48: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	15, // 49: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	23, // 50: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
+	25, // 51: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
+	5,  // 52: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	34, // 53: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	45, // 54: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	52, // 55: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	36, // 56: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	37, // 57: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	38, // 58: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	45, // 59: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	43, // 60: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	43, // 61: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	43, // 62: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	2,  // 63: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	4,  // 64: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	6,  // 65: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	33, // 66: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	8,  // 67: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	10, // 68: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	12, // 69: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	14, // 70: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	19, // 71: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	22, // 72: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	16, // 73: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	52, // 74: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	52, // 75: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	24, // 76: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
+	26, // 77: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
+	53, // 78: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
+	1,  // 79: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	3,  // 80: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	5,  // 81: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	7,  // 82: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	9,  // 83: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	11, // 84: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	13, // 85: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	17, // 86: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	15, // 87: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	21, // 88: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	23, // 89: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
+	25, // 90: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
+	29, // 91: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	2,  // 92: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	4,  // 93: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	6,  // 94: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	8,  // 95: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	10, // 96: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	12, // 97: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	14, // 98: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	19, // 99: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	16, // 100: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	22, // 101: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	24, // 102: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
+	26, // 103: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
+	35, // 104: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	92, // [92:105] is the sub-list for method output_type
+	79, // [79:92] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -3799,18 +3976,18 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SetLimitRequest_Name)(nil),
 		(*SetLimitRequest_Pattern)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[15].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[17].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),
 		(*LimitSetting_Pattern)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[18].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[20].OneofWrappers = []any{
 		(*ForceReleaseRequest_Name)(nil),
 		(*ForceReleaseRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[20].OneofWrappers = []any{}
 	file_rowlock_v1_lock_service_proto_msgTypes[22].OneofWrappers = []any{}
 	file_rowlock_v1_lock_service_proto_msgTypes[24].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[26].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[30].OneofWrappers = []any{
 		(*SessionCommand_Acquire)(nil),
 		(*SessionCommand_WaitInQueue)(nil),
 		(*SessionCommand_Renew)(nil),
@@ -3821,15 +3998,16 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_ListLocks)(nil),
 		(*SessionCommand_ListLimits)(nil),
 		(*SessionCommand_ForceRelease)(nil),
+		(*SessionCommand_WatchLocks)(nil),
 		(*SessionCommand_Cancel)(nil),
 		(*SessionCommand_UpdateLock)(nil),
 		(*SessionCommand_DeleteLock)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[31].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[33].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
 		(*RenewedLease_Error)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[34].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[36].OneofWrappers = []any{
 		(*SessionResult_Acquire)(nil),
 		(*SessionResult_WaitInQueue)(nil),
 		(*SessionResult_Renew)(nil),
@@ -3840,6 +4018,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionResult_ListLocks)(nil),
 		(*SessionResult_ListLimits)(nil),
 		(*SessionResult_ForceRelease)(nil),
+		(*SessionResult_WatchLocks)(nil),
 		(*SessionResult_Error)(nil),
 		(*SessionResult_Rejected)(nil),
 		(*SessionResult_UpdateLock)(nil),
@@ -3851,7 +4030,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_service_proto_rawDesc), len(file_rowlock_v1_lock_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   39,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -18,7 +18,8 @@
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits), `answers_queued` (reads that complete an answer),
+//                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
+//                                           complete an answer), `watches`, `watched_locks` (WatchLocks),
 //                                           `waits_on_connection` (this connection has too many open waits; another
 //                                           one has room), `session_waits`, `session_commands` (of one session),
 //                                           `results_unread` (a session whose client does not read)
@@ -67,6 +68,7 @@ const (
 	LockService_GetLock_FullMethodName      = "/rowlock.v1.LockService/GetLock"
 	LockService_ListLocks_FullMethodName    = "/rowlock.v1.LockService/ListLocks"
 	LockService_ListLimits_FullMethodName   = "/rowlock.v1.LockService/ListLimits"
+	LockService_WatchLocks_FullMethodName   = "/rowlock.v1.LockService/WatchLocks"
 	LockService_ForceRelease_FullMethodName = "/rowlock.v1.LockService/ForceRelease"
 	LockService_UpdateLock_FullMethodName   = "/rowlock.v1.LockService/UpdateLock"
 	LockService_DeleteLock_FullMethodName   = "/rowlock.v1.LockService/DeleteLock"
@@ -116,6 +118,18 @@ type LockServiceClient interface {
 	// taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
 	// as for GetLock.
 	ListLimits(ctx context.Context, in *ListLimitsRequest, opts ...grpc.CallOption) (*ListLimitsResponse, error)
+	// Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+	// dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+	// are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+	// gone, within a second or so for each 1,000 locks that are watched.
+	//
+	// A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+	// (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+	// `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+	// with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+	// open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+	// many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
 	// keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
 	// already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
@@ -255,6 +269,25 @@ func (c *lockServiceClient) ListLimits(ctx context.Context, in *ListLimitsReques
 	return out, nil
 }
 
+func (c *lockServiceClient) WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &LockService_ServiceDesc.Streams[1], LockService_WatchLocks_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchLocksRequest, WatchLocksResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type LockService_WatchLocksClient = grpc.ServerStreamingClient[WatchLocksResponse]
+
 func (c *lockServiceClient) ForceRelease(ctx context.Context, in *ForceReleaseRequest, opts ...grpc.CallOption) (*ForceReleaseResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ForceReleaseResponse)
@@ -287,7 +320,7 @@ func (c *lockServiceClient) DeleteLock(ctx context.Context, in *DeleteLockReques
 
 func (c *lockServiceClient) Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &LockService_ServiceDesc.Streams[1], LockService_Session_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &LockService_ServiceDesc.Streams[2], LockService_Session_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -341,6 +374,18 @@ type LockServiceServer interface {
 	// taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
 	// as for GetLock.
 	ListLimits(context.Context, *ListLimitsRequest) (*ListLimitsResponse, error)
+	// Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+	// dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+	// are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+	// gone, within a second or so for each 1,000 locks that are watched.
+	//
+	// A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+	// (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+	// `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+	// with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+	// open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+	// many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
 	// keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
 	// already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
@@ -414,6 +459,9 @@ func (UnimplementedLockServiceServer) ListLocks(context.Context, *ListLocksReque
 }
 func (UnimplementedLockServiceServer) ListLimits(context.Context, *ListLimitsRequest) (*ListLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLimits not implemented")
+}
+func (UnimplementedLockServiceServer) WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchLocks not implemented")
 }
 func (UnimplementedLockServiceServer) ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForceRelease not implemented")
@@ -585,6 +633,17 @@ func _LockService_ListLimits_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LockService_WatchLocks_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchLocksRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(LockServiceServer).WatchLocks(m, &grpc.GenericServerStream[WatchLocksRequest, WatchLocksResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type LockService_WatchLocksServer = grpc.ServerStreamingServer[WatchLocksResponse]
+
 func _LockService_ForceRelease_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ForceReleaseRequest)
 	if err := dec(in); err != nil {
@@ -698,6 +757,11 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WaitInQueue",
 			Handler:       _LockService_WaitInQueue_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchLocks",
+			Handler:       _LockService_WatchLocks_Handler,
 			ServerStreams: true,
 		},
 		{

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { DecidedLock, Store } from "../../storage/store.ts";
+import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
 import {
   KNOWN_LOOKED_AT_MAX,
   OVERLOADED_RETRY_AFTER_MS,
@@ -249,7 +249,7 @@ export class LockWatches implements WatchSource {
     const hungry = [...this.#watches].filter((watch) => watch.isHungry && watch.hasNews);
     const chosen = firstOf(hungry);
     const views: ViewedLock[] = [];
-    for await (const view of this.#options.views.viewsOf(chosen)) views.push(view);
+    for await (const view of this.#options.views.viewsOf(chosen.map(sizeOf))) views.push(view);
     const read = new Set(views.map(({ lock }) => lock.id));
     for (const lock of chosen) {
       if (read.has(lock.id)) continue;
@@ -268,6 +268,10 @@ export class LockWatches implements WatchSource {
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => {});
   }
+}
+
+function sizeOf({ id, holders, waiting }: DecidedLock): WaitedLock {
+  return { id, holders, waiting };
 }
 
 /** Locks to be told, as many as one round reads. */

@@ -109,7 +109,7 @@ export class WatchedPrefix implements LockWatch {
 
   /** Takes what was read of its pending locks, and names of those that are gone, up to `goneMax`. */
   tell(locks: WatchUpdate["locks"], goneMax: number): void {
-    const own = locks.filter(({ lock }) => this.#isPending(lock) && this.#pending.delete(lock.name));
+    const own = locks.filter(({ lock }) => this.#takePending(lock));
     const deleted = [...this.#gone].slice(0, goneMax);
     for (const name of deleted) this.#gone.delete(name);
     if (own.length + deleted.length === 0) return;
@@ -128,6 +128,7 @@ export class WatchedPrefix implements LockWatch {
     }
     // It was closed, or began anew, while the page was read.
     if (!page || this.#snapshot !== snapshot) return null;
+    for (const { lock } of page.locks) this.#takePending(lock);
     const beganAnew = this.#beginsAnew;
     this.#beginsAnew = false;
     this.#snapshot = page.next === null ? null : { afterName: page.next };
@@ -141,10 +142,10 @@ export class WatchedPrefix implements LockWatch {
     });
   }
 
-  /** Not where it has changed since it was read. */
-  #isPending({ id, name, revision }: DecidedLock): boolean {
+  /** Whether it is to be told, and has not changed since it was read. */
+  #takePending({ id, name, revision }: DecidedLock): boolean {
     const pending = this.#pending.get(name);
-    return pending?.id === id && pending.revision <= revision;
+    return pending?.id === id && pending.revision <= revision && this.#pending.delete(name);
   }
 
   #wakeUp(update: WatchUpdate | null): void {

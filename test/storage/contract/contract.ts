@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { BIG, empty } from "../../support/store-fixture.ts";
 import { contractOfClosing } from "./closing.ts";
+import { contractOfDecided } from "./decided.ts";
 import { contractOfFailOver } from "./fail-over.ts";
 import { contractOfInvariants } from "./invariants.ts";
 import { contractOfListings } from "./listings.ts";
@@ -36,6 +37,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfMaintenance(current);
     contractOfFailOver(current);
     contractOfListings(current);
+    contractOfDecided(current);
     contractOfInvariants(current);
     contractOfClosing(openFreshStore);
   });

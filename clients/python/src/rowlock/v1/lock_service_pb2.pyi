@@ -189,6 +189,24 @@ class ListLocksResponse(_message.Message):
     next_page_token: str
     def __init__(self, locks: _Optional[_Iterable[_Union[_lock_pb2.Lock, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class WatchLocksRequest(_message.Message):
+    __slots__ = ("prefix",)
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    prefix: str
+    def __init__(self, prefix: _Optional[str] = ...) -> None: ...
+
+class WatchLocksResponse(_message.Message):
+    __slots__ = ("began_anew", "locks", "deleted", "complete")
+    BEGAN_ANEW_FIELD_NUMBER: _ClassVar[int]
+    LOCKS_FIELD_NUMBER: _ClassVar[int]
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    began_anew: bool
+    locks: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Lock]
+    deleted: _containers.RepeatedScalarFieldContainer[str]
+    complete: bool
+    def __init__(self, began_anew: bool = ..., locks: _Optional[_Iterable[_Union[_lock_pb2.Lock, _Mapping]]] = ..., deleted: _Optional[_Iterable[str]] = ..., complete: bool = ...) -> None: ...
+
 class ListLimitsRequest(_message.Message):
     __slots__ = ("prefix", "page_size", "page_token")
     PREFIX_FIELD_NUMBER: _ClassVar[int]
@@ -356,7 +374,7 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "cancel", "update_lock", "delete_lock")
+    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
@@ -369,6 +387,7 @@ class SessionCommand(_message.Message):
     LIST_LOCKS_FIELD_NUMBER: _ClassVar[int]
     LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
     FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
     CANCEL_FIELD_NUMBER: _ClassVar[int]
     UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
     DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
@@ -384,10 +403,11 @@ class SessionCommand(_message.Message):
     list_locks: ListLocksRequest
     list_limits: ListLimitsRequest
     force_release: ForceReleaseRequest
+    watch_locks: WatchLocksRequest
     cancel: int
     update_lock: UpdateLockRequest
     delete_lock: DeleteLockRequest
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ...) -> None: ...
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)
@@ -444,7 +464,7 @@ class SessionOpened(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., grace_period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., waits_max: _Optional[int] = ..., commands_max: _Optional[int] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class SessionResult(_message.Message):
-    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "error", "rejected", "update_lock", "delete_lock")
+    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "error", "rejected", "update_lock", "delete_lock")
     CALL_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
@@ -456,6 +476,7 @@ class SessionResult(_message.Message):
     LIST_LOCKS_FIELD_NUMBER: _ClassVar[int]
     LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
     FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     REJECTED_FIELD_NUMBER: _ClassVar[int]
     UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
@@ -471,11 +492,12 @@ class SessionResult(_message.Message):
     list_locks: ListLocksResponse
     list_limits: ListLimitsResponse
     force_release: ForceReleaseResponse
+    watch_locks: WatchLocksResponse
     error: _status_pb2.Status
     rejected: _status_pb2.Status
     update_lock: UpdateLockResponse
     delete_lock: DeleteLockResponse
-    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_lock: _Optional[_Union[UpdateLockResponse, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockResponse, _Mapping]] = ...) -> None: ...
+    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_lock: _Optional[_Union[UpdateLockResponse, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockResponse, _Mapping]] = ...) -> None: ...
 
 class LostLease(_message.Message):
     __slots__ = ("lease_id", "lock_name", "reason")

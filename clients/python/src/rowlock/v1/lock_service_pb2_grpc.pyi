@@ -21,7 +21,8 @@ Errors are google.rpc.Status in the `grpc-status-details-bin` trailer, with a go
                                           `version`, in decimal
   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-                                          ListLocks, ListLimits), `answers_queued` (reads that complete an answer),
+                                          ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
+                                          complete an answer), `watches`, `watched_locks` (WatchLocks),
                                           `waits_on_connection` (this connection has too many open waits; another
                                           one has room), `session_waits`, `session_commands` (of one session),
                                           `results_unread` (a session whose client does not read)
@@ -192,6 +193,22 @@ _LockServiceListLimitsType = typing_extensions.TypeVar(
     ],
 )
 
+_LockServiceWatchLocksType = typing_extensions.TypeVar(
+    '_LockServiceWatchLocksType',
+    grpc.UnaryStreamMultiCallable[
+        rowlock.v1.lock_service_pb2.WatchLocksRequest,
+        rowlock.v1.lock_service_pb2.WatchLocksResponse,
+    ],
+    grpc.aio.UnaryStreamMultiCallable[
+        rowlock.v1.lock_service_pb2.WatchLocksRequest,
+        rowlock.v1.lock_service_pb2.WatchLocksResponse,
+    ],
+    default=grpc.UnaryStreamMultiCallable[
+        rowlock.v1.lock_service_pb2.WatchLocksRequest,
+        rowlock.v1.lock_service_pb2.WatchLocksResponse,
+    ],
+)
+
 _LockServiceForceReleaseType = typing_extensions.TypeVar(
     '_LockServiceForceReleaseType',
     grpc.UnaryUnaryMultiCallable[
@@ -256,7 +273,7 @@ _LockServiceSessionType = typing_extensions.TypeVar(
     ],
 )
 
-class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceDeleteLockType, _LockServiceSessionType]):
+class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceDeleteLockType, _LockServiceSessionType]):
     """Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
     first-come-first-served queues.
     """
@@ -294,6 +311,10 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ListLimitsRequest,
             rowlock.v1.lock_service_pb2.ListLimitsResponse,
+        ],
+        grpc.UnaryStreamMultiCallable[
+            rowlock.v1.lock_service_pb2.WatchLocksRequest,
+            rowlock.v1.lock_service_pb2.WatchLocksResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ForceReleaseRequest,
@@ -346,6 +367,10 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.aio.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ListLimitsRequest,
             rowlock.v1.lock_service_pb2.ListLimitsResponse,
+        ],
+        grpc.aio.UnaryStreamMultiCallable[
+            rowlock.v1.lock_service_pb2.WatchLocksRequest,
+            rowlock.v1.lock_service_pb2.WatchLocksResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ForceReleaseRequest,
@@ -415,6 +440,20 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     """The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
     taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
     as for GetLock.
+    """
+
+    WatchLocks: _LockServiceWatchLocksType
+    """Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+    dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+    are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+    gone, within a second or so for each 1,000 locks that are watched.
+
+    A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+    (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+    `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+    with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+    open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+    many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
     """
 
     ForceRelease: _LockServiceForceReleaseType
@@ -497,6 +536,10 @@ LockServiceAsyncStub: typing_extensions.TypeAlias = LockServiceStub[
     grpc.aio.UnaryUnaryMultiCallable[
         rowlock.v1.lock_service_pb2.ListLimitsRequest,
         rowlock.v1.lock_service_pb2.ListLimitsResponse,
+    ],
+    grpc.aio.UnaryStreamMultiCallable[
+        rowlock.v1.lock_service_pb2.WatchLocksRequest,
+        rowlock.v1.lock_service_pb2.WatchLocksResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
         rowlock.v1.lock_service_pb2.ForceReleaseRequest,
@@ -611,6 +654,25 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         """The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
         taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
         as for GetLock.
+        """
+
+    @abc.abstractmethod
+    def WatchLocks(
+        self,
+        request: rowlock.v1.lock_service_pb2.WatchLocksRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[collections.abc.Iterator[rowlock.v1.lock_service_pb2.WatchLocksResponse], collections.abc.AsyncIterator[rowlock.v1.lock_service_pb2.WatchLocksResponse]]:
+        """Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+        dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+        are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+        gone, within a second or so for each 1,000 locks that are watched.
+
+        A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+        (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+        `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+        with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+        open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+        many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
         """
 
     @abc.abstractmethod

@@ -264,6 +264,37 @@ public final class LockServiceGrpc {
     return getListLimitsMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.WatchLocksRequest,
+      rowlock.v1.WatchLocksResponse> getWatchLocksMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "WatchLocks",
+      requestType = rowlock.v1.WatchLocksRequest.class,
+      responseType = rowlock.v1.WatchLocksResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<rowlock.v1.WatchLocksRequest,
+      rowlock.v1.WatchLocksResponse> getWatchLocksMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksResponse> getWatchLocksMethod;
+    if ((getWatchLocksMethod = LockServiceGrpc.getWatchLocksMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getWatchLocksMethod = LockServiceGrpc.getWatchLocksMethod) == null) {
+          LockServiceGrpc.getWatchLocksMethod = getWatchLocksMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "WatchLocks"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.WatchLocksRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.WatchLocksResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("WatchLocks"))
+              .build();
+        }
+      }
+    }
+    return getWatchLocksMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<rowlock.v1.ForceReleaseRequest,
       rowlock.v1.ForceReleaseResponse> getForceReleaseMethod;
 
@@ -557,6 +588,25 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+     * gone, within a second or so for each 1,000 locks that are watched.
+     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * </pre>
+     */
+    default void watchLocks(rowlock.v1.WatchLocksRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.WatchLocksResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getWatchLocksMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
      * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
      * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
@@ -768,6 +818,26 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+     * gone, within a second or so for each 1,000 locks that are watched.
+     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * </pre>
+     */
+    public void watchLocks(rowlock.v1.WatchLocksRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.WatchLocksResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getWatchLocksMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
      * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
      * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
@@ -962,6 +1032,27 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+     * gone, within a second or so for each 1,000 locks that are watched.
+     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<?, rowlock.v1.WatchLocksResponse>
+        watchLocks(rowlock.v1.WatchLocksRequest request) {
+      return io.grpc.stub.ClientCalls.blockingV2ServerStreamingCall(
+          getChannel(), getWatchLocksMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
      * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
      * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
@@ -1149,6 +1240,26 @@ public final class LockServiceGrpc {
     public rowlock.v1.ListLimitsResponse listLimits(rowlock.v1.ListLimitsRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getListLimitsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
+     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
+     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
+     * gone, within a second or so for each 1,000 locks that are watched.
+     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
+     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
+     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
+     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
+     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * </pre>
+     */
+    public java.util.Iterator<rowlock.v1.WatchLocksResponse> watchLocks(
+        rowlock.v1.WatchLocksRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getWatchLocksMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1352,10 +1463,11 @@ public final class LockServiceGrpc {
   private static final int METHODID_GET_LOCK = 5;
   private static final int METHODID_LIST_LOCKS = 6;
   private static final int METHODID_LIST_LIMITS = 7;
-  private static final int METHODID_FORCE_RELEASE = 8;
-  private static final int METHODID_UPDATE_LOCK = 9;
-  private static final int METHODID_DELETE_LOCK = 10;
-  private static final int METHODID_SESSION = 11;
+  private static final int METHODID_WATCH_LOCKS = 8;
+  private static final int METHODID_FORCE_RELEASE = 9;
+  private static final int METHODID_UPDATE_LOCK = 10;
+  private static final int METHODID_DELETE_LOCK = 11;
+  private static final int METHODID_SESSION = 12;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1405,6 +1517,10 @@ public final class LockServiceGrpc {
         case METHODID_LIST_LIMITS:
           serviceImpl.listLimits((rowlock.v1.ListLimitsRequest) request,
               (io.grpc.stub.StreamObserver<rowlock.v1.ListLimitsResponse>) responseObserver);
+          break;
+        case METHODID_WATCH_LOCKS:
+          serviceImpl.watchLocks((rowlock.v1.WatchLocksRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.WatchLocksResponse>) responseObserver);
           break;
         case METHODID_FORCE_RELEASE:
           serviceImpl.forceRelease((rowlock.v1.ForceReleaseRequest) request,
@@ -1496,6 +1612,13 @@ public final class LockServiceGrpc {
               rowlock.v1.ListLimitsResponse>(
                 service, METHODID_LIST_LIMITS)))
         .addMethod(
+          getWatchLocksMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              rowlock.v1.WatchLocksRequest,
+              rowlock.v1.WatchLocksResponse>(
+                service, METHODID_WATCH_LOCKS)))
+        .addMethod(
           getForceReleaseMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -1579,6 +1702,7 @@ public final class LockServiceGrpc {
               .addMethod(getGetLockMethod())
               .addMethod(getListLocksMethod())
               .addMethod(getListLimitsMethod())
+              .addMethod(getWatchLocksMethod())
               .addMethod(getForceReleaseMethod())
               .addMethod(getUpdateLockMethod())
               .addMethod(getDeleteLockMethod())

@@ -91,6 +91,16 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_ListLocksResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_WatchLocksRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_WatchLocksRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_WatchLocksResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_WatchLocksResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_ListLimitsRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -270,139 +280,147 @@ public final class LockServiceProto {
       " \001(\010\022$\n\005order\030\005 \001(\0162\025.rowlock.v1.ListOrd" +
       "er\"M\n\021ListLocksResponse\022\037\n\005locks\030\001 \003(\0132\020" +
       ".rowlock.v1.Lock\022\027\n\017next_page_token\030\002 \001(" +
-      "\t\"J\n\021ListLimitsRequest\022\016\n\006prefix\030\001 \001(\t\022\021" +
-      "\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003 \001(\t\"k\n" +
-      "\014LimitSetting\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern" +
-      "\030\002 \001(\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004" +
-      "\022\016\n\006reason\030\005 \001(\tB\010\n\006target\"W\n\022ListLimits" +
-      "Response\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.Li" +
-      "mitSetting\022\027\n\017next_page_token\030\002 \001(\t\":\n\016C" +
-      "laimReference\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rtick" +
-      "et_number\030\002 \001(\004\"l\n\023ForceReleaseRequest\022\016" +
-      "\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(\0132\032.rowlock." +
-      "v1.ClaimReferenceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006t" +
-      "arget\"K\n\024ForceReleaseResponse\022 \n\005ended\030\001" +
-      " \003(\0132\021.rowlock.v1.Claim\022\021\n\tremaining\030\002 \001" +
-      "(\r\"\274\002\n\021UpdateLockRequest\022\014\n\004name\030\001 \001(\t\022." +
-      "\n\nnot_before\030\002 \001(\0132\032.google.protobuf.Tim" +
-      "estamp\0220\n\rnot_before_in\030\003 \001(\0132\031.google.p" +
-      "rotobuf.Duration\022\030\n\020unset_not_before\030\004 \001" +
-      "(\010\022\032\n\rattempts_left\030\005 \001(\rH\000\210\001\001\022\033\n\023unset_" +
-      "attempts_left\030\006 \001(\010\022\023\n\006status\030\007 \001(\tH\001\210\001\001" +
-      "\022\035\n\020expected_version\030\010 \001(\004H\002\210\001\001B\020\n\016_atte" +
-      "mpts_leftB\t\n\007_statusB\023\n\021_expected_versio" +
-      "n\"<\n\022UpdateLockResponse\022&\n\006record\030\001 \001(\0132" +
-      "\026.rowlock.v1.LockRecord\"U\n\021DeleteLockReq" +
-      "uest\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_version\030\002" +
-      " \001(\004H\000\210\001\001B\023\n\021_expected_version\"%\n\022Delete" +
-      "LockResponse\022\017\n\007deleted\030\001 \001(\010\"\325\003\n\016Captur" +
-      "eRequest\022\023\n\006prefix\030\001 \001(\tH\000\210\001\001\022\r\n\005names\030\002" +
-      " \003(\t\022\022\n\nmax_leases\030\003 \001(\r\022\021\n\tif_status\030\004 " +
-      "\003(\t\022&\n\003ttl\030\005 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\022\n\nrequest_id\030\006 \001(\t\022\r\n\005owner\030\007 \001(\t\0226" +
-      "\n\006labels\030\010 \003(\0132&.rowlock.v1.CaptureReque" +
-      "st.LabelsEntry\022+\n\010max_wait\030\t \001(\0132\031.googl" +
-      "e.protobuf.Duration\022/\n\014min_interval\030\n \001(" +
-      "\0132\031.google.protobuf.Duration\022-\n\nlock_del" +
-      "ay\030\013 \001(\0132\031.google.protobuf.Duration\022\033\n\016s" +
-      "tatus_if_lost\030\014 \001(\tH\001\210\001\001\032-\n\013LabelsEntry\022" +
-      "\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\t\n\007_pref" +
-      "ixB\021\n\017_status_if_lost\"d\n\017CaptureResponse" +
-      "\022!\n\006leases\030\001 \003(\0132\021.rowlock.v1.Lease\022.\n\013r" +
-      "etry_after\030\002 \001(\0132\031.google.protobuf.Durat" +
-      "ion\"w\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027.ro" +
-      "wlock.v1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032" +
-      ".rowlock.v1.SessionCommand\022\020\n\010received\030\003" +
-      " \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006l" +
-      "abels\030\002 \003(\0132#.rowlock.v1.SessionOpen.Lab" +
-      "elsEntry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005" +
-      "value\030\002 \001(\t:\0028\001\"\314\005\n\016SessionCommand\022\014\n\004ca" +
-      "ll\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.proto" +
-      "buf.Duration\022-\n\007acquire\030\003 \001(\0132\032.rowlock." +
-      "v1.AcquireRequestH\000\0227\n\rwait_in_queue\030\004 \001" +
-      "(\0132\036.rowlock.v1.WaitInQueueRequestH\000\022)\n\005" +
-      "renew\030\005 \001(\0132\030.rowlock.v1.RenewRequestH\000\022" +
-      "/\n\014renew_leases\030\006 \001(\0132\027.rowlock.v1.Renew" +
-      "LeasesH\000\022-\n\007release\030\007 \001(\0132\032.rowlock.v1.R" +
-      "eleaseRequestH\000\0220\n\tset_limit\030\010 \001(\0132\033.row" +
-      "lock.v1.SetLimitRequestH\000\022.\n\010get_lock\030\t " +
-      "\001(\0132\032.rowlock.v1.GetLockRequestH\000\0222\n\nlis" +
-      "t_locks\030\n \001(\0132\034.rowlock.v1.ListLocksRequ" +
-      "estH\000\0224\n\013list_limits\030\013 \001(\0132\035.rowlock.v1." +
-      "ListLimitsRequestH\000\0228\n\rforce_release\030\014 \001" +
-      "(\0132\037.rowlock.v1.ForceReleaseRequestH\000\022\020\n" +
-      "\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001(\0132\035.r" +
-      "owlock.v1.UpdateLockRequestH\000\0224\n\013delete_" +
-      "lock\030\017 \001(\0132\035.rowlock.v1.DeleteLockReques" +
-      "tH\000B\t\n\007command\"7\n\013RenewLeases\022(\n\006leases\030" +
-      "\001 \003(\0132\030.rowlock.v1.RenewRequest\"9\n\rRenew" +
-      "edLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Re" +
-      "newedLease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(" +
-      "\0132\021.rowlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022." +
-      "google.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017Sessi" +
-      "onResponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1." +
-      "SessionOpened\022*\n\007results\030\002 \003(\0132\031.rowlock" +
-      ".v1.SessionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost" +
-      "\030\004 \003(\0132\025.rowlock.v1.LostLease\022$\n\tconfirm" +
-      "ed\030\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_awa" +
-      "y\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001" +
-      "(\t\0225\n\022heartbeat_interval\030\002 \001(\0132\031.google." +
-      "protobuf.Duration\022.\n\013silence_max\030\003 \001(\0132\031" +
-      ".google.protobuf.Duration\022/\n\014grace_perio" +
-      "d\030\004 \001(\0132\031.google.protobuf.Duration\022\021\n\twa" +
-      "its_max\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021m" +
-      "essage_bytes_max\030\007 \001(\r\"\346\005\n\rSessionResult" +
-      "\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowloc" +
-      "k.v1.AcquireResponseH\000\0228\n\rwait_in_queue\030" +
-      "\003 \001(\0132\037.rowlock.v1.WaitInQueueResponseH\000" +
-      "\022*\n\005renew\030\004 \001(\0132\031.rowlock.v1.RenewRespon" +
-      "seH\000\0221\n\014renew_leases\030\005 \001(\0132\031.rowlock.v1." +
-      "RenewedLeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowlo" +
-      "ck.v1.ReleaseResponseH\000\0221\n\tset_limit\030\007 \001" +
-      "(\0132\034.rowlock.v1.SetLimitResponseH\000\022/\n\010ge" +
-      "t_lock\030\010 \001(\0132\033.rowlock.v1.GetLockRespons" +
-      "eH\000\0223\n\nlist_locks\030\t \001(\0132\035.rowlock.v1.Lis" +
-      "tLocksResponseH\000\0225\n\013list_limits\030\n \001(\0132\036." +
-      "rowlock.v1.ListLimitsResponseH\000\0229\n\rforce" +
-      "_release\030\013 \001(\0132 .rowlock.v1.ForceRelease" +
-      "ResponseH\000\022#\n\005error\030\014 \001(\0132\022.google.rpc.S" +
-      "tatusH\000\022&\n\010rejected\030\r \001(\0132\022.google.rpc.S" +
-      "tatusH\000\0225\n\013update_lock\030\016 \001(\0132\036.rowlock.v" +
-      "1.UpdateLockResponseH\000\0225\n\013delete_lock\030\017 " +
-      "\001(\0132\036.rowlock.v1.DeleteLockResponseH\000B\010\n" +
-      "\006result\"[\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021" +
-      "\n\tlock_name\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowl" +
-      "ock.v1.RefusalReason*v\n\tListOrder\022\032\n\026LIS" +
-      "T_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_NAME" +
-      "\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_" +
-      "ORDER_MOST_WAITERS\020\0032\374\006\n\013LockService\022B\n\007" +
-      "Acquire\022\032.rowlock.v1.AcquireRequest\032\033.ro" +
-      "wlock.v1.AcquireResponse\022P\n\013WaitInQueue\022" +
-      "\036.rowlock.v1.WaitInQueueRequest\032\037.rowloc" +
-      "k.v1.WaitInQueueResponse0\001\022<\n\005Renew\022\030.ro" +
-      "wlock.v1.RenewRequest\032\031.rowlock.v1.Renew" +
-      "Response\022B\n\007Release\022\032.rowlock.v1.Release" +
-      "Request\032\033.rowlock.v1.ReleaseResponse\022E\n\010" +
-      "SetLimit\022\033.rowlock.v1.SetLimitRequest\032\034." +
-      "rowlock.v1.SetLimitResponse\022B\n\007GetLock\022\032" +
-      ".rowlock.v1.GetLockRequest\032\033.rowlock.v1." +
-      "GetLockResponse\022H\n\tListLocks\022\034.rowlock.v" +
-      "1.ListLocksRequest\032\035.rowlock.v1.ListLock" +
-      "sResponse\022K\n\nListLimits\022\035.rowlock.v1.Lis" +
-      "tLimitsRequest\032\036.rowlock.v1.ListLimitsRe" +
-      "sponse\022Q\n\014ForceRelease\022\037.rowlock.v1.Forc" +
-      "eReleaseRequest\032 .rowlock.v1.ForceReleas" +
-      "eResponse\022K\n\nUpdateLock\022\035.rowlock.v1.Upd" +
-      "ateLockRequest\032\036.rowlock.v1.UpdateLockRe" +
-      "sponse\022K\n\nDeleteLock\022\035.rowlock.v1.Delete" +
-      "LockRequest\032\036.rowlock.v1.DeleteLockRespo" +
-      "nse\022F\n\007Session\022\032.rowlock.v1.SessionReque" +
-      "st\032\033.rowlock.v1.SessionResponse(\0010\001B\242\001\n\n" +
-      "rowlock.v1B\020LockServiceProtoP\001Z9github.c" +
-      "om/rowlock/rowlock/clients/go/rowlockv1;" +
-      "rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V" +
-      "1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock::V1" +
-      "b\006proto3"
+      "\t\"#\n\021WatchLocksRequest\022\016\n\006prefix\030\001 \001(\t\"l" +
+      "\n\022WatchLocksResponse\022\022\n\nbegan_anew\030\001 \001(\010" +
+      "\022\037\n\005locks\030\002 \003(\0132\020.rowlock.v1.Lock\022\017\n\007del" +
+      "eted\030\003 \003(\t\022\020\n\010complete\030\004 \001(\010\"J\n\021ListLimi" +
+      "tsRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002" +
+      " \001(\005\022\022\n\npage_token\030\003 \001(\t\"k\n\014LimitSetting" +
+      "\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\r\n\005l" +
+      "imit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 " +
+      "\001(\tB\010\n\006target\"W\n\022ListLimitsResponse\022(\n\006l" +
+      "imits\030\001 \003(\0132\030.rowlock.v1.LimitSetting\022\027\n" +
+      "\017next_page_token\030\002 \001(\t\":\n\016ClaimReference" +
+      "\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_number\030\002 \001" +
+      "(\004\"l\n\023ForceReleaseRequest\022\016\n\004name\030\001 \001(\tH" +
+      "\000\022+\n\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimRefer" +
+      "enceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024Forc" +
+      "eReleaseResponse\022 \n\005ended\030\001 \003(\0132\021.rowloc" +
+      "k.v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\274\002\n\021Update" +
+      "LockRequest\022\014\n\004name\030\001 \001(\t\022.\n\nnot_before\030" +
+      "\002 \001(\0132\032.google.protobuf.Timestamp\0220\n\rnot" +
+      "_before_in\030\003 \001(\0132\031.google.protobuf.Durat" +
+      "ion\022\030\n\020unset_not_before\030\004 \001(\010\022\032\n\rattempt" +
+      "s_left\030\005 \001(\rH\000\210\001\001\022\033\n\023unset_attempts_left" +
+      "\030\006 \001(\010\022\023\n\006status\030\007 \001(\tH\001\210\001\001\022\035\n\020expected_" +
+      "version\030\010 \001(\004H\002\210\001\001B\020\n\016_attempts_leftB\t\n\007" +
+      "_statusB\023\n\021_expected_version\"<\n\022UpdateLo" +
+      "ckResponse\022&\n\006record\030\001 \001(\0132\026.rowlock.v1." +
+      "LockRecord\"U\n\021DeleteLockRequest\022\014\n\004name\030" +
+      "\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001B\023\n\021" +
+      "_expected_version\"%\n\022DeleteLockResponse\022" +
+      "\017\n\007deleted\030\001 \001(\010\"\325\003\n\016CaptureRequest\022\023\n\006p" +
+      "refix\030\001 \001(\tH\000\210\001\001\022\r\n\005names\030\002 \003(\t\022\022\n\nmax_l" +
+      "eases\030\003 \001(\r\022\021\n\tif_status\030\004 \003(\t\022&\n\003ttl\030\005 " +
+      "\001(\0132\031.google.protobuf.Duration\022\022\n\nreques" +
+      "t_id\030\006 \001(\t\022\r\n\005owner\030\007 \001(\t\0226\n\006labels\030\010 \003(" +
+      "\0132&.rowlock.v1.CaptureRequest.LabelsEntr" +
+      "y\022+\n\010max_wait\030\t \001(\0132\031.google.protobuf.Du" +
+      "ration\022/\n\014min_interval\030\n \001(\0132\031.google.pr" +
+      "otobuf.Duration\022-\n\nlock_delay\030\013 \001(\0132\031.go" +
+      "ogle.protobuf.Duration\022\033\n\016status_if_lost" +
+      "\030\014 \001(\tH\001\210\001\001\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022" +
+      "\r\n\005value\030\002 \001(\t:\0028\001B\t\n\007_prefixB\021\n\017_status" +
+      "_if_lost\"d\n\017CaptureResponse\022!\n\006leases\030\001 " +
+      "\003(\0132\021.rowlock.v1.Lease\022.\n\013retry_after\030\002 " +
+      "\001(\0132\031.google.protobuf.Duration\"w\n\016Sessio" +
+      "nRequest\022%\n\004open\030\001 \001(\0132\027.rowlock.v1.Sess" +
+      "ionOpen\022,\n\010commands\030\002 \003(\0132\032.rowlock.v1.S" +
+      "essionCommand\022\020\n\010received\030\003 \001(\004\"\200\001\n\013Sess" +
+      "ionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#" +
+      ".rowlock.v1.SessionOpen.LabelsEntry\032-\n\013L" +
+      "abelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\002" +
+      "8\001\"\202\006\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n\007t" +
+      "imeout\030\002 \001(\0132\031.google.protobuf.Duration\022" +
+      "-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.AcquireReq" +
+      "uestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.rowlock." +
+      "v1.WaitInQueueRequestH\000\022)\n\005renew\030\005 \001(\0132\030" +
+      ".rowlock.v1.RenewRequestH\000\022/\n\014renew_leas" +
+      "es\030\006 \001(\0132\027.rowlock.v1.RenewLeasesH\000\022-\n\007r" +
+      "elease\030\007 \001(\0132\032.rowlock.v1.ReleaseRequest" +
+      "H\000\0220\n\tset_limit\030\010 \001(\0132\033.rowlock.v1.SetLi" +
+      "mitRequestH\000\022.\n\010get_lock\030\t \001(\0132\032.rowlock" +
+      ".v1.GetLockRequestH\000\0222\n\nlist_locks\030\n \001(\013" +
+      "2\034.rowlock.v1.ListLocksRequestH\000\0224\n\013list" +
+      "_limits\030\013 \001(\0132\035.rowlock.v1.ListLimitsReq" +
+      "uestH\000\0228\n\rforce_release\030\014 \001(\0132\037.rowlock." +
+      "v1.ForceReleaseRequestH\000\0224\n\013watch_locks\030" +
+      "\021 \001(\0132\035.rowlock.v1.WatchLocksRequestH\000\022\020" +
+      "\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001(\0132\035." +
+      "rowlock.v1.UpdateLockRequestH\000\0224\n\013delete" +
+      "_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLockReque" +
+      "stH\000B\t\n\007command\"7\n\013RenewLeases\022(\n\006leases" +
+      "\030\001 \003(\0132\030.rowlock.v1.RenewRequest\"9\n\rRene" +
+      "wedLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.R" +
+      "enewedLease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001" +
+      "(\0132\021.rowlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022" +
+      ".google.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017Sess" +
+      "ionResponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1" +
+      ".SessionOpened\022*\n\007results\030\002 \003(\0132\031.rowloc" +
+      "k.v1.SessionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004los" +
+      "t\030\004 \003(\0132\025.rowlock.v1.LostLease\022$\n\tconfir" +
+      "med\030\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_aw" +
+      "ay\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 " +
+      "\001(\t\0225\n\022heartbeat_interval\030\002 \001(\0132\031.google" +
+      ".protobuf.Duration\022.\n\013silence_max\030\003 \001(\0132" +
+      "\031.google.protobuf.Duration\022/\n\014grace_peri" +
+      "od\030\004 \001(\0132\031.google.protobuf.Duration\022\021\n\tw" +
+      "aits_max\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021" +
+      "message_bytes_max\030\007 \001(\r\"\235\006\n\rSessionResul" +
+      "t\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowlo" +
+      "ck.v1.AcquireResponseH\000\0228\n\rwait_in_queue" +
+      "\030\003 \001(\0132\037.rowlock.v1.WaitInQueueResponseH" +
+      "\000\022*\n\005renew\030\004 \001(\0132\031.rowlock.v1.RenewRespo" +
+      "nseH\000\0221\n\014renew_leases\030\005 \001(\0132\031.rowlock.v1" +
+      ".RenewedLeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowl" +
+      "ock.v1.ReleaseResponseH\000\0221\n\tset_limit\030\007 " +
+      "\001(\0132\034.rowlock.v1.SetLimitResponseH\000\022/\n\010g" +
+      "et_lock\030\010 \001(\0132\033.rowlock.v1.GetLockRespon" +
+      "seH\000\0223\n\nlist_locks\030\t \001(\0132\035.rowlock.v1.Li" +
+      "stLocksResponseH\000\0225\n\013list_limits\030\n \001(\0132\036" +
+      ".rowlock.v1.ListLimitsResponseH\000\0229\n\rforc" +
+      "e_release\030\013 \001(\0132 .rowlock.v1.ForceReleas" +
+      "eResponseH\000\0225\n\013watch_locks\030\021 \001(\0132\036.rowlo" +
+      "ck.v1.WatchLocksResponseH\000\022#\n\005error\030\014 \001(" +
+      "\0132\022.google.rpc.StatusH\000\022&\n\010rejected\030\r \001(" +
+      "\0132\022.google.rpc.StatusH\000\0225\n\013update_lock\030\016" +
+      " \001(\0132\036.rowlock.v1.UpdateLockResponseH\000\0225" +
+      "\n\013delete_lock\030\017 \001(\0132\036.rowlock.v1.DeleteL" +
+      "ockResponseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010" +
+      "lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006rea" +
+      "son\030\003 \001(\0162\031.rowlock.v1.RefusalReason*v\n\t" +
+      "ListOrder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n" +
+      "\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST" +
+      "_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\313\007\n" +
+      "\013LockService\022B\n\007Acquire\022\032.rowlock.v1.Acq" +
+      "uireRequest\032\033.rowlock.v1.AcquireResponse" +
+      "\022P\n\013WaitInQueue\022\036.rowlock.v1.WaitInQueue" +
+      "Request\032\037.rowlock.v1.WaitInQueueResponse" +
+      "0\001\022<\n\005Renew\022\030.rowlock.v1.RenewRequest\032\031." +
+      "rowlock.v1.RenewResponse\022B\n\007Release\022\032.ro" +
+      "wlock.v1.ReleaseRequest\032\033.rowlock.v1.Rel" +
+      "easeResponse\022E\n\010SetLimit\022\033.rowlock.v1.Se" +
+      "tLimitRequest\032\034.rowlock.v1.SetLimitRespo" +
+      "nse\022B\n\007GetLock\022\032.rowlock.v1.GetLockReque" +
+      "st\032\033.rowlock.v1.GetLockResponse\022H\n\tListL" +
+      "ocks\022\034.rowlock.v1.ListLocksRequest\032\035.row" +
+      "lock.v1.ListLocksResponse\022K\n\nListLimits\022" +
+      "\035.rowlock.v1.ListLimitsRequest\032\036.rowlock" +
+      ".v1.ListLimitsResponse\022M\n\nWatchLocks\022\035.r" +
+      "owlock.v1.WatchLocksRequest\032\036.rowlock.v1" +
+      ".WatchLocksResponse0\001\022Q\n\014ForceRelease\022\037." +
+      "rowlock.v1.ForceReleaseRequest\032 .rowlock" +
+      ".v1.ForceReleaseResponse\022K\n\nUpdateLock\022\035" +
+      ".rowlock.v1.UpdateLockRequest\032\036.rowlock." +
+      "v1.UpdateLockResponse\022K\n\nDeleteLock\022\035.ro" +
+      "wlock.v1.DeleteLockRequest\032\036.rowlock.v1." +
+      "DeleteLockResponse\022F\n\007Session\022\032.rowlock." +
+      "v1.SessionRequest\032\033.rowlock.v1.SessionRe" +
+      "sponse(\0010\001B\242\001\n\nrowlock.v1B\020LockServicePr" +
+      "otoP\001Z9github.com/rowlock/rowlock/client" +
+      "s/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlock" +
+      ".V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetadat" +
+      "a\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -502,68 +520,80 @@ public final class LockServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLocksResponse_descriptor,
         new java.lang.String[] { "Locks", "NextPageToken", });
-    internal_static_rowlock_v1_ListLimitsRequest_descriptor =
+    internal_static_rowlock_v1_WatchLocksRequest_descriptor =
       getDescriptor().getMessageTypes().get(14);
+    internal_static_rowlock_v1_WatchLocksRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_WatchLocksRequest_descriptor,
+        new java.lang.String[] { "Prefix", });
+    internal_static_rowlock_v1_WatchLocksResponse_descriptor =
+      getDescriptor().getMessageTypes().get(15);
+    internal_static_rowlock_v1_WatchLocksResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_WatchLocksResponse_descriptor,
+        new java.lang.String[] { "BeganAnew", "Locks", "Deleted", "Complete", });
+    internal_static_rowlock_v1_ListLimitsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(16);
     internal_static_rowlock_v1_ListLimitsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsRequest_descriptor,
         new java.lang.String[] { "Prefix", "PageSize", "PageToken", });
     internal_static_rowlock_v1_LimitSetting_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_rowlock_v1_LimitSetting_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitSetting_descriptor,
         new java.lang.String[] { "Name", "Pattern", "Limit", "Version", "Reason", "Target", });
     internal_static_rowlock_v1_ListLimitsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_rowlock_v1_ListLimitsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsResponse_descriptor,
         new java.lang.String[] { "Limits", "NextPageToken", });
     internal_static_rowlock_v1_ClaimReference_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_rowlock_v1_ClaimReference_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ClaimReference_descriptor,
         new java.lang.String[] { "LockName", "TicketNumber", });
     internal_static_rowlock_v1_ForceReleaseRequest_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_rowlock_v1_ForceReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseRequest_descriptor,
         new java.lang.String[] { "Name", "Claim", "Reason", "Target", });
     internal_static_rowlock_v1_ForceReleaseResponse_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_rowlock_v1_ForceReleaseResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseResponse_descriptor,
         new java.lang.String[] { "Ended", "Remaining", });
     internal_static_rowlock_v1_UpdateLockRequest_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_rowlock_v1_UpdateLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateLockRequest_descriptor,
         new java.lang.String[] { "Name", "NotBefore", "NotBeforeIn", "UnsetNotBefore", "AttemptsLeft", "UnsetAttemptsLeft", "Status", "ExpectedVersion", });
     internal_static_rowlock_v1_UpdateLockResponse_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_rowlock_v1_UpdateLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateLockResponse_descriptor,
         new java.lang.String[] { "Record", });
     internal_static_rowlock_v1_DeleteLockRequest_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_rowlock_v1_DeleteLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteLockRequest_descriptor,
         new java.lang.String[] { "Name", "ExpectedVersion", });
     internal_static_rowlock_v1_DeleteLockResponse_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_rowlock_v1_DeleteLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteLockResponse_descriptor,
         new java.lang.String[] { "Deleted", });
     internal_static_rowlock_v1_CaptureRequest_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_rowlock_v1_CaptureRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureRequest_descriptor,
@@ -575,19 +605,19 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_CaptureRequest_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_CaptureResponse_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_rowlock_v1_CaptureResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureResponse_descriptor,
         new java.lang.String[] { "Leases", "RetryAfter", });
     internal_static_rowlock_v1_SessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_rowlock_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionRequest_descriptor,
         new java.lang.String[] { "Open", "Commands", "Received", });
     internal_static_rowlock_v1_SessionOpen_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_rowlock_v1_SessionOpen_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpen_descriptor,
@@ -599,49 +629,49 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_SessionOpen_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_SessionCommand_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "Cancel", "UpdateLock", "DeleteLock", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLeases_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_rowlock_v1_RenewedLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLease_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_rowlock_v1_RenewedLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLease_descriptor,
         new java.lang.String[] { "Lease", "Error", "Outcome", });
     internal_static_rowlock_v1_SessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_rowlock_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResponse_descriptor,
         new java.lang.String[] { "Opened", "Results", "Heard", "Lost", "Confirmed", "GoingAway", });
     internal_static_rowlock_v1_SessionOpened_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_rowlock_v1_SessionOpened_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpened_descriptor,
         new java.lang.String[] { "Replica", "HeartbeatInterval", "SilenceMax", "GracePeriod", "WaitsMax", "CommandsMax", "MessageBytesMax", });
     internal_static_rowlock_v1_SessionResult_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_rowlock_v1_SessionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResult_descriptor,
-        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "Error", "Rejected", "UpdateLock", "DeleteLock", "Result", });
+        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateLock", "DeleteLock", "Result", });
     internal_static_rowlock_v1_LostLease_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_LostLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LostLease_descriptor,

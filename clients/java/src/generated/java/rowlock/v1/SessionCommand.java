@@ -60,6 +60,7 @@ private static final long serialVersionUID = 0L;
     LIST_LOCKS(10),
     LIST_LIMITS(11),
     FORCE_RELEASE(12),
+    WATCH_LOCKS(17),
     CANCEL(13),
     UPDATE_LOCK(14),
     DELETE_LOCK(15),
@@ -90,6 +91,7 @@ private static final long serialVersionUID = 0L;
         case 10: return LIST_LOCKS;
         case 11: return LIST_LIMITS;
         case 12: return FORCE_RELEASE;
+        case 17: return WATCH_LOCKS;
         case 13: return CANCEL;
         case 14: return UPDATE_LOCK;
         case 15: return DELETE_LOCK;
@@ -594,6 +596,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
   }
 
+  public static final int WATCH_LOCKS_FIELD_NUMBER = 17;
+  /**
+   * <pre>
+   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasWatchLocks() {
+    return commandCase_ == 17;
+  }
+  /**
+   * <pre>
+   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+   * @return The watchLocks.
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksRequest getWatchLocks() {
+    if (commandCase_ == 17) {
+       return (rowlock.v1.WatchLocksRequest) command_;
+    }
+    return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder() {
+    if (commandCase_ == 17) {
+       return (rowlock.v1.WatchLocksRequest) command_;
+    }
+    return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+  }
+
   public static final int CANCEL_FIELD_NUMBER = 13;
   /**
    * <pre>
@@ -771,6 +816,9 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 15) {
       output.writeMessage(15, (rowlock.v1.DeleteLockRequest) command_);
     }
+    if (commandCase_ == 17) {
+      output.writeMessage(17, (rowlock.v1.WatchLocksRequest) command_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -841,6 +889,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (rowlock.v1.DeleteLockRequest) command_);
     }
+    if (commandCase_ == 17) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, (rowlock.v1.WatchLocksRequest) command_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -904,6 +956,10 @@ private static final long serialVersionUID = 0L;
       case 12:
         if (!getForceRelease()
             .equals(other.getForceRelease())) return false;
+        break;
+      case 17:
+        if (!getWatchLocks()
+            .equals(other.getWatchLocks())) return false;
         break;
       case 13:
         if (getCancel()
@@ -978,6 +1034,10 @@ private static final long serialVersionUID = 0L;
       case 12:
         hash = (37 * hash) + FORCE_RELEASE_FIELD_NUMBER;
         hash = (53 * hash) + getForceRelease().hashCode();
+        break;
+      case 17:
+        hash = (37 * hash) + WATCH_LOCKS_FIELD_NUMBER;
+        hash = (53 * hash) + getWatchLocks().hashCode();
         break;
       case 13:
         hash = (37 * hash) + CANCEL_FIELD_NUMBER;
@@ -1172,6 +1232,9 @@ private static final long serialVersionUID = 0L;
       if (forceReleaseBuilder_ != null) {
         forceReleaseBuilder_.clear();
       }
+      if (watchLocksBuilder_ != null) {
+        watchLocksBuilder_.clear();
+      }
       if (updateLockBuilder_ != null) {
         updateLockBuilder_.clear();
       }
@@ -1269,6 +1332,10 @@ private static final long serialVersionUID = 0L;
       if (commandCase_ == 12 &&
           forceReleaseBuilder_ != null) {
         result.command_ = forceReleaseBuilder_.build();
+      }
+      if (commandCase_ == 17 &&
+          watchLocksBuilder_ != null) {
+        result.command_ = watchLocksBuilder_.build();
       }
       if (commandCase_ == 14 &&
           updateLockBuilder_ != null) {
@@ -1369,6 +1436,10 @@ private static final long serialVersionUID = 0L;
         }
         case FORCE_RELEASE: {
           mergeForceRelease(other.getForceRelease());
+          break;
+        }
+        case WATCH_LOCKS: {
+          mergeWatchLocks(other.getWatchLocks());
           break;
         }
         case CANCEL: {
@@ -1514,6 +1585,13 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 15;
               break;
             } // case 122
+            case 138: {
+              input.readMessage(
+                  getWatchLocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 17;
+              break;
+            } // case 138
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3534,6 +3612,184 @@ private static final long serialVersionUID = 0L;
       commandCase_ = 12;
       onChanged();
       return forceReleaseBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> watchLocksBuilder_;
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     * @return Whether the watchLocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasWatchLocks() {
+      return commandCase_ == 17;
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     * @return The watchLocks.
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksRequest getWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (commandCase_ == 17) {
+          return (rowlock.v1.WatchLocksRequest) command_;
+        }
+        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 17) {
+          return watchLocksBuilder_.getMessage();
+        }
+        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    public Builder setWatchLocks(rowlock.v1.WatchLocksRequest value) {
+      if (watchLocksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(value);
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    public Builder setWatchLocks(
+        rowlock.v1.WatchLocksRequest.Builder builderForValue) {
+      if (watchLocksBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    public Builder mergeWatchLocks(rowlock.v1.WatchLocksRequest value) {
+      if (watchLocksBuilder_ == null) {
+        if (commandCase_ == 17 &&
+            command_ != rowlock.v1.WatchLocksRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.WatchLocksRequest.newBuilder((rowlock.v1.WatchLocksRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 17) {
+          watchLocksBuilder_.mergeFrom(value);
+        } else {
+          watchLocksBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    public Builder clearWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (commandCase_ == 17) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 17) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        watchLocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    public rowlock.v1.WatchLocksRequest.Builder getWatchLocksBuilder() {
+      return getWatchLocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder() {
+      if ((commandCase_ == 17) && (watchLocksBuilder_ != null)) {
+        return watchLocksBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 17) {
+          return (rowlock.v1.WatchLocksRequest) command_;
+        }
+        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> 
+        getWatchLocksFieldBuilder() {
+      if (watchLocksBuilder_ == null) {
+        if (!(commandCase_ == 17)) {
+          command_ = rowlock.v1.WatchLocksRequest.getDefaultInstance();
+        }
+        watchLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder>(
+                (rowlock.v1.WatchLocksRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 17;
+      onChanged();
+      return watchLocksBuilder_;
     }
 
     /**

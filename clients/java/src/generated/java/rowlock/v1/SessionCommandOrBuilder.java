@@ -320,6 +320,33 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
+   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  boolean hasWatchLocks();
+  /**
+   * <pre>
+   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+   * @return The watchLocks.
+   */
+  rowlock.v1.WatchLocksRequest getWatchLocks();
+  /**
+   * <pre>
+   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
+   */
+  rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder();
+
+  /**
+   * <pre>
    * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
    * no result. A place that was waited for is kept for the grace period: Release gives it up.
    * </pre>

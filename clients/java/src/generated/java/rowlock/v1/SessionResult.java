@@ -59,6 +59,7 @@ private static final long serialVersionUID = 0L;
     LIST_LOCKS(9),
     LIST_LIMITS(10),
     FORCE_RELEASE(11),
+    WATCH_LOCKS(17),
     ERROR(12),
     REJECTED(13),
     UPDATE_LOCK(14),
@@ -90,6 +91,7 @@ private static final long serialVersionUID = 0L;
         case 9: return LIST_LOCKS;
         case 10: return LIST_LIMITS;
         case 11: return FORCE_RELEASE;
+        case 17: return WATCH_LOCKS;
         case 12: return ERROR;
         case 13: return REJECTED;
         case 14: return UPDATE_LOCK;
@@ -554,6 +556,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
   }
 
+  public static final int WATCH_LOCKS_FIELD_NUMBER = 17;
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasWatchLocks() {
+    return resultCase_ == 17;
+  }
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+   * @return The watchLocks.
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksResponse getWatchLocks() {
+    if (resultCase_ == 17) {
+       return (rowlock.v1.WatchLocksResponse) result_;
+    }
+    return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder() {
+    if (resultCase_ == 17) {
+       return (rowlock.v1.WatchLocksResponse) result_;
+    }
+    return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+  }
+
   public static final int ERROR_FIELD_NUMBER = 12;
   /**
    * <pre>
@@ -785,6 +830,9 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 15) {
       output.writeMessage(15, (rowlock.v1.DeleteLockResponse) result_);
     }
+    if (resultCase_ == 17) {
+      output.writeMessage(17, (rowlock.v1.WatchLocksResponse) result_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -854,6 +902,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (rowlock.v1.DeleteLockResponse) result_);
     }
+    if (resultCase_ == 17) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, (rowlock.v1.WatchLocksResponse) result_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -912,6 +964,10 @@ private static final long serialVersionUID = 0L;
       case 11:
         if (!getForceRelease()
             .equals(other.getForceRelease())) return false;
+        break;
+      case 17:
+        if (!getWatchLocks()
+            .equals(other.getWatchLocks())) return false;
         break;
       case 12:
         if (!getError()
@@ -986,6 +1042,10 @@ private static final long serialVersionUID = 0L;
       case 11:
         hash = (37 * hash) + FORCE_RELEASE_FIELD_NUMBER;
         hash = (53 * hash) + getForceRelease().hashCode();
+        break;
+      case 17:
+        hash = (37 * hash) + WATCH_LOCKS_FIELD_NUMBER;
+        hash = (53 * hash) + getWatchLocks().hashCode();
         break;
       case 12:
         hash = (37 * hash) + ERROR_FIELD_NUMBER;
@@ -1172,6 +1232,9 @@ private static final long serialVersionUID = 0L;
       if (forceReleaseBuilder_ != null) {
         forceReleaseBuilder_.clear();
       }
+      if (watchLocksBuilder_ != null) {
+        watchLocksBuilder_.clear();
+      }
       if (errorBuilder_ != null) {
         errorBuilder_.clear();
       }
@@ -1267,6 +1330,10 @@ private static final long serialVersionUID = 0L;
       if (resultCase_ == 11 &&
           forceReleaseBuilder_ != null) {
         result.result_ = forceReleaseBuilder_.build();
+      }
+      if (resultCase_ == 17 &&
+          watchLocksBuilder_ != null) {
+        result.result_ = watchLocksBuilder_.build();
       }
       if (resultCase_ == 12 &&
           errorBuilder_ != null) {
@@ -1372,6 +1439,10 @@ private static final long serialVersionUID = 0L;
         }
         case FORCE_RELEASE: {
           mergeForceRelease(other.getForceRelease());
+          break;
+        }
+        case WATCH_LOCKS: {
+          mergeWatchLocks(other.getWatchLocks());
           break;
         }
         case ERROR: {
@@ -1523,6 +1594,13 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 15;
               break;
             } // case 122
+            case 138: {
+              input.readMessage(
+                  getWatchLocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 17;
+              break;
+            } // case 138
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3377,6 +3455,184 @@ private static final long serialVersionUID = 0L;
       resultCase_ = 11;
       onChanged();
       return forceReleaseBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder> watchLocksBuilder_;
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     * @return Whether the watchLocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasWatchLocks() {
+      return resultCase_ == 17;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     * @return The watchLocks.
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksResponse getWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (resultCase_ == 17) {
+          return (rowlock.v1.WatchLocksResponse) result_;
+        }
+        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 17) {
+          return watchLocksBuilder_.getMessage();
+        }
+        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    public Builder setWatchLocks(rowlock.v1.WatchLocksResponse value) {
+      if (watchLocksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(value);
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    public Builder setWatchLocks(
+        rowlock.v1.WatchLocksResponse.Builder builderForValue) {
+      if (watchLocksBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    public Builder mergeWatchLocks(rowlock.v1.WatchLocksResponse value) {
+      if (watchLocksBuilder_ == null) {
+        if (resultCase_ == 17 &&
+            result_ != rowlock.v1.WatchLocksResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.WatchLocksResponse.newBuilder((rowlock.v1.WatchLocksResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 17) {
+          watchLocksBuilder_.mergeFrom(value);
+        } else {
+          watchLocksBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    public Builder clearWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (resultCase_ == 17) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 17) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        watchLocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    public rowlock.v1.WatchLocksResponse.Builder getWatchLocksBuilder() {
+      return getWatchLocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder() {
+      if ((resultCase_ == 17) && (watchLocksBuilder_ != null)) {
+        return watchLocksBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 17) {
+          return (rowlock.v1.WatchLocksResponse) result_;
+        }
+        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder> 
+        getWatchLocksFieldBuilder() {
+      if (watchLocksBuilder_ == null) {
+        if (!(resultCase_ == 17)) {
+          result_ = rowlock.v1.WatchLocksResponse.getDefaultInstance();
+        }
+        watchLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder>(
+                (rowlock.v1.WatchLocksResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 17;
+      onChanged();
+      return watchLocksBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<

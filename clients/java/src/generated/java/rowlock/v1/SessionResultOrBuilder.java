@@ -290,6 +290,33 @@ public interface SessionResultOrBuilder extends
 
   /**
    * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  boolean hasWatchLocks();
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+   * @return The watchLocks.
+   */
+  rowlock.v1.WatchLocksResponse getWatchLocks();
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
+   */
+  rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder();
+
+  /**
+   * <pre>
    * The call has failed, with code, message and details as those of a unary call.
    * </pre>
    *

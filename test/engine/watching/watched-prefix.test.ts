@@ -1,0 +1,145 @@
+// One watch by itself: what it tells, and in which order, whatever comes while it is not asked.
+
+import { describe, expect, test } from "vitest";
+import { WATCH_PENDING_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
+import {
+  type SnapshotPage,
+  WatchedPrefix,
+  type WatchSource,
+} from "../../../server/engine/watching/watched-prefix.ts";
+
+const away = () => new Fault("unavailable", "gone", "away", { retryAfterMs: 1 });
+const row = (name: string, revision = 1n, id = 1n) => ({ id, name, revision, holders: 0, waiting: 0 });
+const view = (name: string, revision = 1n, id = 1n) => ({ lock: row(name, revision, id) }) as ViewedLock;
+const page = (next: string | null, ...names: string[]): SnapshotPage => ({
+  locks: names.map((name) => view(name)),
+  next,
+});
+
+/** A source whose pages are given by the test, each when it is asked for. */
+function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
+  const asked: (string | null)[] = [];
+  let behind = 0;
+  let hungry = 0;
+  const source: WatchSource = {
+    async page(_, afterName) {
+      asked.push(afterName);
+      const next = await pages.shift();
+      if (!next || next instanceof Error) throw next ?? new Error("no more pages were expected");
+      return next;
+    },
+    hungry() {
+      hungry += 1;
+    },
+    again: async (error) => {
+      if (!(error instanceof Fault)) throw error;
+    },
+    fellBehind() {
+      behind += 1;
+    },
+    told() {},
+    closed() {},
+  };
+  const watch = new WatchedPrefix("", source);
+  return { watch, asked, pages, behind: () => behind, hungry: () => hungry };
+}
+
+describe("a watch", () => {
+  test("tells its snapshot page by page, and then what has changed meanwhile", async () => {
+    const { watch, asked } = scene(page("b", "a", "b"), page(null, "c"));
+    expect(await watch.next()).toMatchObject({ beganAnew: false, complete: false });
+    watch.changed(row("a", 2n));
+    expect(await watch.next()).toMatchObject({ complete: true });
+    expect(asked).toEqual([null, "b"]);
+    const changes = watch.next();
+    watch.tell([view("a", 2n), view("other")], 10);
+    expect(await changes).toEqual({ beganAnew: false, complete: false, deleted: [], locks: [view("a", 2n)] });
+    expect(watch.hasNews).toBe(false);
+  });
+
+  test("does not tell twice what its snapshot has told as it stands", async () => {
+    const { watch } = scene(page("a", "a"), page(null, "b"));
+    watch.changed(row("a"));
+    watch.changed(row("b", 2n));
+    await watch.next();
+    await watch.next();
+    expect([...watch.pending.keys()]).toEqual(["b"]);
+  });
+
+  test("tells what was read only where it has not changed since", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    watch.changed(row("a", 5n));
+    const changes = watch.next();
+    watch.tell([view("a", 4n)], 10);
+    expect(watch.isHungry).toBe(true);
+    watch.tell([view("a", 9n)], 10);
+    expect(await changes).toMatchObject({ locks: [{ lock: { revision: 9n } }] });
+  });
+
+  test("tells a lock that is gone, and not one that has come back", async () => {
+    const { watch } = scene(page(null, "a", "b"));
+    await watch.next();
+    watch.changed(row("a", 2n));
+    watch.gone("a");
+    watch.gone("b");
+    watch.changed(row("b", 1n, 7n));
+    const changes = watch.next();
+    watch.tell([view("b", 1n, 7n)], 10);
+    expect(await changes).toMatchObject({ deleted: ["a"], locks: [{ lock: { id: 7n } }] });
+  });
+
+  test("begins anew when its client reads so slowly that too much gathers, and tells that first", async () => {
+    const { watch, behind } = scene(page(null, "a"), page(null, "z"));
+    await watch.next();
+    for (let lock = 0; lock <= WATCH_PENDING_MAX; lock++) watch.changed(row(`lock ${lock}`));
+    expect(behind()).toBe(1);
+    expect(watch.pending.size).toBe(0);
+    expect(await watch.next()).toMatchObject({ beganAnew: true, complete: true, locks: [view("z")] });
+  });
+
+  test("begins anew in the middle of a page, and tells nothing of that page", async () => {
+    const slow = Promise.withResolvers<SnapshotPage>();
+    const { watch } = scene(page("a", "a"), slow.promise, page(null, "new"));
+    await watch.next();
+    const next = watch.next();
+    watch.beginAnew();
+    slow.resolve(page(null, "old"));
+    expect(await next).toMatchObject({ beganAnew: true, locks: [view("new")] });
+  });
+
+  test("begins anew while it waits", async () => {
+    const { watch, hungry } = scene(page(null), page(null, "a"));
+    await watch.next();
+    const next = watch.next();
+    expect(hungry()).toBe(1);
+    watch.beginAnew();
+    expect(await next).toMatchObject({ beganAnew: true, locks: [view("a")] });
+  });
+
+  test("fails where its first page cannot be read, and tries again with later ones", async () => {
+    await expect(scene(away()).watch.next()).rejects.toThrow("away");
+    const { watch } = scene(page("a", "a"), away(), away(), page(null, "b"));
+    await watch.next();
+    expect(await watch.next()).toMatchObject({ locks: [view("b")], complete: true });
+    const bug = scene(page("a", "a"), new Error("a bug"));
+    await bug.watch.next();
+    await expect(bug.watch.next()).rejects.toThrow("a bug");
+  });
+
+  test("ends with the first thing that it was closed with, whatever it waits for", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    const waiting = watch.next();
+    watch.close(new Error("first"));
+    watch.close(new Error("second"));
+    await expect(waiting).rejects.toThrow("first");
+    await expect(watch.next()).rejects.toThrow("first");
+    const reading = scene(new Promise(() => {}));
+    const next = reading.watch.next();
+    reading.watch.close(new Error("closed"));
+    await expect(next).rejects.toThrow("closed");
+  });
+});

@@ -1,0 +1,180 @@
+// WatchLocks through a real client: the snapshot, what changes, what is gone, and how a watch ends.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { WATCHES_MAX } from "../../../server/engine/engine-bounds.ts";
+import type { TestServer } from "../../support/harness.ts";
+import { startServer, until } from "../../support/harness.ts";
+
+let server: TestServer;
+afterEach(async () => {
+  await server.stop();
+  expect(server.loopFailures).toEqual([]);
+});
+
+const named = (value: string) => ({ target: { case: "name" as const, value } });
+const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
+const names = (watched: { readonly locks: ReadonlyMap<string, unknown> }) => [...watched.locks.keys()].sort();
+
+describe("a watch", () => {
+  test("begins with all locks under the prefix, as ListLocks shows them", async () => {
+    server = await startServer();
+    const { client } = server;
+    await client.call("setLimit", { ...matching("a/*"), limit: 2, reason: "two" });
+    await client.lease({ name: "a/held", mode: Mode.SHARED, owner: "o", labels: { run: "7" } });
+    await client.lease({ name: "a/waited", permits: 2 });
+    await client.ticket({ name: "a/waited" });
+    await client.lease({ name: "b" });
+    const watched = client.watch("a/");
+    await watched.complete();
+    const { locks } = await client.call("listLocks", { prefix: "a/" });
+    expect([...watched.locks.values()]).toEqual(locks);
+    expect(watched.messages.map(({ beganAnew, complete }) => [beganAnew, complete])).toEqual([[false, true]]);
+  });
+
+  test("of a prefix that nobody uses is complete at once, and tells the first lock", async () => {
+    server = await startServer();
+    const watched = server.client.watch("new/");
+    await watched.complete();
+    expect(names(watched)).toEqual([]);
+    await server.client.lease({ name: "new/one", owner: "me" });
+    expect(await watched.shows("new/one")).toMatchObject({ holderCount: 1, holders: [{ owner: "me" }] });
+  });
+
+  test("of very many locks tells each of them once, in several messages", async () => {
+    server = await startServer();
+    const all = Array.from({ length: 730 }, (_, index) => `many/${1_000 + index}`);
+    await server.store.resolve(all);
+    const watched = server.client.watch("many/");
+    await watched.complete();
+    expect(names(watched)).toEqual(all);
+    expect(watched.messages.flatMap(({ locks }) => locks).length).toBe(all.length);
+    expect(watched.messages.map(({ complete }) => complete).indexOf(true)).toBe(watched.messages.length - 1);
+  });
+
+  test("tells each change: holders, waiters, limits, of names and of patterns", async () => {
+    server = await startServer();
+    const { client } = server;
+    const watched = client.watch("");
+    await watched.complete();
+    const { leaseId } = await client.lease({ name: "a" });
+    await watched.shows("a", ({ holderCount }) => holderCount === 1);
+    const ticket = await client.ticket({ name: "a", owner: "next" });
+    await watched.shows("a", ({ waiters }) => waiters[0]?.owner === "next");
+    await client.call("release", { leaseId });
+    await watched.shows("a", ({ holders, waiting }) => holders[0]?.owner === "next" && waiting === 0);
+    await client.call("release", { leaseId: ticket.ticketId });
+    await watched.shows("a", ({ holderCount }) => holderCount === 0);
+    await client.call("setLimit", { ...named("a"), limit: 5 });
+    await watched.shows("a", ({ limit }) => limit?.limit === 5);
+    await client.lease({ name: "b" });
+    await watched.shows("b");
+    await client.call("setLimit", { ...matching("*"), limit: 9, reason: "all" });
+    const b = await watched.shows("b", ({ limit }) => limit?.limit === 9);
+    expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
+    expect(watched.locks.get("a")?.limit).toMatchObject({ limit: 5 });
+    expect(watched.begunAnew).toBe(0);
+  });
+
+  test("tells what changes often together, and the last of it in any case", async () => {
+    server = await startServer();
+    const { client } = server;
+    await client.call("setLimit", { ...named("hot"), limit: 1_000 });
+    const watched = client.watch("hot");
+    await watched.complete();
+    for (let round = 0; round < 20; round++)
+      await Promise.all(Array.from({ length: 10 }, () => client.lease({ name: "hot" })));
+    await watched.shows("hot", ({ holderCount }) => holderCount === 200);
+    expect(watched.messages.length).toBeLessThan(100);
+  });
+
+  test("tells a lock that is gone, and one that comes back under the name", async () => {
+    server = await startServer();
+    const { client, store } = server;
+    await store.resolve(["gone", "stays"]);
+    const watched = client.watch("");
+    await watched.complete();
+    await client.call("setLimit", { ...named("stays"), limit: 2 });
+    expect(await store.purgeLocks(-1_000_000, 100)).toBe(1);
+    await watched.until(({ locks }) => !locks.has("gone"));
+    expect(watched.messages.flatMap(({ deleted }) => deleted)).toEqual(["gone"]);
+    await client.lease({ name: "gone" });
+    await watched.shows("gone", ({ holderCount }) => holderCount === 1);
+    expect(names(watched)).toEqual(["gone", "stays"]);
+  });
+
+  test("is told the same as others, whatever they watch and whenever they came", async () => {
+    server = await startServer();
+    const { client } = server;
+    await client.lease({ name: "a/1" });
+    const all = client.watch("");
+    const one = client.watch("a/");
+    await Promise.all([all.complete(), one.complete()]);
+    const late = client.watch("a/");
+    await client.lease({ name: "a/2" });
+    await client.lease({ name: "b/1" });
+    await Promise.all([all.shows("b/1"), all.shows("a/2"), one.shows("a/2"), late.shows("a/2")]);
+    one.cancel();
+    await client.lease({ name: "a/3" });
+    await Promise.all([all.shows("a/3"), late.shows("a/3")]);
+    expect(names(all)).toEqual(["a/1", "a/2", "a/3", "b/1"]);
+    expect(names(late)).toEqual(["a/1", "a/2", "a/3"]);
+    expect(one.locks.has("a/3")).toBe(false);
+  });
+
+  test("ends when the client cancels it, and leaves nothing behind", async () => {
+    server = await startServer();
+    const { client } = server;
+    for (let round = 0; round < 3; round++) {
+      const watched = client.watch("");
+      await watched.complete();
+      watched.cancel();
+      expect((await watched.failure()).code).toBe("CANCELLED");
+    }
+    await until(() => server.calls.filter(({ method }) => method === "WatchLocks").length === 3);
+    expect(server.calls.every(({ code }) => code === "CANCELLED")).toBe(true);
+    await until(() => server.watchEvents.filter(({ kind }) => kind === "watch_closed").length === 3);
+  });
+
+  test("is refused where there are too many, or the prefix is too long", async () => {
+    server = await startServer();
+    const { client } = server;
+    const watches = Array.from({ length: WATCHES_MAX }, () => client.watch("x"));
+    await Promise.all(watches.map((watched) => watched.complete()));
+    expect(await client.watch("x").failure()).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "OVERLOADED",
+      metadata: { bound: "watches" },
+    });
+    watches[0]?.cancel();
+    await until(() => server.watchEvents.some(({ kind }) => kind === "watch_closed"));
+    const again = client.watch("x");
+    await again.complete();
+    expect(await client.watch("p".repeat(256)).failure()).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      reason: "BAD_REQUEST",
+      violations: { prefix: expect.stringContaining("256 bytes") },
+    });
+  });
+
+  test("counts as an open wait", async () => {
+    server = await startServer({ grpc: { streamsMax: 1, sessionWaitsMax: 1 } });
+    const { client } = server;
+    const watched = client.watch("");
+    await watched.complete();
+    const failure = await client.watch("").failure();
+    expect(failure).toMatchObject({ code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" });
+    expect(["waits_on_connection", "session_waits"]).toContain(failure.metadata.bound);
+    await client.lease({ name: "a" });
+    await watched.shows("a");
+  });
+});
+
+test("a watch ends with the server, and says so", async () => {
+  server = await startServer();
+  const watched = server.client.watch("");
+  await watched.complete();
+  const failure = watched.failure();
+  await server.grpc.drain(1_000);
+  expect(await failure).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+});

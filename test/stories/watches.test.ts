@@ -1,0 +1,200 @@
+// Watches of locks beside replicas that decide, a database that is away, and one that fails over: whoever watches comes to
+// the same picture as a listing gives.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Engine } from "../../server/engine/engine.ts";
+import { SWEEP_BEHIND_MS } from "../../server/engine/engine-bounds.ts";
+import { Fault } from "../../server/engine/faults.ts";
+import type { ViewedLock } from "../../server/engine/lock-engine.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { type TestDatabase, testDatabases } from "../support/database.ts";
+import { chanceFrom } from "../support/faulty-store.ts";
+import { Picture } from "../support/picture.ts";
+import { ask, claimOf, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { seed } from "../support/seed.ts";
+
+const LOCKS = 12;
+const STEPS = 150;
+const closed = new Fault("shutting_down", "closed", "closed by the test", { retryAfterMs: 0 });
+
+describe.each(testDatabases())("watches on $label", (database: TestDatabase) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+  let away = false;
+  const open: Picture[] = [];
+
+  beforeAll(async () => {
+    const isAway = [() => away, () => false];
+    replicas = await startReplicas(database, 2, {}, (store) =>
+      leavable(store, isAway.shift() ?? (() => false)),
+    );
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterAll(async () => {
+    for (const { watch } of open) watch.close(closed);
+    await replicas?.stop();
+  });
+
+  async function watching(prefix: string): Promise<Picture> {
+    const picture = new Picture(here.engine.watchLocks(prefix));
+    open.push(picture);
+    void picture.takeAll();
+    await picture.until(({ isComplete }) => isComplete);
+    return picture;
+  }
+
+  /** Resolves when the picture is that of a listing. */
+  async function agrees(picture: Picture, prefix: string): Promise<void> {
+    for (;;) {
+      const listed = shown(await listing(there.engine, prefix));
+      if (shown(picture.locks.values()) === listed) return;
+      await sleep(20);
+    }
+  }
+
+  const held = async (engine: Engine, name: string, owner = "") =>
+    claimOf(await engine.acquire(ask(name, { owner, mayWait: false }), null), "held");
+
+  test("tell what another replica has decided, and locks that it has made", async () => {
+    const picture = await watching("other/");
+    const claim = await held(there.engine, "other/a", "first");
+    await picture.until(({ locks }) => locks.get("other/a")?.holders[0]?.owner === "first");
+    // Within the same second, in which the time of the last decision is not written again.
+    await there.engine.release(claim);
+    await picture.until(({ locks }) => locks.get("other/a")?.lock.holders === 0);
+    await held(there.engine, "other/a", "second");
+    await picture.until(({ locks }) => locks.get("other/a")?.holders[0]?.owner === "second");
+    expect(picture.begunAnew).toBe(0);
+  });
+
+  test("tell a limit of a pattern that another replica has set", async () => {
+    await held(there.engine, "pattern/a");
+    const picture = await watching("pattern/");
+    await there.engine.setLimitRule("pattern/", 4, undefined, "four");
+    await picture.until(({ locks }) => locks.get("pattern/a")?.limit.limit === 4);
+    expect(picture.locks.get("pattern/a")?.limit).toMatchObject({ pattern: "pattern/*", reason: "four" });
+  });
+
+  test(`come to the picture of a listing, whatever two replicas do at once (seed ${seed})`, async () => {
+    const chance = chanceFrom(seed);
+    const early = await watching("busy/");
+    const held: { engine: Engine; claim: Parameters<Engine["release"]>[0] }[] = [];
+    let late: Picture | undefined;
+    for (let step = 0; step < STEPS; step++) {
+      const { engine } = chance() < 0.5 ? here : there;
+      const name = `busy/${Math.floor(chance() * LOCKS)}`;
+      if (chance() < 0.2) await engine.setLimit(name, 1 + Math.floor(chance() * 5), undefined, "");
+      else if (chance() < 0.5 && held.length > 0) {
+        const [given] = held.splice(Math.floor(chance() * held.length), 1);
+        if (given) await given.engine.release(given.claim);
+      } else {
+        const { outcome } = await engine.acquire(ask(name), null);
+        if (outcome.kind === "held" || outcome.kind === "waiting")
+          held.push({ engine, claim: outcome.claim });
+      }
+      if (step === STEPS / 2) late = await watching("busy/");
+    }
+    await agrees(early, "busy/");
+    await agrees(late as Picture, "busy/");
+    expect(early.begunAnew).toBe(0);
+  });
+
+  test("tell locks that are gone, whoever has cleaned them away", async () => {
+    await there.store.resolve(["gone/a", "gone/b", "gone/c"]);
+    await held(there.engine, "gone/b");
+    const picture = await watching("gone/");
+    expect(picture.locks.size).toBe(3);
+    await there.store.purgeLocks(-10_000_000, 1_000);
+    await picture.until(({ locks }) => locks.size === 1);
+    expect([...picture.locks.keys()]).toEqual(["gone/b"]);
+  });
+
+  test("make up for a short outage without a word", async () => {
+    const picture = await watching("short/");
+    await held(there.engine, "short/a");
+    await picture.until(({ locks }) => locks.has("short/a"));
+    away = true;
+    await held(there.engine, "short/b");
+    await sleep(300);
+    away = false;
+    await picture.until(({ locks }) => locks.has("short/b"));
+    expect(picture.begunAnew).toBe(0);
+  });
+
+  test("begin anew after a long outage, and tell what there is now", { timeout: 30_000 }, async () => {
+    const lost = await held(there.engine, "outage/a", "before");
+    await there.store.resolve(["outage/gone"]);
+    const picture = await watching("outage/");
+    away = true;
+    await there.engine.release(lost);
+    await held(there.engine, "outage/b", "meanwhile");
+    await there.store.purgeLocks(-10_000_000, 1_000);
+    await sleep(SWEEP_BEHIND_MS + 500);
+    away = false;
+    await picture.until(({ begunAnew }) => begunAnew === 1);
+    await agrees(picture, "outage/");
+    expect(picture.locks.get("outage/b")?.holders[0]?.owner).toBe("meanwhile");
+    expect(picture.locks.has("outage/gone")).toBe(false);
+    expect(here.watchEvents).toContainEqual({ kind: "watch_began_anew", cause: "outage" });
+  });
+
+  test("begin anew after a fail-over", async () => {
+    await held(there.engine, "failed/a");
+    const picture = await watching("failed/");
+    await there.store.failOver({ seenEpoch: 0n, epochMin: 1n, pauseUsMin: 0, pauseUsMax: 0 });
+    await picture.until(({ begunAnew }) => begunAnew === 1);
+    await agrees(picture, "failed/");
+    expect(here.watchEvents).toContainEqual({ kind: "watch_began_anew", cause: "failed_over" });
+  });
+
+  test("that cannot begin say so", async () => {
+    away = true;
+    const picture = new Picture(here.engine.watchLocks("late/"));
+    open.push(picture);
+    await expect(picture.take()).rejects.toMatchObject({ kind: "unavailable" });
+    away = false;
+  });
+});
+
+async function listing(engine: Engine, prefix: string): Promise<ViewedLock[]> {
+  const views: ViewedLock[] = [];
+  for await (const view of engine.views({
+    prefix,
+    afterName: null,
+    max: 1_000,
+    busyOnly: false,
+    order: "name",
+  }))
+    views.push(view);
+  return views;
+}
+
+/** What a client would see, in order of names. */
+function shown(views: Iterable<ViewedLock>): string {
+  const locks = [...views].map(({ lock, limit, holders, waiters }) => ({
+    name: lock.name,
+    limit: limit.limit,
+    holders: holders.map(({ ticketNumber, fencingToken }) => `${ticketNumber} ${fencingToken}`),
+    waiters: waiters.map(({ ticketNumber }) => String(ticketNumber)),
+  }));
+  return JSON.stringify(locks.sort((a, b) => (a.name < b.name ? -1 : 1)));
+}
+
+/** A store whose database is away for reads of this replica while `isAway`. */
+function leavable(store: Store, isAway: () => boolean): Store {
+  const names: readonly (keyof Store)[] = ["decidedSince", "watch", "list", "views", "limitRules"];
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (!names.includes(name as keyof Store)) return value.bind(target);
+      return async (...given: unknown[]) => {
+        if (isAway()) throw new StoreError("unavailable", "gone", "The database is away.");
+        return value.apply(target, given);
+      };
+    },
+  });
+}
