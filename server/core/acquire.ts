@@ -25,7 +25,7 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
     if (!isInWantedStatus(lock, command.terms ?? null))
       return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
     const claim = newClaim(draft, command);
-    grantAtOnce(draft, claim);
+    grantAtOnce(draft, claim, command.afterWait ?? false);
     return { kind: "held", claim: snapshot(claim) };
   }
   if (neverFits(limit.limit, command)) return refused(draft, "never_fits");

@@ -23,6 +23,12 @@ export const ATTEMPTS_MAX = 1_000_000;
 /** Longest time to the next grant of a lock: 10 years. What lies further ahead is a mistake in a unit. */
 export const DELAY_US_MAX = 3652.5 * 24 * 3600 * SECOND_US;
 
+/** Leases of one Capture, and names that it may choose among: one answer, one transaction of some ten milliseconds. */
+export const CAPTURE_MAX = 100;
+export const CAPTURE_NAMES_MAX = 1_000;
+/** Longest request id of a Capture, in bytes: those of its leases are made of it. */
+export const CAPTURE_REQUEST_ID_BYTES_MAX = 120;
+
 /** Shortest time to live: below it, a network hiccup would end leases of healthy holders. */
 export const TTL_US_MIN = SECOND_US;
 /** Longest time to live and wait: 24 days, the longest timer that Node can set (2^31 ms), which clients share. */

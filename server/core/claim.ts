@@ -84,10 +84,24 @@ export interface Claim {
 
 /** Request ids made by the server begin so; callers' must not. */
 export const SERVER_MADE_PREFIX = "\0";
+/** Those that it has made of the id of a caller, who asked for several leases at once. */
+const CAPTURE_PREFIX = "\0\0";
+
+/** Whether nobody else can have it: the server makes each one once. */
+export function isServerMade(requestId: string): boolean {
+  return requestId.startsWith(SERVER_MADE_PREFIX) && !requestId.startsWith(CAPTURE_PREFIX);
+}
+
+/** The request id of one of the leases of a Capture, which has an id of its caller's own. */
+export function captureRequestId(requestId: string, index: number): string {
+  return `${CAPTURE_PREFIX}${requestId}${SERVER_MADE_PREFIX}${index}`;
+}
 
 /** The request id as the caller knows it; empty when it gave none. */
-export function callersRequestId(claim: Claim): string {
-  return claim.requestId.startsWith(SERVER_MADE_PREFIX) ? "" : claim.requestId;
+export function callersRequestId({ requestId }: Pick<Claim, "requestId">): string {
+  if (isServerMade(requestId)) return "";
+  if (!requestId.startsWith(CAPTURE_PREFIX)) return requestId;
+  return requestId.slice(CAPTURE_PREFIX.length, requestId.lastIndexOf(SERVER_MADE_PREFIX));
 }
 
 /** Compares secrets in a time that does not depend on where they differ. */

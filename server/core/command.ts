@@ -32,6 +32,10 @@ export interface Acquire extends Called {
   /** May it take a place in the queue? */
   readonly mayWait: boolean;
   readonly maxWaitUs: number | null;
+  /** One of several that would do: where another transaction holds the lock, it is refused rather than waited for. */
+  readonly isOneOfMany?: boolean;
+  /** Its caller has waited for this, and may be gone: granted at once, it is as provisional as after a wait in the queue. */
+  readonly afterWait?: boolean;
   /** The replica whose stream or blocked call will keep the place alive; null for a caller that polls. */
   readonly replica: bigint | null;
 }

@@ -13,19 +13,18 @@ import { afterGrant, afterRun, type RunResult } from "./record.ts";
  * moment ago does not tell whether it lives, reads, or was cut off.
  */
 export function grant(draft: Draft, claim: Claim): void {
-  const graceEndUs = draft.nowUs + draft.policy.graceUs;
   uncountWaiter(draft.lock, claim);
-  hold(draft, claim, Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs));
-  claim.provisional = true;
+  holdForGrace(draft, claim);
   touch(draft, claim);
   recordGrant(draft, claim, true);
 }
 
-/** Gives the lease to a new request at once: the answer itself is its delivery. */
-export function grantAtOnce(draft: Draft, claim: Claim): void {
+/** Gives the lease to a new request at once: the answer itself is its delivery, unless its caller has waited. */
+export function grantAtOnce(draft: Draft, claim: Claim, afterWait = false): void {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
-  hold(draft, claim, wholeEnd(claim, draft.nowUs));
+  if (afterWait) holdForGrace(draft, claim);
+  else hold(draft, claim, wholeEnd(claim, draft.nowUs));
   recordGrant(draft, claim, false);
 }
 
@@ -104,6 +103,12 @@ export function end(
   if (was === "held") lock.record = record;
   touch(draft, claim);
   draft.events.push({ kind: "ended", claim: snapshot(claim), was, record });
+}
+
+function holdForGrace(draft: Draft, claim: Claim): void {
+  const graceEndUs = draft.nowUs + draft.policy.graceUs;
+  hold(draft, claim, Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs));
+  claim.provisional = true;
 }
 
 function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {

@@ -70,6 +70,21 @@ export const PLACES_SLICE = 500;
 export const PLACES_SLICE_PAUSE_MS = 10;
 
 /**
+ * Captures. Groups of locks (one status in one folder) that are looked at together: for each, an index is entered once. Rows
+ * of one look, and looks of one attempt: where nearly all that is found cannot be had, it ends. Candidates of one attempt.
+ */
+export const CAPTURE_GROUPS_MAX = 500;
+export const CAPTURE_PAGE = 500;
+export const CAPTURE_LOOKS_MAX = 20;
+export const CAPTURE_TRIED_MAX = 1_000;
+/** Lines of Captures of which is remembered how far they have looked. */
+export const CAPTURE_LINES_MAX = 1_000;
+/** How often those that wait look for what other replicas have done; at least so long after the last time, so many times. */
+export const CAPTURE_POLL_MS = 250;
+export const CAPTURE_POLL_MS_MIN = 2;
+export const CAPTURE_REST_SHARE = 9;
+
+/**
  * Watches of locks. How many, over how many locks: 30 MB or so of what is known of each. Locks and names of one watch that
  * have changed and not been read by its client: beyond that, a snapshot costs no more.
  */

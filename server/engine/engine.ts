@@ -3,7 +3,7 @@
 
 import { SHOWN_BY_REFUSAL_MAX } from "../core/bounds.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import { SERVER_MADE_PREFIX } from "../core/claim.ts";
+import { isServerMade, SERVER_MADE_PREFIX } from "../core/claim.ts";
 import type {
   Acquire,
   Attach,
@@ -25,6 +25,9 @@ import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./background/advances.ts";
 import { Background } from "./background/background.ts";
+import type { Candidate } from "./capturing/candidates.ts";
+import { CaptureWaits } from "./capturing/capture-waits.ts";
+import { Captures } from "./capturing/captures.ts";
 import {
   ANSWERS_QUEUED_MAX,
   LISTINGS_AT_ONCE_MAX,
@@ -42,6 +45,8 @@ import type {
   AcquireInput,
   Answer,
   AnswerTo,
+  Captured,
+  CaptureInput,
   EngineObserver,
   Follower,
   LimitRuleAnswer,
@@ -96,6 +101,8 @@ export class Engine implements LockEngine {
   readonly #detachments: Detachments;
   readonly #views: Views;
   readonly #watches: LockWatches;
+  readonly #captures: Captures;
+  readonly #captureWaits: CaptureWaits;
   /** For reads that complete an answer or an update. */
   readonly #answers: ReadGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
@@ -132,6 +139,30 @@ export class Engine implements LockEngine {
       observer,
       onFailure,
     });
+    const forCaptures = <Read>(read: () => Promise<Read>) => this.#answers.run(read);
+    this.#captures = new Captures({
+      store: {
+        recordGroups: (...asked) => forCaptures(() => store.recordGroups(...asked)),
+        freeLocks: (...asked) => forCaptures(() => store.freeLocks(...asked)),
+        nextDueIn: (groups) => forCaptures(() => store.nextDueIn(groups)),
+        namedLocks: (names) => forCaptures(() => store.namedLocks(names)),
+        limitRules: () => forCaptures(() => store.limitRules()),
+        claimsByRequest: (ids) => forCaptures(() => store.claimsByRequest(ids)),
+      },
+      acquire: (candidate, command) => this.#acquireOneOf(candidate, command),
+      confirm: (lease) => this.confirm(lease),
+      withdraw: ({ id }, { requestId }) => {
+        if (id !== null) this.#detachments.add(id, { verb: "withdraw", requestId });
+      },
+      newSecret: options.newSecret,
+      observer,
+    });
+    this.#captureWaits = new CaptureWaits({
+      giveBack: ({ leases }, { requestId }) => {
+        // Whoever has an id can come back; what nobody comes for lapses, as it is provisional.
+        if (requestId === "") for (const { claim } of leases) this.detach(claim, null, false);
+      },
+    });
     this.#afterCommit = new AfterCommit({
       observer,
       wakeup,
@@ -141,6 +172,7 @@ export class Engine implements LockEngine {
       places,
       advances,
       watches: this.#watches,
+      captureWaits: this.#captureWaits,
     });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
     this.#lanes = new Lanes({
@@ -203,6 +235,11 @@ export class Engine implements LockEngine {
     return this.#followers.count;
   }
 
+  /** Captures that wait for something to take. */
+  get waitingCaptures(): number {
+    return this.#captureWaits.count;
+  }
+
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     const { newSecret } = this.#options;
     const requestId = input.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : input.requestId;
@@ -211,6 +248,18 @@ export class Engine implements LockEngine {
       { ...input, verb: "acquire", requestId, secret: newSecret(), replica, caller },
       follower,
     );
+  }
+
+  async capture(input: CaptureInput, caller?: Caller): Promise<Captured> {
+    this.#refuseWhenStopped();
+    return await this.#captures.capture(input, false, caller);
+  }
+
+  async captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured> {
+    const captured = await this.capture(input, caller);
+    if (captured.leases.length > 0) return captured;
+    const attempt = () => this.#captures.capture(input, true, caller);
+    return await this.#captureWaits.wait(input, captured.retryAfterUs, signal, attempt);
   }
 
   attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">> {
@@ -345,6 +394,11 @@ export class Engine implements LockEngine {
     });
   }
 
+  /** null: the lock is not what it was found as. */
+  async #acquireOneOf({ id, name }: Candidate, command: Acquire): Promise<AnswerTo<"acquire"> | null> {
+    return id === null ? await this.#byName(command) : await this.#submit(id, { ...command, name });
+  }
+
   /** The same where nothing is to be made of a name that nobody has used: null. */
   async #byNameIfThere<Asked extends ForceRelease | DeleteLock>(
     command: Asked,
@@ -357,7 +411,7 @@ export class Engine implements LockEngine {
 
   /** After an Acquire whose outcome nobody knows, if the caller cannot ask again. */
   #withdraw(lockId: bigint, command: Command): void {
-    if (command.verb !== "acquire" || !command.requestId.startsWith(SERVER_MADE_PREFIX)) return;
+    if (command.verb !== "acquire" || !isServerMade(command.requestId)) return;
     this.#detachments.add(lockId, { verb: "withdraw", requestId: command.requestId });
   }
 
@@ -397,6 +451,7 @@ export class Engine implements LockEngine {
     this.#watch.stop();
     await this.#background.stop();
     await this.#places.stop();
+    this.#captureWaits.stop(stopping());
     await this.#watches.stop(stopping());
     this.#stopped = true;
     await this.#lanes.drained();

@@ -14,7 +14,7 @@ import type {
 } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
-import type { RunResult } from "../core/record.ts";
+import type { RunResult, Terms } from "../core/record.ts";
 
 /** A request for a lock, before the engine gives it a secret and, where the caller chose none, a request id. */
 export interface AcquireInput
@@ -56,6 +56,13 @@ export interface LockEngine {
    * follower is told; without one, it lives by its grace period.
    */
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">>;
+  /**
+   * Takes leases on some of many locks: those that are free and due now. None: there is nothing to take. Throws a Fault where
+   * nothing was taken and something may have been: a repeated call with the same request id tells.
+   */
+  capture(input: CaptureInput, caller?: Caller): Promise<Captured>;
+  /** The same, waiting until there is one; its leases are then provisional. Rejects with the reason of the signal. */
+  captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured>;
   /** Comes back to a claim by its id. */
   attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">>;
   /**
@@ -182,6 +189,42 @@ export interface ViewedLock {
   readonly waiters: readonly Claim[];
 }
 
+/** Which locks a Capture is after. */
+export type CaptureTarget =
+  /** Locks with records whose names begin so. */
+  | { readonly kind: "prefix"; readonly prefix: string }
+  | { readonly kind: "names"; readonly names: readonly string[] };
+
+export interface CaptureInput extends Pick<Acquire, "ttlUs" | "owner" | "labels"> {
+  readonly target: CaptureTarget;
+  /** Leases at the most. */
+  readonly max: number;
+  readonly terms: Terms | null;
+  /** The caller's; empty: it cannot ask again. */
+  readonly requestId: string;
+}
+
+export interface CapturedLease {
+  readonly claim: Claim;
+  readonly lockName: string;
+  /** Remaining times count from here. */
+  readonly nowUs: number;
+}
+
+export interface Captured {
+  /** Those longest due first. */
+  readonly leases: readonly CapturedLease[];
+  /** Where there are none: in how long there may be one, if that is known. */
+  readonly retryAfterUs: number | null;
+}
+
+/** What became of one attempt at a Capture, and how many candidates were refused it. */
+export interface CaptureEvent {
+  readonly kind: "captured";
+  readonly outcome: "all" | "some" | "none" | "repeated";
+  readonly refused: number;
+}
+
 /** What a watch has to tell next. */
 export interface WatchUpdate {
   /** A snapshot begins with it that takes the place of all that was told before. */
@@ -244,6 +287,7 @@ export type EngineEvent =
   /** The database has become another server, or an older copy of itself: nothing is granted for so long. */
   | { readonly kind: "failed_over"; readonly pauseUs: number }
   | WatchEvent
+  | CaptureEvent
   /** A background loop failed once; it goes on. */
   | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
 

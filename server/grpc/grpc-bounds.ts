@@ -42,6 +42,7 @@ export const WATCH_BYTES_MAX = 131_072;
  * the trailer, for which clients allow as little as 8 KiB.
  */
 export const LABELS_CHECKED_MAX = 16;
+export const VIOLATIONS_OF_NAMES_MAX = 16;
 export const QUOTED_CHARS_MAX = 24;
 
 /**

@@ -127,6 +127,30 @@ export interface BusyLock {
   readonly oldestWaiterSinceUs: number | null;
 }
 
+/** Locks with records that an index has together: those with one status in one folder. */
+export interface RecordGroup {
+  /** What their names have up to and with their last slash. */
+  readonly folder: string;
+  readonly status: string;
+}
+
+/** A lock that nobody holds or waits for, and that has attempts left. */
+export interface FreeLock {
+  readonly id: bigint;
+  readonly name: string;
+  /** Since when it may be granted; 0: always. */
+  readonly dueAtUs: number;
+  /** Of its own; null: patterns and the default apply. */
+  readonly limit: number | null;
+}
+
+/** A lock as found by its name. */
+export interface NamedLock extends Omit<FreeLock, "dueAtUs"> {
+  /** null: somebody holds it or waits for it, or it has no attempts left. */
+  readonly dueAtUs: number | null;
+  readonly status: string;
+}
+
 /** A guard row as those see it who look for changes. */
 export type DecidedLock = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
 
@@ -286,6 +310,24 @@ export interface Store {
    * would take longer than a step should. `next`: the name after which the next step begins; null: there is none.
    */
   list(query: LockQuery): Promise<{ locks: GuardRow[]; next: string | null }>;
+  /**
+   * Groups of locks with records whose names may begin with the prefix, in order of folder and status and after `after`, at
+   * most `max`. Steps from one to the next, however many locks there are between them.
+   */
+  recordGroups(prefix: string, after: RecordGroup | null, max: number): Promise<readonly RecordGroup[]>;
+  /**
+   * Locks of these groups that are free and due by now, those longest due first, then by the bytes of their names; after
+   * `after`, at most `max`. Reads no others. As committed: whoever wants one asks for it.
+   */
+  freeLocks(
+    groups: readonly RecordGroup[],
+    after: Pick<FreeLock, "dueAtUs" | "name"> | null,
+    max: number,
+  ): Promise<readonly FreeLock[]>;
+  /** In how long the next lock of these groups that is free is due; null: none is. */
+  nextDueIn(groups: readonly RecordGroup[]): Promise<number | null>;
+  /** Locks by name, with or without a record; those that nobody has named are left out. With the clock. */
+  namedLocks(names: readonly string[]): Promise<{ nowUs: number; locks: readonly NamedLock[] }>;
   /**
    * Guard rows that were decided about from `from` on until `untilUs` (null: until now), in order, at most `max`. One that
    * was decided about several times may be among those of an earlier time: see DECIDED_AT_STEP_US.

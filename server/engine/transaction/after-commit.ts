@@ -3,6 +3,7 @@
 
 import type { GrantedElsewhere, Wakeup } from "../../wakeup/wakeup.ts";
 import type { Advances } from "../background/advances.ts";
+import type { CaptureWaits } from "../capturing/capture-waits.ts";
 import type { Followers } from "../following/followers.ts";
 import type { HeldLeases } from "../following/held-leases.ts";
 import type { Places } from "../following/places.ts";
@@ -21,6 +22,7 @@ export interface AfterCommitOptions {
   readonly places: Places;
   readonly advances: Pick<Advances, "owe">;
   readonly watches: Pick<LockWatches, "committed">;
+  readonly captureWaits: Pick<CaptureWaits, "committed">;
 }
 
 export class AfterCommit {
@@ -54,7 +56,8 @@ export class AfterCommit {
 
   /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
   wake(batch: Batch): void {
-    const { observer, wakeup, replica, followers, leases, places, advances, watches } = this.#options;
+    const { observer, wakeup, replica, followers, leases, places, advances, watches, captureWaits } =
+      this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       followers.sawOwn(lockId, revisionBefore, lock.revision);
@@ -70,6 +73,7 @@ export class AfterCommit {
     }
     for (const lockId of batch.locks.keys()) places.changed(lockId);
     watches.committed(batch.locks.values());
+    captureWaits.committed(batch.locks.values());
   }
 }
 

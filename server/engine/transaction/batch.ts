@@ -3,7 +3,7 @@
 
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { ClaimKey } from "../../core/claim.ts";
-import { SERVER_MADE_PREFIX } from "../../core/claim.ts";
+import { isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "../../core/decide-batch.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -54,7 +54,7 @@ export class Batch {
     for (const [lockId, asked] of this.#asked) {
       for (const { command } of asked) {
         if (command.verb === "acquire") {
-          if (this.#earlier.length > 0 || !command.requestId.startsWith(SERVER_MADE_PREFIX)) {
+          if (this.#earlier.length > 0 || !isServerMade(command.requestId)) {
             requestIds.push(command.requestId);
           }
         } else if (command.verb === "withdraw") requestIds.push(command.requestId);

@@ -72,7 +72,8 @@ export class Lanes {
 
   /**
    * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an
-   * `advance` of a lock that another transaction holds: whoever sent it comes by again.
+   * `advance` of a lock that another transaction holds: whoever sent it comes by again. Likewise for an `acquire` that is one
+   * of many.
    */
   submit(lockId: bigint, command: Command, follower: Follower | null = null): Promise<Answer | null> {
     if (this.#queuedCount >= this.#options.queuedMax) {
@@ -81,7 +82,7 @@ export class Lanes {
       });
     }
     const waitedFor = this.#patient.get(lockId);
-    if (command.verb === "advance" && (waitedFor !== undefined || this.#heldUp.state(lockId) === "stuck"))
+    if (isOptional(command) && (waitedFor !== undefined || this.#isHeldUpFor(command, lockId)))
       throw heldUp();
     const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
     const job: Job = { lockId, command, follower, submittedMs: performance.now(), answer, resolve, reject };
@@ -147,7 +148,7 @@ export class Lanes {
         taken.set(lockId, part);
       } else if (state === "stuck") {
         this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, true);
-      } else if (jobs.every(({ command }) => command.verb === "advance")) {
+      } else if (jobs.every(({ command }) => isOptional(command))) {
         // Not worth waiting for. It tries by itself, as soon as it is first.
         if (taken.size > 0) continue;
         taken.set(lockId, this.#takeOf(lockId, jobs));
@@ -188,23 +189,49 @@ export class Lanes {
       return;
     }
     for (const lockId of work.jobs.keys()) this.#heldUp.met(lockId);
-    const isWorthIt = [...work.jobs.values()].flat().some(({ command }) => command.verb !== "advance");
+    // What an earlier attempt may have done has to be found out.
+    const isOpen = ({ command }: Job) => work.earlier.length > 0 && command.verb === "acquire";
+    const isWorthIt = [...work.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
     if (isWorthIt) this.#wait(work, false);
     else this.#failed(work, heldUp());
   }
 
   /** Gives the work to the patient slots. Its commands count as queued until it is over. */
-  #wait(work: Work, isStuck: boolean): void {
+  #wait(all: Work, isStuck: boolean): void {
+    const work = this.#shed(all);
+    if (work.jobs.size === 0) return;
     for (const [lockId, jobs] of work.jobs) {
       this.#queuedCount += jobs.length;
       this.#patient.set(
         lockId,
         setTimeout(() => this.#waitForLong(lockId, jobs), COMEBACKS_AFTER_MS),
       );
-      for (const { command, reject } of [...jobs, ...(this.#queued.get(lockId) ?? [])])
-        if (command.verb === "advance") reject(heldUp());
     }
     this.#slots.add(work, isStuck);
+  }
+
+  /** An advance tries by itself what is held in passing only; one of many locks is not even tried then. */
+  #isHeldUpFor({ verb }: Command, lockId: bigint): boolean {
+    const state = this.#heldUp.state(lockId);
+    return state === "stuck" || (verb === "acquire" && state === "passing");
+  }
+
+  /** Without the commands that are not worth waiting for, which are told so. */
+  #shed({ jobs, earlier }: Work): Work {
+    if (earlier.length > 0) return { jobs, earlier };
+    const left = new Map<bigint, readonly Job[]>();
+    for (const [lockId, list] of jobs) {
+      const worthIt = refuseOptional(list);
+      if (worthIt.length > 0) left.set(lockId, worthIt);
+      else this.#inFlight.delete(lockId);
+      const queued = this.#queued.get(lockId);
+      if (!queued) continue;
+      const queuedLeft = refuseOptional(queued);
+      this.#queuedCount -= queued.length - queuedLeft.length;
+      if (queuedLeft.length > 0) this.#queued.set(lockId, queuedLeft);
+      else this.#queued.delete(lockId);
+    }
+    return { jobs: left, earlier };
   }
 
   #waitForLong(lockId: bigint, jobs: readonly Job[]): void {
@@ -235,6 +262,19 @@ export class Lanes {
     }
     this.#goOn();
   }
+}
+
+/** Whether its sender does as well without it. */
+function isOptional(command: Command): boolean {
+  return command.verb === "advance" || (command.verb === "acquire" && command.isOneOfMany === true);
+}
+
+/** The others. */
+function refuseOptional(jobs: readonly Job[]): Job[] {
+  return jobs.filter(({ command, reject }) => {
+    if (isOptional(command)) reject(heldUp());
+    return !isOptional(command);
+  });
 }
 
 function heldUp(): Fault {

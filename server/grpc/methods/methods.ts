@@ -2,6 +2,7 @@
 
 import type { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { acquire } from "./acquire.ts";
+import { capture } from "./capture.ts";
 import { listLimits, setLimit } from "./limits.ts";
 import { getLock, listLocks } from "./listings.ts";
 import type { StreamMethod, UnaryMethod } from "./method.ts";
@@ -28,5 +29,6 @@ export const METHODS: {
   listLimits,
   forceRelease,
   updateLock,
+  capture,
   deleteLock,
 };

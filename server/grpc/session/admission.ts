@@ -18,6 +18,9 @@ export class Admission {
     const inTurn = <Answer>(isUrgent: boolean, run: () => Promise<Answer>) => this.#run(isUrgent, run);
     return {
       acquire: (...asked) => inTurn(false, () => engine.acquire(...asked)),
+      capture: (...asked) => inTurn(false, () => engine.capture(...asked)),
+      // What waits takes no room from what does not.
+      captureWhenFree: (...asked) => engine.captureWhenFree(...asked),
       attach: (...asked) => inTurn(false, () => engine.attach(...asked)),
       renew: (...asked) => inTurn(true, () => engine.renew(...asked)),
       release: (...asked) => inTurn(true, () => engine.release(...asked)),

@@ -34,6 +34,7 @@ const ORDER: readonly (Named | "cancel")[] = [
   "updateLock",
   "deleteLock",
   "acquire",
+  "capture",
   "waitInQueue",
   "getLock",
   "listLocks",
@@ -63,6 +64,7 @@ export function waits({ command }: SessionCommand): boolean {
   return (
     command.case === "waitInQueue" ||
     command.case === "watchLocks" ||
+    (command.case === "capture" && command.value.maxWait !== undefined) ||
     (command.case === "acquire" && command.value.whenBusy === WhenBusy.WAIT)
   );
 }

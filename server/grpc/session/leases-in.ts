@@ -6,7 +6,7 @@ import { durationMessage, spanUs } from "../messages/times.ts";
 
 export type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
-/** One of several fields, as Acquire, WaitInQueue and each of the leases of a RenewedLeases have it. */
+/** One of several fields, as Acquire, WaitInQueue, and each of the leases of a RenewedLeases have it. */
 interface Choice {
   readonly case?: string | undefined;
   readonly value?: unknown;
@@ -14,6 +14,7 @@ interface Choice {
 
 export function leasesIn(answer: object): readonly AnyLease[] {
   if ("lease" in answer) return [answer.lease as AnyLease];
+  if ("leaseId" in answer) return [answer as AnyLease];
   if ("leases" in answer) return (answer.leases as readonly object[]).flatMap(leasesIn);
   const { outcome, update } = answer as { readonly outcome?: Choice; readonly update?: Choice };
   const choice = outcome ?? update;

@@ -74,7 +74,7 @@ function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violati
     mode,
     permits: checkPermits(message, mode, violations),
     ttlUs: checkTtl(message, violations),
-    requestId: checkRequestId(message.requestId, violations),
+    requestId: checkRequestId(message.requestId, REQUEST_ID_BYTES_MAX, violations),
     owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
     labels: checkLabels(message.labels, violations),
     terms: checkOwnTerms(message, violations),
@@ -132,14 +132,14 @@ function checkOwnTerms(message: AcquireRequest, violations: Violations): Terms |
   return checkTerms(message, violations);
 }
 
-function checkRequestId(requestId: string, violations: Violations): string {
+export function checkRequestId(requestId: string, bytesMax: number, violations: Violations): string {
   if (requestId.startsWith(SERVER_MADE_PREFIX)) {
     violations.add(
       "request_id",
       "begins with a NUL, which is kept for the server: use another id, a UUID for one",
     );
   }
-  return checkText(requestId, REQUEST_ID_BYTES_MAX, "request_id", violations);
+  return checkText(requestId, bytesMax, "request_id", violations);
 }
 
 export function checkLabels(

@@ -15,6 +15,7 @@ import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
 import { decided } from "./decided.ts";
 import { adopt, failOver } from "./fail-over.ts";
+import { freeLocks } from "./free-locks.ts";
 import { RuleCache } from "./limit-rules.ts";
 import { maintenance } from "./maintenance.ts";
 import { names } from "./names.ts";
@@ -79,6 +80,7 @@ function mysqlStore(
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),
     ...decided(pool),
+    ...freeLocks(pool),
     ...checks(pool),
     pool: () => pool.state,
     close: () => pool.close(),

@@ -9,6 +9,7 @@ import type { Finding, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
 import { openSqliteFile } from "./file.ts";
+import { freeLocks } from "./free-locks.ts";
 import { SqliteHandle, type SqliteOptions } from "./handle.ts";
 import { reads } from "./reads.ts";
 import { transactOn } from "./transaction.ts";
@@ -41,6 +42,7 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
       transact: (plan, decide) => transactOn(handle, plan, decide, options.observer),
       ...writes(handle),
       ...reads(handle),
+      ...freeLocks(handle),
     }),
     checkDurability: async () => sqliteDurability(options.path),
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),

@@ -26,6 +26,11 @@ const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
 const DUE_INDEX = "INDEXED BY rowlock_claim_due";
 const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
+const DUE_RECORDS = "rowlock_record INDEXED BY rowlock_record_due";
+const GROUP = `SELECT folder, status FROM ${DUE_RECORDS}`;
+const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
+    FROM rowlock_record r INDEXED BY rowlock_record_due CROSS JOIN rowlock_lock l ON l.id = r.lock_id
+    WHERE r.folder = ? AND r.status = ?`;
 const DECIDED = `SELECT id, name, revision, holders, waiting, decided_at
     FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
 /** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
@@ -105,6 +110,16 @@ const SQL = {
 
   queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
     WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`,
+  group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT 1`,
+  group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT 1`,
+  group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT 1`,
+  group_in_folders_above: `${GROUP} WHERE folder > ? AND folder < ? ORDER BY folder, status LIMIT 1`,
+  free_locks_at: `${FREE} AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ?`,
+  free_locks: `${FREE} AND r.due_at > ? AND r.due_at <= ? ORDER BY r.due_at, r.name LIMIT ?`,
+  next_due: `SELECT due_at FROM ${DUE_RECORDS} WHERE folder = ? AND status = ? AND due_at > ?
+    ORDER BY due_at LIMIT 1`,
+  named_lock: `SELECT l.id, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status
+    FROM rowlock_lock l LEFT JOIN rowlock_record r ON r.lock_id = l.id WHERE l.name = ?`,
   decided_at: `${DECIDED} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?`,
   decided_after: `${DECIDED} WHERE decided_at > ? AND decided_at <= ? ORDER BY decided_at, id LIMIT ?`,
   list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ?`,

@@ -9,6 +9,7 @@ useClients(SessionClient);
 describe("Acquire", async () => void (await import("../methods/acquire.test.ts")));
 describe("WaitInQueue", async () => void (await import("../methods/wait-in-queue.test.ts")));
 describe("WatchLocks", async () => void (await import("../methods/watch-locks.test.ts")));
+describe("Capture", async () => void (await import("../methods/capture.test.ts")));
 describe("the other verbs", async () => void (await import("../methods/verbs.test.ts")));
 describe("records", async () => void (await import("../methods/records.test.ts")));
 describe("failures", async () => void (await import("../failures.test.ts")));

@@ -1143,7 +1143,7 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
 
   /**
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    *
    * @generated from field: google.protobuf.Duration max_wait = 9;
    */
@@ -1407,6 +1407,14 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
      */
     value: DeleteLockRequest;
     case: "deleteLock";
+  } | {
+    /**
+     * As the unary method. With max_wait it counts as a wait.
+     *
+     * @generated from field: rowlock.v1.CaptureRequest capture = 16;
+     */
+    value: CaptureRequest;
+    case: "capture";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1753,6 +1761,14 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
      */
     value: DeleteLockResponse;
     case: "deleteLock";
+  } | {
+    /**
+     * Of capture.
+     *
+     * @generated from field: rowlock.v1.CaptureResponse capture = 16;
+     */
+    value: CaptureResponse;
+    case: "capture";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1989,6 +2005,19 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof UpdateLockRequestSchema;
     output: typeof UpdateLockResponseSchema;
+  },
+  /**
+   * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+   * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+   * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+   * the number of locks there.
+   *
+   * @generated from rpc rowlock.v1.LockService.Capture
+   */
+  capture: {
+    methodKind: "unary";
+    input: typeof CaptureRequestSchema;
+    output: typeof CaptureResponseSchema;
   },
   /**
    * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its

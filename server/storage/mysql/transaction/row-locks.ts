@@ -3,7 +3,7 @@
 // knows NOWAIT for reads only, so there an impatient transaction reads what it is about to write, right before it does.
 
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
-import { SERVER_MADE_PREFIX } from "../../../core/claim.ts";
+import { isServerMade } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
 import { bytesOf } from "../../rows/values.ts";
 import type { Changes } from "../../store.ts";
@@ -104,5 +104,5 @@ export async function lockUnlocked(
 
 /** Request ids that the server makes are never made twice. */
 function isCallersOwn({ requestId }: Claim): boolean {
-  return !requestId.startsWith(SERVER_MADE_PREFIX);
+  return !isServerMade(requestId);
 }

@@ -1075,6 +1075,136 @@ export declare type DeleteLockResponse = Message<"rowlock.v1.DeleteLockResponse"
 export declare const DeleteLockResponseSchema: GenMessage<DeleteLockResponse>;
 
 /**
+ * Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
+ * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
+ * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
+ * never get the same lock. A lock with waiters is not captured past them.
+ *
+ * @generated from message rowlock.v1.CaptureRequest
+ */
+export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
+  /**
+   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
+   * nobody has named has no name to be found by. Excludes names.
+   *
+   * @generated from field: optional string prefix = 1;
+   */
+  prefix?: string | undefined;
+
+  /**
+   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   *
+   * @generated from field: repeated string names = 2;
+   */
+  names: string[];
+
+  /**
+   * How many leases at the most, 1 to 100; required.
+   *
+   * @generated from field: uint32 max_leases = 3;
+   */
+  maxLeases: number;
+
+  /**
+   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   *
+   * @generated from field: repeated string if_status = 4;
+   */
+  ifStatus: string[];
+
+  /**
+   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 5;
+   */
+  ttl?: Duration | undefined;
+
+  /**
+   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
+   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+
+  /**
+   * Who asks, for people who look at the locks; up to 255 bytes.
+   *
+   * @generated from field: string owner = 7;
+   */
+  owner: string;
+
+  /**
+   * What else they should see; bounds as for AcquireRequest.labels.
+   *
+   * @generated from field: map<string, string> labels = 8;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 9;
+   */
+  maxWait?: Duration | undefined;
+
+  /**
+   * See AcquireRequest, for each lease.
+   *
+   * @generated from field: google.protobuf.Duration min_interval = 10;
+   */
+  minInterval?: Duration | undefined;
+
+  /**
+   * See AcquireRequest, for each lease.
+   *
+   * @generated from field: google.protobuf.Duration lock_delay = 11;
+   */
+  lockDelay?: Duration | undefined;
+
+  /**
+   * See AcquireRequest, for each lease.
+   *
+   * @generated from field: optional string status_if_lost = 12;
+   */
+  statusIfLost?: string | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.CaptureRequest.
+ * Use `create(CaptureRequestSchema)` to create a new message.
+ */
+export declare const CaptureRequestSchema: GenMessage<CaptureRequest>;
+
+/**
+ * What was taken.
+ *
+ * @generated from message rowlock.v1.CaptureResponse
+ */
+export declare type CaptureResponse = Message<"rowlock.v1.CaptureResponse"> & {
+  /**
+   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   *
+   * @generated from field: repeated rowlock.v1.Lease leases = 1;
+   */
+  leases: Lease[];
+
+  /**
+   * When leases is empty: when another try may be worth while, as far as that is known.
+   *
+   * @generated from field: google.protobuf.Duration retry_after = 2;
+   */
+  retryAfter?: Duration | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.CaptureResponse.
+ * Use `create(CaptureResponseSchema)` to create a new message.
+ */
+export declare const CaptureResponseSchema: GenMessage<CaptureResponse>;
+
+/**
  * What a client says in a session.
  *
  * @generated from message rowlock.v1.SessionRequest
@@ -1277,6 +1407,14 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
      */
     value: DeleteLockRequest;
     case: "deleteLock";
+  } | {
+    /**
+     * As the unary method. With max_wait it counts as a wait.
+     *
+     * @generated from field: rowlock.v1.CaptureRequest capture = 16;
+     */
+    value: CaptureRequest;
+    case: "capture";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1623,6 +1761,14 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
      */
     value: DeleteLockResponse;
     case: "deleteLock";
+  } | {
+    /**
+     * Of capture.
+     *
+     * @generated from field: rowlock.v1.CaptureResponse capture = 16;
+     */
+    value: CaptureResponse;
+    case: "capture";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1859,6 +2005,19 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof UpdateLockRequestSchema;
     output: typeof UpdateLockResponseSchema;
+  },
+  /**
+   * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+   * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+   * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+   * the number of locks there.
+   *
+   * @generated from rpc rowlock.v1.LockService.Capture
+   */
+  capture: {
+    methodKind: "unary";
+    input: typeof CaptureRequestSchema;
+    output: typeof CaptureResponseSchema;
   },
   /**
    * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its

@@ -1,0 +1,245 @@
+// Capture: finds candidates and asks for each by an ordinary Acquire, which alone decides; who is refused one goes on to the
+// next. All leases of a request carry ids made of its own, so that a repeated one finds them again, and two attempts
+// together never take more than were asked for.
+
+import { CAPTURE_MAX } from "../../core/bounds.ts";
+import { type Claim, type ClaimRef, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
+import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
+import type { RecordGroup, Store } from "../../storage/store.ts";
+import { CAPTURE_LINES_MAX, CAPTURE_TRIED_MAX } from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+import type { AnswerTo, Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
+import { RecentMap } from "../recent-map.ts";
+import { isHeldUp, withoutRepeating } from "../transaction/attempts.ts";
+import {
+  type Candidate,
+  type CandidateStore,
+  type Candidates,
+  CandidatesNamed,
+  CandidatesUnder,
+  type Taking,
+} from "./candidates.ts";
+import { lineOf } from "./lines.ts";
+
+export interface CapturesOptions {
+  readonly store: CandidateStore & Pick<Store, "claimsByRequest">;
+  /** null: the lock is not what it was found as. Throws a Fault. */
+  readonly acquire: (candidate: Candidate, command: Acquire) => Promise<AnswerTo<"acquire"> | null>;
+  readonly confirm: (lease: ClaimRef) => Promise<AnswerTo<"attach">>;
+  /** Ends what an Acquire may have brought about. */
+  readonly withdraw: (candidate: Candidate, command: Acquire) => void;
+  readonly newSecret: () => string;
+  readonly observer: (event: CaptureEvent) => void;
+}
+
+type Refused = OutcomeNamed<"refused">;
+/** What became of one candidate. */
+type Taken =
+  | { readonly kind: "lease"; readonly lease: CapturedLease }
+  | { readonly kind: "refused"; readonly refusal: Refused }
+  /** Another attempt of the same request has come first. */
+  | { readonly kind: "repeated" }
+  | { readonly kind: "gone" }
+  | {
+      readonly kind: "fault";
+      readonly fault: Fault;
+      readonly candidate: Candidate;
+      readonly command: Acquire;
+    };
+
+export class Captures {
+  readonly #options: CapturesOptions;
+  readonly #taking: Taking = new Set();
+  /** By line: who looks for candidates, one after the other. */
+  readonly #looking = new Map<string, Promise<unknown>>();
+  /** By line: after which group the next one begins, where there are too many for one. */
+  readonly #reached = new RecentMap<string, RecordGroup>(CAPTURE_LINES_MAX);
+
+  constructor(options: CapturesOptions) {
+    this.#options = options;
+  }
+
+  /** Takes what is free now. Throws a Fault where nothing was taken and something may have been. */
+  async capture(input: CaptureInput, afterWait: boolean, caller?: Caller): Promise<Captured> {
+    const earlier = await this.#earlier(input);
+    if (earlier) {
+      this.#options.observer({ kind: "captured", outcome: "repeated", refused: 0 });
+      return earlier;
+    }
+    const attempt = new Attempt(input, this.#options.newSecret);
+    const candidates = this.#candidates(input);
+    while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver) {
+      const found = await this.#look(input, candidates, attempt.missing);
+      if (found.length === 0) break;
+      try {
+        const commands = attempt.commands(found, afterWait, caller);
+        attempt.add(await Promise.all(found.map((one, at) => this.#take(one, commands[at] as Acquire))));
+      } finally {
+        for (const { name } of found) this.#taking.delete(name);
+      }
+      if (attempt.wasPaused) await withoutRepeating(() => candidates.paused());
+    }
+    if (candidates instanceof CandidatesUnder) this.#remember(input, candidates);
+    return await this.#answer(input, attempt, candidates);
+  }
+
+  async #answer(input: CaptureInput, attempt: Attempt, candidates: Candidates): Promise<Captured> {
+    const { leases, faults, isRepeated } = attempt;
+    // The other attempt tells of its own leases, and this one of all.
+    if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null };
+    const [first] = faults;
+    const canAskAgain = leases.length === 0 && input.requestId !== "";
+    for (const { fault, candidate, command } of canAskAgain ? [] : faults)
+      if (fault.outcomeUnknown) this.#options.withdraw(candidate, command);
+    if (leases.length === 0 && first) throw first.fault;
+    const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
+    this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
+    if (leases.length > 0) return { leases, retryAfterUs: null };
+    const dueInUs = await withoutRepeating(() => candidates.nextDueIn());
+    return { leases, retryAfterUs: attempt.retryAfterUs ?? dueInUs };
+  }
+
+  /** What the request was given before; null: nothing that is remembered. */
+  async #earlier({ requestId }: CaptureInput): Promise<Captured | null> {
+    if (requestId === "") return null;
+    const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId(requestId, index));
+    const { claims } = await withoutRepeating(() => this.#options.store.claimsByRequest(ids));
+    if (claims.length === 0) return null;
+    const inOrder = new Map(ids.map((id, index) => [id, index]));
+    const at = (claim: Claim) => inOrder.get(claim.requestId) ?? 0;
+    const live = claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b));
+    // Coming back for them confirms those that are provisional.
+    const answers = await Promise.all(live.map((claim) => this.#options.confirm(claim)));
+    const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
+      outcome.kind === "held" ? [{ claim: outcome.claim, lockName, nowUs }] : [],
+    );
+    return { leases, retryAfterUs: null };
+  }
+
+  #candidates({ target, terms }: CaptureInput): Candidates {
+    const { store } = this.#options;
+    const statuses = terms?.ifStatus ?? [];
+    if (target.kind === "names") return new CandidatesNamed(store, this.#taking, target.names, statuses);
+    const from = this.#reached.get(lineOf(target, statuses)) ?? null;
+    return new CandidatesUnder(store, this.#taking, { prefix: target.prefix, statuses, from });
+  }
+
+  #remember({ target, terms }: CaptureInput, { reached }: CandidatesUnder): void {
+    const line = lineOf(target, terms?.ifStatus ?? []);
+    if (reached) this.#reached.set(line, reached);
+    else this.#reached.delete(line);
+  }
+
+  /** One after the other in each line: two that look at the same time would find the same locks. */
+  async #look({ target, terms }: CaptureInput, candidates: Candidates, max: number): Promise<Candidate[]> {
+    const line = lineOf(target, terms?.ifStatus ?? []);
+    const before = this.#looking.get(line);
+    const look = async () => {
+      await before?.catch(() => {});
+      return await withoutRepeating(() => candidates.next(max));
+    };
+    const looking = look();
+    this.#looking.set(line, looking);
+    try {
+      return await looking;
+    } finally {
+      if (this.#looking.get(line) === looking) this.#looking.delete(line);
+    }
+  }
+
+  async #take(candidate: Candidate, command: Acquire): Promise<Taken> {
+    try {
+      const answer = await this.#options.acquire(candidate, command);
+      if (!answer) return { kind: "gone" };
+      const { outcome, lockName, nowUs } = answer;
+      if (outcome.kind === "held") return { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } };
+      return outcome.kind === "refused" ? { kind: "refused", refusal: outcome } : { kind: "repeated" };
+    } catch (error) {
+      // Another transaction holds the lock: who it belongs to will give it to somebody.
+      if (isHeldUp(error)) return { kind: "gone" };
+      if (error instanceof Fault) return { kind: "fault", fault: error, candidate, command };
+      throw error;
+    }
+  }
+}
+
+/** One attempt at a request: what it was given so far, and under which ids it may ask for more. */
+class Attempt {
+  readonly #input: CaptureInput;
+  readonly #newSecret: () => string;
+  readonly leases: CapturedLease[] = [];
+  readonly faults: Extract<Taken, { kind: "fault" }>[] = [];
+  tried = 0;
+  refused = 0;
+  wasPaused = false;
+  isRepeated = false;
+  /** When a candidate that was refused may be had, if that is known. */
+  retryAfterUs: number | null = null;
+  #areGrantsPaused = false;
+  readonly #freeIds: string[];
+
+  constructor(input: CaptureInput, newSecret: () => string) {
+    this.#input = input;
+    this.#newSecret = newSecret;
+    const { requestId, max } = input;
+    this.#freeIds = Array.from({ length: max }, (_, index) =>
+      requestId === "" ? SERVER_MADE_PREFIX + newSecret() : captureRequestId(requestId, index),
+    );
+  }
+
+  get missing(): number {
+    return this.#input.max - this.leases.length;
+  }
+
+  /** Whether it is of no use to go on. */
+  get isOver(): boolean {
+    return this.faults.length > 0 || this.isRepeated || this.#areGrantsPaused;
+  }
+
+  commands(candidates: readonly Candidate[], afterWait: boolean, caller: Caller | undefined): Acquire[] {
+    const { ttlUs, owner, labels, terms } = this.#input;
+    return candidates.map(({ name }, index) => ({
+      verb: "acquire",
+      name,
+      mode: "permit",
+      permits: 1,
+      ttlUs,
+      requestId: this.#freeIds[index] as string,
+      secret: this.#newSecret(),
+      owner,
+      labels,
+      terms,
+      mayWait: false,
+      maxWaitUs: null,
+      isOneOfMany: true,
+      afterWait,
+      replica: null,
+      caller,
+    }));
+  }
+
+  /** What became of the candidates of the last commands, in order. */
+  add(taken: readonly Taken[]): void {
+    this.tried += taken.length;
+    this.wasPaused = false;
+    const used = new Set<string>();
+    taken.forEach((each, index) => {
+      if (each.kind === "lease") {
+        this.leases.push(each.lease);
+        used.add(this.#freeIds[index] as string);
+      } else if (each.kind === "fault") this.faults.push(each);
+      else if (each.kind === "repeated") this.isRepeated = true;
+      else {
+        this.refused += 1;
+        if (each.kind === "refused") this.#refuse(each.refusal);
+      }
+    });
+    this.#freeIds.splice(0, this.#freeIds.length, ...this.#freeIds.filter((id) => !used.has(id)));
+  }
+
+  #refuse({ reason, forUs }: Refused): void {
+    if (reason === "paused" || reason === "never_fits") this.wasPaused = true;
+    if (reason === "failed_over") this.#areGrantsPaused = true;
+    if (forUs !== undefined) this.retryAfterUs = Math.min(this.retryAfterUs ?? forUs, forUs);
+  }
+}

@@ -1,0 +1,50 @@
+// Capture: leases on some of many locks, at once or as soon as there is one.
+
+import type { CaptureRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Captured, CaptureInput, LockEngine } from "../../engine/lock-engine.ts";
+import type { AnyCall } from "../handler.ts";
+import { leaseMessage } from "../messages/messages.ts";
+import { durationMessage } from "../messages/times.ts";
+import { checkCapture } from "../validate/capture.ts";
+import { giveBackUnheard } from "./answers.ts";
+import type { MethodContext } from "./method.ts";
+
+export async function capture(context: MethodContext, message: CaptureRequest, call: AnyCall) {
+  const { engine } = context;
+  const { ask, maxWaitUs } = checkCapture(message);
+  const captured =
+    maxWaitUs === null
+      ? await engine.capture(ask, call)
+      : await whenFree(context, ask, Math.ceil(maxWaitUs / 1_000), call);
+  return answerOf(captured, ask, engine, call);
+}
+
+class TimeOver extends Error {}
+
+async function whenFree(
+  { engine, openWaits }: MethodContext,
+  ask: CaptureInput,
+  maxWaitMs: number,
+  call: AnyCall,
+): Promise<Captured> {
+  const stopped = new AbortController();
+  const leave = openWaits.enter(call, (why) => stopped.abort(why));
+  const timer = setTimeout(() => stopped.abort(new TimeOver()), maxWaitMs);
+  try {
+    return await engine.captureWhenFree(ask, stopped.signal, call);
+  } catch (error) {
+    if (error instanceof TimeOver) return { leases: [], retryAfterUs: null };
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    leave();
+  }
+}
+
+function answerOf({ leases, retryAfterUs }: Captured, ask: CaptureInput, engine: LockEngine, call: AnyCall) {
+  for (const { claim } of leases) giveBackUnheard(engine, claim, call, ask.requestId !== "");
+  return {
+    leases: leases.map(({ claim, lockName, nowUs }) => leaseMessage(claim, lockName, nowUs)),
+    ...(retryAfterUs !== null && { retryAfter: durationMessage(retryAfterUs) }),
+  };
+}

@@ -1,0 +1,342 @@
+// Capture through a real client: which locks it takes, in which order, how often, and what it answers when there are none.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { TestServer } from "../../support/harness.ts";
+import { secondsLeft, startServer, until } from "../../support/harness.ts";
+import type { Request } from "../../support/lock-client.ts";
+
+let server: TestServer;
+afterEach(async () => {
+  await server.stop();
+  expect(server.loopFailures).toEqual([]);
+});
+
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const at = (second: number) => ({ seconds: BigInt(second), nanos: 0 });
+
+/** Puts locks with records there: name to what UpdateLock sets. */
+async function put(locks: Record<string, Partial<Request<"updateLock">>>): Promise<void> {
+  for (const [name, update] of Object.entries(locks))
+    await server.client.call("updateLock", { name, status: "new", ...update } as Request<"updateLock">);
+}
+
+async function capture(request: Partial<Request<"capture">>) {
+  return await server.client.call("capture", { maxLeases: 3, ...request } as Request<"capture">);
+}
+
+const namesOf = ({ leases }: Awaited<ReturnType<typeof capture>>) => leases.map(({ lockName }) => lockName);
+
+describe("a capture", () => {
+  test("takes as many as it may, those longest due first, then by the bytes of their names", async () => {
+    server = await startServer();
+    await put({
+      "t/c": { notBefore: at(200) },
+      "t/a": { notBefore: at(300) },
+      "t/é": { notBefore: at(100) },
+      "t/z": { notBefore: at(100) },
+      "t/always": {},
+      "u/other": { notBefore: at(1) },
+    });
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/always", "t/z", "t/é"]);
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/c", "t/a"]);
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual([]);
+    expect(namesOf(await capture({ prefix: "" }))).toEqual(["u/other"]);
+  });
+
+  test("gives ordinary leases, each with a token, a ttl, an owner and labels", async () => {
+    server = await startServer();
+    await put({ "t/1": {}, "t/2": {} });
+    await server.client.call("release", { leaseId: (await server.client.lease({ name: "t/1" })).leaseId });
+    const { leases } = await capture({ prefix: "t/", ttl: seconds(90), owner: "w", labels: { a: "b" } });
+    expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
+    for (const lease of leases) {
+      expect(lease).toMatchObject({ provisional: false, permits: 1 });
+      expect(secondsLeft(lease.ttl)).toBe(90);
+    }
+    const { lock } = await server.client.call("getLock", { name: "t/2" });
+    expect(lock?.holders).toMatchObject([{ owner: "w", labels: { a: "b" } }]);
+    await server.client.call("renew", { leaseId: leases[0]?.leaseId ?? "" });
+    await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/1"]);
+  });
+
+  test("takes only what is in one of the wanted statuses, and leaves a mark where it is lost", async () => {
+    server = await startServer();
+    await put({
+      "t/new": {},
+      "t/done": { status: "done" },
+      "t/failed": { status: "failed" },
+      "t/none": { status: undefined, attemptsLeft: 5 },
+    });
+    const wanted = { prefix: "t/", ifStatus: ["new", "failed"], statusIfLost: "crashed" };
+    expect(namesOf(await capture(wanted))).toEqual(["t/failed", "t/new"]);
+    expect(namesOf(await capture({ prefix: "t/", ifStatus: [""] }))).toEqual(["t/none"]);
+    await server.client.call("forceRelease", {
+      target: { case: "name", value: "t/new" },
+      reason: "it hangs",
+    });
+    expect(namesOf(await capture(wanted))).toEqual([]);
+    expect(namesOf(await capture({ prefix: "t/", ifStatus: ["crashed"] }))).toEqual(["t/new"]);
+  });
+
+  test("leaves alone what is held, waited for, exhausted, paused or not due", async () => {
+    server = await startServer();
+    const { client } = server;
+    await put({
+      "t/held": {},
+      "t/waited": {},
+      "t/exhausted": { attemptsLeft: 0 },
+      "t/paused": {},
+      "t/later": { notBeforeIn: seconds(600) },
+      "t/free": { notBefore: at(9) },
+      "p/paused": {},
+    });
+    await client.lease({ name: "t/held" });
+    await client.call("setLimit", { target: { case: "name", value: "t/waited" }, limit: 2 });
+    await client.lease({ name: "t/waited", permits: 2 });
+    await client.ticket({ name: "t/waited", permits: 2 });
+    await client.call("setLimit", { target: { case: "name", value: "t/paused" }, limit: 0 });
+    await client.call("setLimit", { target: { case: "pattern", value: "p/*" }, limit: 0 });
+    expect(namesOf(await capture({ prefix: "" }))).toEqual(["t/free"]);
+    expect(
+      namesOf(await capture({ names: ["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"] })),
+    ).toEqual([]);
+  });
+
+  test("takes an attempt of each lock, until there are none", async () => {
+    server = await startServer();
+    await put({ "t/1": { attemptsLeft: 2 } });
+    for (const left of [1, 0]) {
+      const { leases } = await capture({ prefix: "t/" });
+      expect((await server.client.call("getLock", { name: "t/1" })).lock?.record?.attemptsLeft).toBe(left);
+      await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
+    }
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual([]);
+  });
+
+  test("finds locks in all folders under the prefix, and by a part of a name", async () => {
+    server = await startServer();
+    await put({
+      "q/a/1": { notBefore: at(3) },
+      "q/b/1": { notBefore: at(1) },
+      "q/ba": { notBefore: at(2), status: "x" },
+      "q/bb/deep/1": { notBefore: at(4) },
+      q: { notBefore: at(1) },
+      "qq/1": { notBefore: at(1) },
+    });
+    expect(namesOf(await capture({ prefix: "q/", maxLeases: 2 }))).toEqual(["q/b/1", "q/ba"]);
+    expect(namesOf(await capture({ prefix: "q/b" }))).toEqual(["q/bb/deep/1"]);
+    expect(namesOf(await capture({ prefix: "q" }))).toEqual(["q", "qq/1", "q/a/1"]);
+  });
+
+  test("goes past more locks than it reads at a time that cannot be had", async () => {
+    server = await startServer();
+    const { client } = server;
+    await client.call("setLimit", { target: { case: "pattern", value: "t/no/*" }, limit: 0 });
+    const all = Array.from({ length: 700 }, (_, index) => `t/no/${1_000 + index}`);
+    await Promise.all(all.map((name) => client.call("updateLock", { name, status: "new" })));
+    await put({ "t/yes": { notBefore: at(1) } });
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/yes"]);
+  });
+
+  test("of names takes those that nobody has used, too, and in order of their bytes", async () => {
+    server = await startServer();
+    await put({ "n/late": { notBefore: at(50) }, "n/soon": { notBeforeIn: seconds(600) } });
+    const names = ["n/z", "n/late", "n/soon", "n/a", "n/é"];
+    expect(namesOf(await capture({ names, maxLeases: 2 }))).toEqual(["n/a", "n/z"]);
+    expect(namesOf(await capture({ names }))).toEqual(["n/é", "n/late"]);
+    const { retryAfter } = await capture({ names });
+    expect(secondsLeft(retryAfter)).toBe(600);
+    expect(namesOf(await capture({ names: ["n/new"], ifStatus: ["wanted"] }))).toEqual([]);
+  });
+
+  test("never gives two callers the same lock, and all of them to many", async () => {
+    server = await startServer();
+    const all = Array.from({ length: 120 }, (_, index) => `t/${1_000 + index}`);
+    await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
+    const taken: string[] = [];
+    const work = async () => {
+      for (;;) {
+        const own = namesOf(await capture({ prefix: "t/", ifStatus: ["new"] }));
+        if (own.length === 0) return;
+        taken.push(...own);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, work));
+    expect(taken.sort()).toEqual(all);
+  });
+
+  test("that finds nothing says when there may be something, if that is known", async () => {
+    server = await startServer();
+    expect((await capture({ prefix: "t/" })).retryAfter).toBeUndefined();
+    await put({ "t/1": { notBeforeIn: seconds(300) }, "t/2": { notBeforeIn: seconds(100), status: "b" } });
+    expect(secondsLeft((await capture({ prefix: "t/" })).retryAfter)).toBe(100);
+    expect(secondsLeft((await capture({ prefix: "t/", ifStatus: ["new"] })).retryAfter)).toBe(300);
+  });
+});
+
+describe("a capture that is repeated", () => {
+  test("has the same leases, as long as they are held, and no others", async () => {
+    server = await startServer();
+    await put({ "t/1": {}, "t/2": {}, "t/3": {}, "t/4": {} });
+    const first = await capture({ prefix: "t/", requestId: "call 1" });
+    expect(first.leases.map(({ requestId }) => requestId)).toEqual(["call 1", "call 1", "call 1"]);
+    const again = await capture({ prefix: "t/", requestId: "call 1" });
+    expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(first.leases.map(({ leaseId }) => leaseId));
+    await server.client.call("release", { leaseId: first.leases[1]?.leaseId ?? "" });
+    expect(namesOf(await capture({ prefix: "t/", requestId: "call 1" }))).toEqual(["t/1", "t/3"]);
+    for (const { leaseId } of first.leases) await server.client.call("release", { leaseId });
+    expect(namesOf(await capture({ prefix: "t/", requestId: "call 1" }))).toEqual([]);
+    expect(namesOf(await capture({ prefix: "t/", requestId: "call 2", maxLeases: 9 }))).toHaveLength(4);
+  });
+
+  test("that found nothing may find something", async () => {
+    server = await startServer();
+    expect(namesOf(await capture({ prefix: "t/", requestId: "r" }))).toEqual([]);
+    await put({ "t/1": {} });
+    expect(namesOf(await capture({ prefix: "t/", requestId: "r" }))).toEqual(["t/1"]);
+  });
+
+  test("has a request id of its own: an Acquire with the same one is another claim", async () => {
+    server = await startServer();
+    await put({ "t/1": {} });
+    await server.client.lease({ name: "other", requestId: "same" });
+    expect(namesOf(await capture({ prefix: "t/", requestId: "same" }))).toEqual(["t/1"]);
+  });
+
+  test("while the first is under way takes no more than one of them would", async () => {
+    server = await startServer();
+    const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
+    await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
+    const ask = () => capture({ prefix: "t/", requestId: "twice", maxLeases: 5 });
+    await Promise.all([ask(), ask(), ask(), ask()]);
+    expect(namesOf(await ask())).toHaveLength(5);
+    const { locks } = await server.client.call("listLocks", { prefix: "t/", busyOnly: true });
+    expect(locks).toHaveLength(5);
+  });
+});
+
+describe("a capture that waits", () => {
+  const HOUR = seconds(3_600);
+
+  test("is served as soon as something is there: put there, released, or raised", async () => {
+    server = await startServer();
+    const { client } = server;
+    const wait = () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR });
+    const put1 = wait();
+    await put({ "t/1": {} });
+    expect(namesOf(await put1)).toEqual(["t/1"]);
+    const released = wait();
+    const { holders } = (await client.call("getLock", { name: "t/1" })).lock ?? { holders: [] };
+    expect(holders).toHaveLength(1);
+    await client.call("release", { leaseId: (await put1).leases[0]?.leaseId ?? "" });
+    const [lease] = (await released).leases;
+    expect(lease).toMatchObject({ lockName: "t/1", provisional: true });
+    expect((await client.call("renew", { leaseId: lease?.leaseId ?? "" })).lease?.provisional).toBe(false);
+  });
+
+  test("is served when the next one is due, and by that moment", async () => {
+    server = await startServer();
+    await put({ "t/1": { notBeforeIn: { seconds: 0n, nanos: 400_000_000 } } });
+    const begunMs = performance.now();
+    expect(namesOf(await capture({ prefix: "t/", maxWait: HOUR }))).toEqual(["t/1"]);
+    expect(performance.now() - begunMs).toBeGreaterThan(300);
+  });
+
+  test("of names is served when one of them is released", async () => {
+    server = await startServer();
+    const { leaseId } = await server.client.lease({ name: "n/1" });
+    const waiting = capture({ names: ["n/1"], maxWait: HOUR });
+    await until(() => server.engine.waitingCaptures === 1);
+    await server.client.call("release", { leaseId });
+    expect(namesOf(await waiting)).toEqual(["n/1"]);
+  });
+
+  test("shares what there is with others that wait: each lock to one of them", async () => {
+    server = await startServer();
+    const waits = Array.from({ length: 20 }, () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR }));
+    await until(() => server.engine.waitingCaptures === 20);
+    const all = Array.from({ length: 20 }, (_, index) => `t/${100 + index}`);
+    await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
+    const taken = (await Promise.all(waits)).flatMap(namesOf);
+    expect(taken.sort()).toEqual(all);
+    expect(server.engine.waitingCaptures).toBe(0);
+  });
+
+  test("ends with an empty answer when its time is over", async () => {
+    server = await startServer();
+    const answer = await capture({ prefix: "t/", maxWait: { seconds: 0n, nanos: 50_000_000 } });
+    expect(answer.leases).toEqual([]);
+    expect(server.engine.waitingCaptures).toBe(0);
+  });
+
+  test("that its client has cancelled takes nothing", async () => {
+    server = await startServer();
+    const gone = new AbortController();
+    const waiting = server.client.call(
+      "capture",
+      { prefix: "t/", maxLeases: 1, maxWait: HOUR },
+      { signal: gone.signal },
+    );
+    await until(() => server.engine.waitingCaptures === 1);
+    gone.abort();
+    await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
+    await until(() => server.engine.waitingCaptures === 0);
+    await put({ "t/1": {} });
+    expect(
+      await server.client.refusal({ name: "t/1", ifStatus: ["x"], whenBusy: WhenBusy.REFUSE }),
+    ).toBeDefined();
+    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/1"]);
+  });
+
+  test("ends with the server, and says so", async () => {
+    server = await startServer();
+    const waiting = capture({ prefix: "t/", maxWait: HOUR });
+    await until(() => server.engine.waitingCaptures === 1);
+    const failure = waiting.catch((error: unknown) => error);
+    await server.grpc.drain(1_000);
+    expect(await failure).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+  });
+});
+
+describe("a capture that is wrong is refused with all that is wrong", () => {
+  test.each<[string, Partial<Request<"capture">>, string[]]>([
+    ["neither prefix nor names, and no number", { maxLeases: 0 }, ["max_leases", "target"]],
+    ["too many leases", { prefix: "t/", maxLeases: 101 }, ["max_leases"]],
+    ["both prefix and names", { prefix: "", names: ["a"] }, ["names"]],
+    ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, ["prefix"]],
+    [
+      "a name twice, an empty one and a long one",
+      { names: ["a", "b", "a", "", "n".repeat(256)] },
+      ["names[2]", "names[3]", "names[4]"],
+    ],
+    ["too many names", { names: Array.from({ length: 1_001 }, (_, index) => `n${index}`) }, ["names"]],
+    [
+      "times and statuses",
+      {
+        prefix: "t/",
+        ttl: { seconds: 0n, nanos: 0 },
+        maxWait: seconds(-1),
+        minInterval: seconds(-1),
+        lockDelay: seconds(400_000_000),
+        statusIfLost: "s".repeat(64),
+        ifStatus: Array.from({ length: 17 }, (_, index) => `${index}`),
+      },
+      ["if_status", "lock_delay", "max_wait", "min_interval", "status_if_lost", "ttl"],
+    ],
+    [
+      "an id of 121 bytes, and an owner of 256",
+      { prefix: "t/", requestId: "r".repeat(121), owner: "o".repeat(256) },
+      ["owner", "request_id"],
+    ],
+    ["an id that begins with a NUL", { prefix: "t/", requestId: "\0x" }, ["request_id"]],
+  ])("%s", async (_, request, fields) => {
+    server = await startServer();
+    await put({ "t/1": {} });
+    const failure = await capture(request).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
+    expect(Object.keys((failure as { violations: object }).violations).sort()).toEqual(fields);
+    expect((await server.client.call("listLocks", { busyOnly: true })).locks).toEqual([]);
+  });
+});
