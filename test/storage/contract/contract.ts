@@ -7,6 +7,7 @@ import { BIG, empty } from "../../support/store-fixture.ts";
 import { contractOfClosing } from "./closing.ts";
 import { contractOfDecided } from "./decided.ts";
 import { contractOfFailOver } from "./fail-over.ts";
+import { contractOfFreeLocks } from "./free-locks.ts";
 import { contractOfInvariants } from "./invariants.ts";
 import { contractOfListings } from "./listings.ts";
 import { contractOfMaintenance } from "./maintenance.ts";
@@ -38,6 +39,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfFailOver(current);
     contractOfListings(current);
     contractOfDecided(current);
+    contractOfFreeLocks(current);
     contractOfInvariants(current);
     contractOfClosing(openFreshStore);
   });
