@@ -128,26 +128,25 @@ export class Engine implements LockEngine {
     const places = new Places({ store: { queue }, followers, onFailure });
     this.#places = places;
     this.#views = new Views(store, store.readers);
-    const forDisplay = <Read>(read: () => Promise<Read>) => this.#answers.run(() => inOwnTurn(read));
+    const inTurn = <Read>(read: () => Promise<Read>) => this.#answers.run(() => inOwnTurn(read));
     this.#watches = new LockWatches({
       store: {
-        decidedSince: (...asked) => forDisplay(() => store.decidedSince(...asked)),
-        watch: (ids) => forDisplay(() => store.watch(ids)),
-        limitRules: () => forDisplay(() => store.limitRules()),
+        decidedSince: (...asked) => inTurn(() => store.decidedSince(...asked)),
+        watch: (ids) => inTurn(() => store.watch(ids)),
+        limitRules: () => inTurn(() => store.limitRules()),
       },
       views: this.#views,
       observer,
       onFailure,
     });
-    const forCaptures = <Read>(read: () => Promise<Read>) => this.#answers.run(read);
     this.#captures = new Captures({
       store: {
-        recordGroups: (...asked) => forCaptures(() => store.recordGroups(...asked)),
-        freeLocks: (...asked) => forCaptures(() => store.freeLocks(...asked)),
-        nextDueIn: (groups) => forCaptures(() => store.nextDueIn(groups)),
-        namedLocks: (names) => forCaptures(() => store.namedLocks(names)),
-        limitRules: () => forCaptures(() => store.limitRules()),
-        claimsByRequest: (ids) => forCaptures(() => store.claimsByRequest(ids)),
+        recordGroups: (...asked) => inTurn(() => store.recordGroups(...asked)),
+        freeLocks: (...asked) => inTurn(() => store.freeLocks(...asked)),
+        nextDueIn: (groups) => inTurn(() => store.nextDueIn(groups)),
+        namedLocks: (names) => inTurn(() => store.namedLocks(names)),
+        limitRules: () => inTurn(() => store.limitRules()),
+        claimsByRequest: (ids) => inTurn(() => store.claimsByRequest(ids)),
       },
       acquire: (candidate, command) => this.#acquireOneOf(candidate, command),
       confirm: (lease) => this.confirm(lease),

@@ -1,0 +1,240 @@
+// Captures by many callers at two replicas, over a database that is unlucky, beside locks that others hold: nobody gets what
+// another one has, nothing is forgotten, and nobody waits for a lock that is one of many.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Engine } from "../../server/engine/engine.ts";
+import { Fault } from "../../server/engine/faults.ts";
+import type { Captured, CaptureInput } from "../../server/engine/lock-engine.ts";
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+import { type TestDatabase, testDatabases } from "../support/database.ts";
+import { chanceFrom, type Faults, faultyStore } from "../support/faulty-store.ts";
+import { openPlainSession } from "../support/mysql-stage.ts";
+import { type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { seed } from "../support/seed.ts";
+import { until } from "../support/until.ts";
+
+const TASKS = 200;
+const WORKERS = 12;
+/** Below what a wait for a row lock takes until it is given up. */
+const AT_ONCE_MS = 1_500;
+
+const TERMS = { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: [] };
+
+function wanting(prefix: string, overrides: Partial<CaptureInput> = {}): CaptureInput {
+  return {
+    target: { kind: "prefix", prefix },
+    max: 3,
+    ttlUs: 60_000_000,
+    owner: "",
+    labels: {},
+    requestId: "",
+    terms: null,
+    ...overrides,
+  };
+}
+
+const namesOf = ({ leases }: Captured) => leases.map(({ lockName }) => lockName);
+
+describe.each(testDatabases())("captures on $label", (database: TestDatabase) => {
+  let replicas: Replicas;
+  let here: Replica;
+  let there: Replica;
+  const faults: Faults = { on: false, made: new Map() };
+  /** What becomes of the next transactions of `here` that come with commands. */
+  const script: ((transact: Store["transact"]) => Store["transact"])[] = [];
+
+  beforeAll(async () => {
+    const chance = chanceFrom(seed);
+    let stores = 0;
+    replicas = await startReplicas(database, 2, {}, (store) => {
+      const unlucky = faultyStore(store, chance, faults);
+      return ++stores === 1 ? scripted(unlucky) : unlucky;
+    });
+    [here, there] = replicas.all as [Replica, Replica];
+  });
+  afterAll(async () => {
+    expect((await here.store.checkInvariants(10)).filter(({ severity }) => severity === "error")).toEqual([]);
+    await replicas?.stop();
+  });
+
+  function scripted(store: Store): Store {
+    const transact: Store["transact"] = (plan, decide) => {
+      const run: Store["transact"] = store.transact.bind(store);
+      return (script.shift()?.(run) ?? run)(plan, decide);
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        const value = name === "transact" ? transact : Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  async function put(engine: Engine, ...names: string[]): Promise<void> {
+    const update = {
+      notBefore: undefined,
+      attemptsLeft: undefined,
+      status: "new",
+      expectedVersion: undefined,
+    };
+    await Promise.all(names.map((name) => engine.updateLock({ ...update, name })));
+  }
+
+  async function holders(prefix: string): Promise<Claim[]> {
+    const found: Claim[] = [];
+    const query = { prefix, afterName: null, max: 1_000, busyOnly: true, order: "name" as const };
+    for await (const view of there.engine.views(query)) found.push(...view.holders);
+    return found;
+  }
+
+  test("by many callers of two replicas give each lock to one of them, and all of them", async () => {
+    const all = Array.from({ length: TASKS }, (_, index) => `many/${1_000 + index}`);
+    await put(there.engine, ...all);
+    const taken: string[] = [];
+    const work = async (engine: Engine) => {
+      for (;;) {
+        const own = namesOf(await engine.capture(wanting("many/")));
+        if (own.length > 0) taken.push(...own);
+        // Another one may have had what was just found.
+        else if (taken.length >= TASKS) return;
+      }
+    };
+    await Promise.all(
+      Array.from({ length: WORKERS }, (_, index) => work(index % 2 ? here.engine : there.engine)),
+    );
+    expect(taken.toSorted()).toEqual(all);
+  });
+
+  test(`that are repeated over an unlucky database take what one of them would (seed ${seed})`, async () => {
+    const all = Array.from({ length: 60 }, (_, index) => `unlucky/${1_000 + index}`);
+    await put(there.engine, ...all);
+    const taken = new Map<string, string>();
+    faults.on = true;
+    const work = async (worker: number) => {
+      for (let empty = 0; empty < 3; ) {
+        const requestId = randomUUID();
+        const input = wanting("unlucky/", { requestId, owner: requestId });
+        const captured = await untilAnswered((attempt) =>
+          ((worker + attempt) % 2 ? here : there).engine.capture(input),
+        );
+        empty = captured.leases.length === 0 ? empty + 1 : 0;
+        for (const { lockName, claim } of captured.leases) {
+          expect(taken.get(lockName) ?? claim.owner).toBe(claim.owner);
+          taken.set(lockName, claim.owner);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker)));
+    faults.on = false;
+    // All of it is held by those who were told so, or by nobody.
+    for (const { owner, lockId } of await holders("unlucky/")) {
+      const name = [...taken].find(([, worker]) => worker === owner)?.[0];
+      expect(name, `lock ${lockId}`).toBeDefined();
+    }
+    expect([...taken.keys()].toSorted()).toEqual(all);
+  });
+
+  test("that are repeated at another replica have the same leases", async () => {
+    await put(there.engine, "again/1", "again/2", "again/3", "again/4");
+    const input = wanting("again/", { requestId: "again" });
+    const first = await here.engine.capture(input);
+    const second = await there.engine.capture(input);
+    expect(second.leases.map(({ claim }) => claim.secret)).toEqual(
+      first.leases.map(({ claim }) => claim.secret),
+    );
+    expect(await holders("again/")).toHaveLength(3);
+  });
+
+  test("of which nobody knows whether they took anything leave nothing behind, or can be asked again", async () => {
+    await put(there.engine, "unknown/1", "unknown/2");
+    const commitsThenFails: (typeof script)[number] = (transact) => async (plan, decide) => {
+      await transact(plan, decide);
+      throw new StoreError("unknown_outcome", "injected", "A fault made by a test.");
+    };
+    const isAway: (typeof script)[number] = () => async () => {
+      throw new StoreError("unavailable", "injected", "A fault made by a test.");
+    };
+    script.push(commitsThenFails, isAway);
+    await expect(here.engine.capture(wanting("unknown/"))).rejects.toMatchObject({ outcomeUnknown: true });
+    await until(async () => (await holders("unknown/")).length === 0);
+
+    const input = wanting("unknown/", { requestId: "unknown" });
+    script.push(commitsThenFails, isAway);
+    await expect(here.engine.capture(input)).rejects.toMatchObject({ outcomeUnknown: true });
+    expect(namesOf(await there.engine.capture(input))).toEqual(["unknown/1", "unknown/2"]);
+  });
+
+  test("that wait are served by what another replica puts there, releases, or loses", async () => {
+    const waitFor = (max: number) =>
+      here.engine.captureWhenFree(wanting("wait/", { max }), new AbortController().signal);
+    const first = waitFor(1);
+    await until(() => here.engine.waitingCaptures === 1);
+    await put(there.engine, "wait/1");
+    const [lease] = (await first).leases;
+    expect(lease).toMatchObject({ lockName: "wait/1", claim: { provisional: true } });
+    const second = waitFor(1);
+    await until(() => here.engine.waitingCaptures === 1);
+    await there.engine.release(lease?.claim as Claim);
+    expect(namesOf(await second)).toEqual(["wait/1"]);
+    const lost = waitFor(1);
+    await until(() => here.engine.waitingCaptures === 1);
+    await there.engine.forceRelease("wait/1", null, "it hangs");
+    expect(namesOf(await lost)).toEqual(["wait/1"]);
+  });
+
+  test("that wait at two replicas share what comes", async () => {
+    const waits = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 ? here : there).engine.captureWhenFree(
+        wanting("share/", { max: 1 }),
+        new AbortController().signal,
+      ),
+    );
+    await until(() => here.engine.waitingCaptures + there.engine.waitingCaptures === 20);
+    const all = Array.from({ length: 20 }, (_, index) => `share/${100 + index}`);
+    await put(here.engine, ...all);
+    expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all);
+  });
+
+  test("leave a mark on what is lost, by which others find it again", async () => {
+    await put(there.engine, "crash/1");
+    const terms = { ...TERMS, ifStatus: ["new"], statusIfLost: "crashed" };
+    await here.engine.capture(wanting("crash/", { terms }));
+    await there.engine.forceRelease("crash/1", null, "it hangs");
+    const others = { ...TERMS, ifStatus: ["crashed"] };
+    expect(namesOf(await there.engine.capture(wanting("crash/", { terms: others })))).toEqual(["crash/1"]);
+  });
+
+  test.runIf(database.server)(
+    "wait for no lock that another transaction holds, and take others",
+    async () => {
+      await put(there.engine, "held/1", "held/2", "held/3", "held/4");
+      const ids = await here.store.find(["held/1", "held/3"]);
+      const session = await openPlainSession(replicas.url);
+      await session.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+      await session.run("START TRANSACTION");
+      for (const id of ids.values())
+        await session.run("SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [id]);
+      const begunMs = performance.now();
+      expect(namesOf(await here.engine.capture(wanting("held/")))).toEqual(["held/2", "held/4"]);
+      expect(namesOf(await here.engine.capture(wanting("held/")))).toEqual([]);
+      expect(performance.now() - begunMs).toBeLessThan(AT_ONCE_MS);
+      await session.run("COMMIT");
+      session.close();
+      await until(async () => namesOf(await here.engine.capture(wanting("held/"))).includes("held/3"));
+    },
+  );
+});
+
+/** Asks again, as a client does, until it has an answer. */
+async function untilAnswered(ask: (attempt: number) => Promise<Captured>): Promise<Captured> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await ask(attempt);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+}
