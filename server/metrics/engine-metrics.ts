@@ -6,6 +6,7 @@ import type { Claim, EndReason } from "../core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import { BATCH_SIZE, CALL_SECONDS, LOCK_SECONDS } from "./buckets.ts";
+import { CaptureMetrics } from "./capture-metrics.ts";
 import { type HotCounter, type HotHistogram, hotCounter, hotHistogram } from "./hot-metrics.ts";
 import { Labelled } from "./labelled.ts";
 import type { LockClasses } from "./lock-classes.ts";
@@ -37,6 +38,7 @@ export class EngineMetrics {
   /** The children of each class, in the order of the classes' labels. */
   readonly #byClass: readonly ClassMetrics[];
   readonly #watches: WatchMetrics;
+  readonly #captures: CaptureMetrics;
   readonly #commands: Labelled<HotHistogram>;
   readonly #limitChanges: Labelled<HotCounter>;
   readonly #recordChanges: Labelled<HotCounter>;
@@ -50,6 +52,7 @@ export class EngineMetrics {
     this.#classes = classes;
     this.#byClass = classMetrics(registry, classes);
     this.#watches = new WatchMetrics(registry);
+    this.#captures = new CaptureMetrics(registry);
     const commands = hotHistogram({
       name: "rowlock_command_duration_seconds",
       help: "From the submission of a command to its committed answer, without waiting for the lock.",
@@ -132,6 +135,9 @@ export class EngineMetrics {
         return;
       case "failed_over":
         // Counted as the cause for which transactions are repeated.
+        return;
+      case "captured":
+        this.#captures.observe(event);
         return;
       case "watch_opened":
       case "watch_closed":

@@ -98,6 +98,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "batch", commands: 7, locks: 3 });
   engine({ kind: "retried", cause: "deadlock" });
   engine({ kind: "clock_jumped", byUs: -2_000_000 });
+  engine({ kind: "captured", outcome: "some", refused: 2 });
   engine({ kind: "watch_opened" });
   engine({ kind: "watch_told", locks: 5, deleted: 1 });
   engine({ kind: "watch_began_anew", cause: "outage" });
@@ -189,6 +190,8 @@ describe("what is counted", () => {
         'rowlock_loop_failures_total{loop="sweep"} 1',
         'rowlock_grpc_calls_total{method="Acquire",code="OK",via="call"} 1',
         "rowlock_grpc_open_streams 1",
+        'rowlock_captures_total{outcome="some"} 1',
+        "rowlock_capture_refusals_total 2",
         "rowlock_watches_open 1",
         'rowlock_watch_locks_told_total{event="stands"} 5',
         'rowlock_watch_locks_told_total{event="deleted"} 1',

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { countHolder } from "../../../server/core/lock.ts";
+import type { LockWatch } from "../../../server/engine/lock-engine.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
@@ -15,7 +16,8 @@ import type { FreshDatabase } from "../../support/database.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { type GaleraCluster, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
 import { openPlainSession, refusal, until } from "../../support/mysql-stage.ts";
-import { startReplicas } from "../../support/replicas.ts";
+import { Picture } from "../../support/picture.ts";
+import { type Replica, startReplicas } from "../../support/replicas.ts";
 import { seed } from "../../support/seed.ts";
 import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
 
@@ -24,6 +26,7 @@ import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
  * hundred or so of the others is rolled back in the middle of a trip without a word; see storage/mysql/transaction/assertions.ts.
  */
 const SCHEDULES = 100;
+const CAPTURED = 60;
 const LOAD_MS = 6_000;
 /** Should a start have to be made anew; one takes 6 s. */
 const START_MS_MAX = 240_000;
@@ -114,6 +117,46 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     const results = await Promise.all([grant(0, id, false), grant(1, id, false)]);
     expect(results).toEqual(["free", "free"]);
     await until(async () => (await holdersAt(0, id)) === 2 && (await holdersAt(1, id)) === 2);
+  });
+
+  test("captures at both nodes take no lock twice, and a watch at one sees what the other has taken", async () => {
+    const database = {
+      fresh: async () => ({ url: urlAt(0), nodes: [urlAt(0), urlAt(1)], drop: async () => {} }),
+    };
+    const { all, stop } = await startReplicas(database, 2);
+    const names = Array.from({ length: CAPTURED }, (_, index) => `captured/${100 + index}`);
+    const update = {
+      notBefore: undefined,
+      attemptsLeft: undefined,
+      status: "new",
+      expectedVersion: undefined,
+    };
+    await Promise.all(names.map((name) => all[0]?.engine.updateLock({ ...update, name })));
+    const watch = all[0]?.engine.watchLocks("captured/") as LockWatch;
+    const picture = new Picture(watch);
+    void picture.takeAll();
+    const taken: string[] = [];
+    const work = async ({ engine }: Replica) => {
+      while (taken.length < CAPTURED) {
+        const target = { kind: "prefix" as const, prefix: "captured/" };
+        const input = {
+          target,
+          max: 3,
+          ttlUs: 60_000_000,
+          owner: "",
+          labels: {},
+          requestId: "",
+          terms: null,
+        };
+        const { leases } = await engine.capture(input);
+        taken.push(...leases.map(({ lockName }) => lockName));
+      }
+    };
+    await Promise.all([...all, ...all].map(work));
+    expect(taken.toSorted()).toEqual(names);
+    await picture.until(({ locks }) => names.every((name) => locks.get(name)?.lock.holders === 1));
+    watch.close(new Error("closed by the test"));
+    await stop();
   });
 
   test("two that migrate at once, each at a node, both get done, and it is noted once", async () => {
