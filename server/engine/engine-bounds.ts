@@ -79,10 +79,16 @@ export const CAPTURE_LOOKS_MAX = 20;
 export const CAPTURE_TRIED_MAX = 1_000;
 /** Lines of Captures of which is remembered how far they have looked. */
 export const CAPTURE_LINES_MAX = 1_000;
-/** How often those that wait look for what other replicas have done; at least so long after the last time, so many times. */
-export const CAPTURE_POLL_MS = 250;
+/**
+ * How long a line of those that wait goes without looking, where nothing has told it to: a second, or longer where there are
+ * many lines. And how soon after the last time it looks again; after one that took long, so many times as long.
+ */
+export const CAPTURE_POLL_MS = 1_000;
+export const CAPTURE_POLL_MS_EACH = 20;
 export const CAPTURE_POLL_MS_MIN = 2;
 export const CAPTURE_REST_SHARE = 9;
+/** Locks of which is remembered at which revision they were seen: more than are told again and again in a busy second. */
+export const CAPTURE_SEEN_MAX = 10_000;
 
 /**
  * Watches of locks. How many, over how many locks: 30 MB or so of what is known of each. Locks and names of one watch that

@@ -69,6 +69,7 @@ import { LockIds } from "./transaction/lock-ids.ts";
 import { inOwnTurn } from "./views/lock-steps.ts";
 import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
+import { DecidedFeed } from "./watching/decided-feed.ts";
 import { LockWatches } from "./watching/lock-watches.ts";
 
 export interface EngineOptions {
@@ -100,6 +101,7 @@ export class Engine implements LockEngine {
   readonly #background: Background;
   readonly #detachments: Detachments;
   readonly #views: Views;
+  readonly #feed: DecidedFeed;
   readonly #watches: LockWatches;
   readonly #captures: Captures;
   readonly #captureWaits: CaptureWaits;
@@ -129,9 +131,13 @@ export class Engine implements LockEngine {
     this.#places = places;
     this.#views = new Views(store, store.readers);
     const inTurn = <Read>(read: () => Promise<Read>) => this.#answers.run(() => inOwnTurn(read));
+    this.#feed = new DecidedFeed({
+      read: (...asked) => inTurn(() => store.decidedSince(...asked)),
+      onFailure,
+    });
     this.#watches = new LockWatches({
+      feed: this.#feed,
       store: {
-        decidedSince: (...asked) => inTurn(() => store.decidedSince(...asked)),
         watch: (ids) => inTurn(() => store.watch(ids)),
         limitRules: () => inTurn(() => store.limitRules()),
       },
@@ -157,6 +163,8 @@ export class Engine implements LockEngine {
       observer,
     });
     this.#captureWaits = new CaptureWaits({
+      feed: this.#feed,
+      onFailure,
       giveBack: ({ leases }, { requestId }) => {
         // Whoever has an id can come back; what nobody comes for lapses, as it is provisional.
         if (requestId === "") for (const { claim } of leases) this.detach(claim, null, false);
@@ -208,7 +216,7 @@ export class Engine implements LockEngine {
     this.#places.start();
     this.#options.wakeup.start((claims) => {
       if (claims) return this.#watch.lookAt(claims);
-      this.#watches.look();
+      this.#feed.look();
       return this.#watch.look();
     });
   }
@@ -452,6 +460,7 @@ export class Engine implements LockEngine {
     await this.#places.stop();
     this.#captureWaits.stop(stopping());
     await this.#watches.stop(stopping());
+    await this.#feed.stop();
     this.#stopped = true;
     await this.#lanes.drained();
     await store.retire(replica.id);

@@ -53,6 +53,11 @@ class Choice {
     return true;
   }
 
+  /** It failed before it has told of them. */
+  giveUp(candidates: readonly Candidate[]): void {
+    for (const { name } of candidates) this.#taking.delete(name);
+  }
+
   /** How many rows may be in the way of those that are wanted. */
   get inTheWay(): number {
     return this.#taking.size;
@@ -69,6 +74,8 @@ export class CandidatesUnder implements Candidates {
   #groups: readonly RecordGroup[] | null = null;
   #lastGroup: RecordGroup | null;
   #areAllGroups = false;
+  /** All that there are, where they were looked at together. */
+  #onlyGroups: readonly RecordGroup[] | null = null;
   #after: FreeLock | null = null;
   #looks = 0;
 
@@ -96,6 +103,16 @@ export class CandidatesUnder implements Candidates {
 
   async next(max: number): Promise<Candidate[]> {
     const chosen: Candidate[] = [];
+    try {
+      await this.#choose(chosen, max);
+    } catch (error) {
+      this.#choice.giveUp(chosen);
+      throw error;
+    }
+    return chosen;
+  }
+
+  async #choose(chosen: Candidate[], max: number): Promise<void> {
     while (chosen.length < max) {
       if (!this.#groups && !(await this.#nextGroups())) break;
       if (this.#looks === CAPTURE_LOOKS_MAX) break;
@@ -114,7 +131,6 @@ export class CandidatesUnder implements Candidates {
       this.#after = null;
       if (this.#areAllGroups) break;
     }
-    return chosen;
   }
 
   paused(): Promise<void> {
@@ -123,22 +139,19 @@ export class CandidatesUnder implements Candidates {
 
   async nextDueIn(): Promise<number | null> {
     // Of more groups than are looked at together nobody knows the first.
-    const groups = await this.#groupsAfter(null);
-    return groups.length < CAPTURE_GROUPS_MAX ? await this.#store.nextDueIn(this.#wanted(groups)) : null;
+    return this.#onlyGroups ? await this.#store.nextDueIn(this.#onlyGroups) : null;
   }
 
   /** False: there are no more. */
   async #nextGroups(): Promise<boolean> {
     if (this.#areAllGroups) return false;
-    const groups = await this.#groupsAfter(this.#lastGroup);
+    const after = this.#lastGroup;
+    const groups = await this.#store.recordGroups(this.#prefix, after, CAPTURE_GROUPS_MAX);
     this.#areAllGroups = groups.length < CAPTURE_GROUPS_MAX;
     this.#lastGroup = groups.at(-1) ?? this.#lastGroup;
     this.#groups = this.#wanted(groups);
+    this.#onlyGroups = this.#areAllGroups && !after ? this.#groups : null;
     return true;
-  }
-
-  #groupsAfter(after: RecordGroup | null): Promise<readonly RecordGroup[]> {
-    return this.#store.recordGroups(this.#prefix, after, CAPTURE_GROUPS_MAX);
   }
 
   #wanted(groups: readonly RecordGroup[]): readonly RecordGroup[] {

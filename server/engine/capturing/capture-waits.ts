@@ -1,17 +1,20 @@
 // Captures that wait until there is something to take. Those of one line are served one after the other: when a lock that
-// they may want was decided about here, when the next one is due, and now and then for the sake of what other replicas do.
+// they may want was decided about, at whatever replica, when the next one is due, and now and then in any case.
 // Nothing of it is in the database: who comes later may be served before.
 
-import type { Lock } from "../../core/lock.ts";
-import { statusOf } from "../../core/record.ts";
+import type { DecidedLock } from "../../storage/store.ts";
 import {
   CAPTURE_POLL_MS,
+  CAPTURE_POLL_MS_EACH,
   CAPTURE_POLL_MS_MIN,
   CAPTURE_REST_SHARE,
+  CAPTURE_SEEN_MAX,
   UNAVAILABLE_RETRY_AFTER_MS,
 } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type { Captured, CaptureInput } from "../lock-engine.ts";
+import { RecentMap } from "../recent-map.ts";
+import type { DecidedFeed, DecidedListener } from "../watching/decided-feed.ts";
 import { lineOf } from "./lines.ts";
 
 interface Waiting {
@@ -24,13 +27,17 @@ interface Waiting {
 }
 
 export interface CaptureWaitsOptions {
+  readonly feed: Pick<DecidedFeed, "begin" | "end">;
+  readonly onFailure: (loop: string, error: unknown) => void;
   /** What was taken for somebody who is gone. */
   readonly giveBack: (captured: Captured, input: CaptureInput) => void;
 }
 
-export class CaptureWaits {
+export class CaptureWaits implements DecidedListener {
   readonly #options: CaptureWaitsOptions;
   readonly #lines = new Map<string, WaitingLine>();
+  /** Locks that were seen lately, each with its revision: they are told again and again. */
+  readonly #seen = new RecentMap<bigint, bigint>(CAPTURE_SEEN_MAX);
 
   constructor(options: CaptureWaitsOptions) {
     this.#options = options;
@@ -53,8 +60,7 @@ export class CaptureWaits {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Captured>();
     const key = lineOf(input.target, input.terms?.ifStatus ?? []);
-    const line = this.#lines.get(key) ?? new WaitingLine(input, () => this.#lines.delete(key));
-    this.#lines.set(key, line);
+    const line = this.#lines.get(key) ?? this.#newLine(key, input);
     const waiting: Waiting = {
       attempt,
       reject,
@@ -78,24 +84,63 @@ export class CaptureWaits {
     }
   }
 
-  /** These locks were decided about. */
-  committed(written: Iterable<{ readonly lock: Lock }>): void {
+  /** What this replica has just committed. */
+  committed(written: Iterable<{ readonly lock: DecidedLock }>): void {
     if (this.#lines.size === 0) return;
-    for (const { lock } of written) {
-      if (lock.holders + lock.waiting > 0) continue;
-      for (const line of this.#lines.values()) if (line.wants(lock)) line.serve();
-    }
+    for (const { lock } of written) this.seen(lock);
+  }
+
+  seen(lock: DecidedLock): void {
+    if (this.#seen.get(lock.id) === lock.revision) return;
+    this.#seen.set(lock.id, lock.revision);
+    if (lock.holders + lock.waiting > 0) return;
+    for (const line of this.#lines.values()) if (line.wants(lock.name)) line.serve();
+  }
+
+  broke(): void {
+    for (const line of this.#lines.values()) line.serve();
+  }
+
+  async swept(rulesChanged: boolean): Promise<void> {
+    if (rulesChanged) this.broke();
   }
 
   stop(why: Error): void {
     for (const line of [...this.#lines.values()]) line.stop(why);
+  }
+
+  #newLine(key: string, input: CaptureInput): WaitingLine {
+    const onEmpty = () => {
+      if (this.#lines.get(key) === line) this.#lines.delete(key);
+      if (this.#lines.size === 0) this.#options.feed.end(this);
+    };
+    const line = new WaitingLine(
+      input,
+      () => Math.max(CAPTURE_POLL_MS, this.#lines.size * CAPTURE_POLL_MS_EACH),
+      onEmpty,
+    );
+    const isFirst = this.#lines.size === 0;
+    this.#lines.set(key, line);
+    if (isFirst) void this.#begin();
+    return line;
+  }
+
+  /** Should it fail, lines look by themselves now and then. */
+  async #begin(): Promise<void> {
+    try {
+      await this.#options.feed.begin(this);
+    } catch (error) {
+      this.#options.onFailure("watches", error);
+    }
+    if (this.#lines.size === 0) this.#options.feed.end(this);
   }
 }
 
 class WaitingLine {
   readonly #prefix: string | null;
   readonly #names: ReadonlySet<string>;
-  readonly #statuses: readonly string[];
+  /** How long it waits at the most before it looks by itself. */
+  readonly #pollMs: () => number;
   readonly #onEmpty: () => void;
   readonly #waiting: Waiting[] = [];
   #isServing = false;
@@ -104,10 +149,10 @@ class WaitingLine {
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
-  constructor({ target, terms }: CaptureInput, onEmpty: () => void) {
+  constructor({ target }: CaptureInput, pollMs: () => number, onEmpty: () => void) {
     this.#prefix = target.kind === "prefix" ? target.prefix : null;
     this.#names = new Set(target.kind === "names" ? target.names : []);
-    this.#statuses = terms?.ifStatus ?? [];
+    this.#pollMs = pollMs;
     this.#onEmpty = onEmpty;
   }
 
@@ -115,17 +160,14 @@ class WaitingLine {
     return this.#waiting.length;
   }
 
-  wants(lock: Lock): boolean {
-    const isTarget =
-      this.#prefix === null
-        ? this.#names.has(lock.name)
-        : lock.record !== null && lock.name.startsWith(this.#prefix);
-    return isTarget && (this.#statuses.length === 0 || this.#statuses.includes(statusOf(lock)));
+  /** Whether it may: of its record nothing is known here. */
+  wants(name: string): boolean {
+    return this.#prefix === null ? this.#names.has(name) : name.startsWith(this.#prefix);
   }
 
   add(waiting: Waiting, firstInUs: number | null): void {
     this.#waiting.push(waiting);
-    this.#serveIn(firstInUs, CAPTURE_POLL_MS);
+    this.#serveIn(firstInUs, this.#pollMs());
   }
 
   remove(waiting: Waiting): void {
@@ -162,7 +204,7 @@ class WaitingLine {
     this.#isServing = false;
     if (this.#waiting.length === 0) return;
     const tookMs = performance.now() - beganMs;
-    this.#serveIn(nextInUs, Math.max(CAPTURE_POLL_MS, tookMs * CAPTURE_REST_SHARE));
+    this.#serveIn(nextInUs, Math.max(this.#pollMs(), tookMs * CAPTURE_REST_SHARE));
   }
 
   /** Serves from the first on, until there is nothing left to take. Answers in how long there may be something. */

@@ -16,7 +16,6 @@ import {
   WATCH_LOCKS_MAX,
   WATCH_PACE_MS,
   WATCH_PAUSE_MS,
-  WATCH_REST_SHARE,
   WATCHED_LOCKS_MAX,
   WATCHES_MAX,
   WIDE_SWEEP_MS,
@@ -25,37 +24,33 @@ import { Fault } from "../faults.ts";
 import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../lock-engine.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Views } from "../views/views.ts";
-import { type Break, DecidedSweeps } from "./decided-sweeps.ts";
+import type { DecidedFeed, DecidedListener } from "./decided-feed.ts";
+import type { Break } from "./decided-sweeps.ts";
 import { KnownLocks } from "./known-locks.ts";
 import { type SnapshotPage, WatchedPrefix, type WatchSource } from "./watched-prefix.ts";
 
 export interface LockWatchesOptions {
-  readonly store: Pick<Store, "decidedSince" | "watch" | "limitRules">;
+  readonly store: Pick<Store, "watch" | "limitRules">;
+  readonly feed: Pick<DecidedFeed, "begin" | "end">;
   readonly views: Pick<Views, "views" | "viewsOf">;
   readonly observer: (event: WatchEvent) => void;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
-export class LockWatches implements WatchSource {
+export class LockWatches implements WatchSource, DecidedListener {
   readonly #options: LockWatchesOptions;
   readonly #watches = new Set<WatchedPrefix>();
   readonly #known = new KnownLocks();
-  readonly #sweeps: DecidedSweeps;
   #rules: readonly LimitRule[] = [];
-  /** performance.now() before which nothing is looked for: reading for display leaves the database to others. */
-  #restUntilMs = 0;
+  /** Whether changes are found. */
+  #hasBegun = false;
+  /** performance.now() when locks that are known were looked at last. */
   #lookedAtKnownMs = 0;
-  #looking: Promise<void> | undefined;
   #telling: Promise<void> | undefined;
   readonly #stopping = new AbortController();
 
   constructor(options: LockWatchesOptions) {
     this.#options = options;
-    this.#sweeps = new DecidedSweeps({
-      read: (...asked) => options.store.decidedSince(...asked),
-      onSeen: (lock) => this.#see(lock),
-      onBreak: (why) => this.#beginAnew(why),
-    });
   }
 
   /** Throws a Fault where there are as many as there may be. */
@@ -74,19 +69,30 @@ export class LockWatches implements WatchSource {
     for (const { lock } of written) this.#see(lock);
   }
 
-  /** Something may have changed elsewhere. Does not wait. */
-  look(): void {
-    if (this.#looking || !this.#sweeps.hasBegun || performance.now() < this.#restUntilMs) return;
-    this.#looking = this.#lookAround().finally(() => {
-      this.#looking = undefined;
-    });
+  seen(lock: DecidedLock): void {
+    this.#see(lock);
   }
 
-  /** Ends all watches. Resolves when nothing is read for them any more. */
+  broke(cause: Break): void {
+    this.#known.clear();
+    for (const watch of this.#watches) {
+      this.#options.observer({ kind: "watch_began_anew", cause });
+      watch.beginAnew();
+    }
+  }
+
+  async swept(rulesChanged: boolean): Promise<void> {
+    if (rulesChanged) await this.#seeRules();
+    const nowMs = performance.now();
+    if (nowMs - this.#lookedAtKnownMs < WIDE_SWEEP_MS) return;
+    this.#lookedAtKnownMs = nowMs;
+    await this.#lookAtKnown();
+  }
+
+  /** Ends all watches. Resolves when nothing is told any more. */
   async stop(why: Error): Promise<void> {
     this.#stopping.abort();
     for (const watch of this.#watches) watch.close(why);
-    await this.#looking;
     await this.#telling;
   }
 
@@ -128,7 +134,8 @@ export class LockWatches implements WatchSource {
     this.#options.observer({ kind: "watch_closed" });
     const { prefix } = watch;
     if (this.#watches.size === 0) {
-      this.#sweeps.end();
+      this.#options.feed.end(this);
+      this.#hasBegun = false;
       this.#known.clear();
     } else if (![...this.#watches].some((other) => prefix.startsWith(other.prefix)))
       this.#known.keepOnly((name) => this.#matching(name).length > 0);
@@ -136,11 +143,14 @@ export class LockWatches implements WatchSource {
 
   /** From now on changes are found. */
   async #begin(): Promise<void> {
-    if (this.#sweeps.hasBegun) return;
+    if (this.#hasBegun) return;
     await withoutRepeating(async () => {
-      await this.#sweeps.begin();
+      await this.#options.feed.begin(this);
       this.#rules = await this.#options.store.limitRules();
     });
+    // All of them may have been closed meanwhile.
+    if (this.#watches.size === 0) this.#options.feed.end(this);
+    else this.#hasBegun = true;
   }
 
   #matching(name: string): WatchedPrefix[] {
@@ -164,29 +174,6 @@ export class LockWatches implements WatchSource {
       `More than ${WATCHED_LOCKS_MAX} locks are watched: use a longer prefix.`,
     );
     for (const watch of watches) watch.close(why);
-  }
-
-  #beginAnew(cause: Break): void {
-    this.#known.clear();
-    for (const watch of this.#watches) {
-      this.#options.observer({ kind: "watch_began_anew", cause });
-      watch.beginAnew();
-    }
-  }
-
-  async #lookAround(): Promise<void> {
-    const beganMs = performance.now();
-    try {
-      if (await this.#sweeps.sweep()) await this.#seeRules();
-      if (beganMs - this.#lookedAtKnownMs >= WIDE_SWEEP_MS) {
-        this.#lookedAtKnownMs = beganMs;
-        await this.#lookAtKnown();
-      }
-    } catch (error) {
-      this.#options.onFailure("watches", error);
-    }
-    const endedMs = performance.now();
-    this.#restUntilMs = endedMs + (endedMs - beganMs) * WATCH_REST_SHARE;
   }
 
   /** Finds locks that are gone, and what no sweep has found. */
