@@ -138,7 +138,7 @@ export class Engine implements LockEngine {
     this.#watches = new LockWatches({
       feed: this.#feed,
       store: {
-        watch: (ids) => inTurn(() => store.watch(ids)),
+        watch: (...asked) => inTurn(() => store.watch(...asked)),
         limitRules: () => inTurn(() => store.limitRules()),
       },
       views: this.#views,

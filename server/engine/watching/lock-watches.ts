@@ -180,7 +180,10 @@ export class LockWatches implements WatchSource, DecidedListener {
   async #lookAtKnown(): Promise<void> {
     const part = this.#known.nextOf(KNOWN_LOOKED_AT_MAX);
     if (part.length === 0) return;
-    const { revisions } = await this.#options.store.watch(part.map(({ id }) => id));
+    const { revisions } = await this.#options.store.watch(
+      part.map(({ id }) => id),
+      0,
+    );
     for (const lock of part) {
       const revision = revisions.get(lock.id);
       if (revision === undefined) this.#gone(lock);
