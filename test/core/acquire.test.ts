@@ -27,6 +27,21 @@ describe("a free lock", () => {
     });
   });
 
+  test("is granted for the grace period to a caller that has waited for it, who may be gone", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ afterWait: true, ttlUs: 3_600 * SECOND_US });
+    expect(lease).toMatchObject({ provisional: true, deadlineUs: lock.nowUs + GRACE_US });
+    lock.renew(lease);
+    expect(lock.now(lease)).toMatchObject({ provisional: false, deadlineUs: lock.nowUs + 3_600 * SECOND_US });
+    lock.release(lease);
+    const unfetched = lock.lease({ afterWait: true, ttlUs: null });
+    lock.pass(GRACE_US).advance();
+    expect(lock.now(unfetched)).toMatchObject({ state: "ended", endReason: "lapsed" });
+    expect(lock.lease({ afterWait: true, ttlUs: 2 * SECOND_US })).toMatchObject({
+      deadlineUs: lock.nowUs + 2 * SECOND_US,
+    });
+  });
+
   test("is held without end when no expiry is asked for", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: null });

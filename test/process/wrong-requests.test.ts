@@ -104,6 +104,42 @@ const CASES: Case[] = [
     badRequest("prefix"),
   ],
   [
+    "a capture of nothing, from nowhere",
+    ({ client }) => client.call("capture", {}),
+    badRequest("max_leases", "target"),
+  ],
+  [
+    "a capture of 101, by a prefix and by names",
+    ({ client }) => client.call("capture", { prefix: "", names: ["busy"], maxLeases: 101 }),
+    badRequest("max_leases", "names"),
+  ],
+  [
+    "a capture with all that can be wrong with its leases",
+    ({ client }) =>
+      client.call("capture", {
+        names: ["a", "a", LONG],
+        maxLeases: 1,
+        ttl: DAYS_25,
+        maxWait: DAYS_25,
+        requestId: "r".repeat(121),
+        minInterval: seconds(-1),
+        lockDelay: seconds(320_000_000),
+        statusIfLost: "s".repeat(64),
+        ifStatus: Array(17).fill("new"),
+      }),
+    badRequest(
+      "names[1]",
+      "names[2]",
+      "ttl",
+      "max_wait",
+      "request_id",
+      "min_interval",
+      "lock_delay",
+      "status_if_lost",
+      "if_status",
+    ),
+  ],
+  [
     "a prefix of 256 bytes, to watch",
     async ({ client }) => {
       throw await client.watch(LONG).failure();

@@ -11,6 +11,7 @@ import { replacing, startServer, until } from "../../support/harness.ts";
 import {
   acquire,
   BareSession,
+  type Command,
   cancel,
   comeBack,
   release,
@@ -385,6 +386,50 @@ describe("a lease that is lost", () => {
       { leaseId: forced.leaseId, lockName: "forced", reason: RefusalReason.FORCE_RELEASED },
       { leaseId: byOthers.leaseId, lockName: "by-others", reason: RefusalReason.RELEASED },
     ]);
+    session.cancel();
+  });
+});
+
+describe("leases of a capture", () => {
+  const put = (server: TestServer, name: string) => server.client.call("updateLock", { name, status: "new" });
+  const capture = (value: object) =>
+    ({ case: "capture", value: { prefix: "t/", maxLeases: 2, ...value } }) as Command;
+  const leasesOf = async (session: BareSession, call: bigint) => {
+    const result = await session.last(call);
+    if (result.case !== "capture") throw new Error(`expected leases, got ${result.case}`);
+    return result.value.leases;
+  };
+
+  test("are the session's own: it is told which of them are lost", async () => {
+    const server = await start();
+    await put(server, "t/1");
+    await put(server, "t/2");
+    const session = new BareSession(server.client);
+    const [first, second] = await leasesOf(session, session.ask(capture({}))[0] as bigint);
+    await session.last(session.ask(release(first?.leaseId ?? ""))[0] as bigint);
+    await server.client.call("forceRelease", { target: { case: "name", value: "t/2" }, reason: "test" });
+    const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
+    expect(lost).toMatchObject({
+      leaseId: second?.leaseId,
+      lockName: "t/2",
+      reason: RefusalReason.FORCE_RELEASED,
+    });
+    session.cancel();
+  });
+
+  test("that it has waited for are confirmed once they were acknowledged", async () => {
+    const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
+    const session = new BareSession(server.client);
+    const [call] = session.ask(capture({ maxWait: { seconds: 600n, nanos: 0 } })) as [bigint];
+    await until(() => server.engine.waitingCaptures === 1);
+    await put(server, "t/1");
+    const [lease] = await leasesOf(session, call);
+    expect(lease?.provisional).toBe(true);
+    session.send({ received: BigInt(session.responses.length) });
+    const [confirmed] = await session.until(
+      (all) => all.find(({ confirmed }) => confirmed.length > 0)?.confirmed,
+    );
+    expect(confirmed).toMatchObject({ leaseId: lease?.leaseId, provisional: false });
     session.cancel();
   });
 });
