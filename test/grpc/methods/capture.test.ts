@@ -2,9 +2,12 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { secondsLeft, startServer, until } from "../../support/harness.ts";
-import type { Request } from "../../support/lock-client.ts";
+import { violationsIn } from "../../support/test-calls.ts";
+
+type Request<Name extends "updateLock" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
 
 let server: TestServer;
 afterEach(async () => {
@@ -336,7 +339,7 @@ describe("a capture that is wrong is refused with all that is wrong", () => {
     await put({ "t/1": {} });
     const failure = await capture(request).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
-    expect(Object.keys((failure as { violations: object }).violations).sort()).toEqual(fields);
+    expect(Object.keys(violationsIn(failure as RowlockError)).sort()).toEqual(fields);
     expect((await server.client.call("listLocks", { busyOnly: true })).locks).toEqual([]);
   });
 });
