@@ -2113,7 +2113,7 @@ type CaptureRequest struct {
 	// What else they should see; bounds as for AcquireRequest.labels.
 	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-	// has no place in a queue; who comes later may be served before.
+	// has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
 	MaxWait *durationpb.Duration `protobuf:"bytes,9,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
 	// See AcquireRequest, for each lease.
 	MinInterval *durationpb.Duration `protobuf:"bytes,10,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
@@ -2442,6 +2442,7 @@ type SessionCommand struct {
 	//	*SessionCommand_Cancel
 	//	*SessionCommand_UpdateLock
 	//	*SessionCommand_DeleteLock
+	//	*SessionCommand_Capture
 	Command       isSessionCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2624,6 +2625,15 @@ func (x *SessionCommand) GetDeleteLock() *DeleteLockRequest {
 	return nil
 }
 
+func (x *SessionCommand) GetCapture() *CaptureRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_Capture); ok {
+			return x.Capture
+		}
+	}
+	return nil
+}
+
 type isSessionCommand_Command interface {
 	isSessionCommand_Command()
 }
@@ -2699,6 +2709,11 @@ type SessionCommand_DeleteLock struct {
 	DeleteLock *DeleteLockRequest `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
 }
 
+type SessionCommand_Capture struct {
+	// As the unary method. With max_wait it counts as a wait.
+	Capture *CaptureRequest `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
+}
+
 func (*SessionCommand_Acquire) isSessionCommand_Command() {}
 
 func (*SessionCommand_WaitInQueue) isSessionCommand_Command() {}
@@ -2726,6 +2741,8 @@ func (*SessionCommand_Cancel) isSessionCommand_Command() {}
 func (*SessionCommand_UpdateLock) isSessionCommand_Command() {}
 
 func (*SessionCommand_DeleteLock) isSessionCommand_Command() {}
+
+func (*SessionCommand_Capture) isSessionCommand_Command() {}
 
 // Which leases to prolong at once.
 type RenewLeases struct {
@@ -3127,6 +3144,7 @@ type SessionResult struct {
 	//	*SessionResult_Rejected
 	//	*SessionResult_UpdateLock
 	//	*SessionResult_DeleteLock
+	//	*SessionResult_Capture
 	Result        isSessionResult_Result `protobuf_oneof:"result"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3311,6 +3329,15 @@ func (x *SessionResult) GetDeleteLock() *DeleteLockResponse {
 	return nil
 }
 
+func (x *SessionResult) GetCapture() *CaptureResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_Capture); ok {
+			return x.Capture
+		}
+	}
+	return nil
+}
+
 type isSessionResult_Result interface {
 	isSessionResult_Result()
 }
@@ -3390,6 +3417,11 @@ type SessionResult_DeleteLock struct {
 	DeleteLock *DeleteLockResponse `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
 }
 
+type SessionResult_Capture struct {
+	// Of capture.
+	Capture *CaptureResponse `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
+}
+
 func (*SessionResult_Acquire) isSessionResult_Result() {}
 
 func (*SessionResult_WaitInQueue) isSessionResult_Result() {}
@@ -3419,6 +3451,8 @@ func (*SessionResult_Rejected) isSessionResult_Result() {}
 func (*SessionResult_UpdateLock) isSessionResult_Result() {}
 
 func (*SessionResult_DeleteLock) isSessionResult_Result() {}
+
+func (*SessionResult_Capture) isSessionResult_Result() {}
 
 // A lease that is gone.
 type LostLease struct {
@@ -3661,7 +3695,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2#.rowlock.v1.SessionOpen.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe0\a\n" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x126\n" +
@@ -3684,7 +3718,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\vupdate_lock\x18\x0e \x01(\v2\x1d.rowlock.v1.UpdateLockRequestH\x00R\n" +
 	"updateLock\x12@\n" +
 	"\vdelete_lock\x18\x0f \x01(\v2\x1d.rowlock.v1.DeleteLockRequestH\x00R\n" +
-	"deleteLockB\t\n" +
+	"deleteLock\x126\n" +
+	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acaptureB\t\n" +
 	"\acommand\"?\n" +
 	"\vRenewLeases\x120\n" +
 	"\x06leases\x18\x01 \x03(\v2\x18.rowlock.v1.RenewRequestR\x06leases\"A\n" +
@@ -3710,7 +3745,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fgrace_period\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\x12\x1b\n" +
 	"\twaits_max\x18\x05 \x01(\rR\bwaitsMax\x12!\n" +
 	"\fcommands_max\x18\x06 \x01(\rR\vcommandsMax\x12*\n" +
-	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xc3\a\n" +
+	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xfc\a\n" +
 	"\rSessionResult\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
 	"\aacquire\x18\x02 \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
@@ -3733,7 +3768,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\vupdate_lock\x18\x0e \x01(\v2\x1e.rowlock.v1.UpdateLockResponseH\x00R\n" +
 	"updateLock\x12A\n" +
 	"\vdelete_lock\x18\x0f \x01(\v2\x1e.rowlock.v1.DeleteLockResponseH\x00R\n" +
-	"deleteLockB\b\n" +
+	"deleteLock\x127\n" +
+	"\acapture\x18\x10 \x01(\v2\x1b.rowlock.v1.CaptureResponseH\x00R\acaptureB\b\n" +
 	"\x06result\"v\n" +
 	"\tLostLease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
@@ -3743,7 +3779,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLIST_ORDER_NAME\x10\x01\x12\x1b\n" +
 	"\x17LIST_ORDER_LONGEST_WAIT\x10\x02\x12\x1b\n" +
-	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xcb\a\n" +
+	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\x8f\b\n" +
 	"\vLockService\x12B\n" +
 	"\aAcquire\x12\x1a.rowlock.v1.AcquireRequest\x1a\x1b.rowlock.v1.AcquireResponse\x12P\n" +
 	"\vWaitInQueue\x12\x1e.rowlock.v1.WaitInQueueRequest\x1a\x1f.rowlock.v1.WaitInQueueResponse0\x01\x12<\n" +
@@ -3758,7 +3794,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"WatchLocks\x12\x1d.rowlock.v1.WatchLocksRequest\x1a\x1e.rowlock.v1.WatchLocksResponse0\x01\x12Q\n" +
 	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12K\n" +
 	"\n" +
-	"UpdateLock\x12\x1d.rowlock.v1.UpdateLockRequest\x1a\x1e.rowlock.v1.UpdateLockResponse\x12K\n" +
+	"UpdateLock\x12\x1d.rowlock.v1.UpdateLockRequest\x1a\x1e.rowlock.v1.UpdateLockResponse\x12B\n" +
+	"\aCapture\x12\x1a.rowlock.v1.CaptureRequest\x1a\x1b.rowlock.v1.CaptureResponse\x12K\n" +
 	"\n" +
 	"DeleteLock\x12\x1d.rowlock.v1.DeleteLockRequest\x1a\x1e.rowlock.v1.DeleteLockResponse\x12F\n" +
 	"\aSession\x12\x1a.rowlock.v1.SessionRequest\x1a\x1b.rowlock.v1.SessionResponse(\x010\x01B\xa2\x01\n" +
@@ -3890,64 +3927,68 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	15, // 49: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
 	23, // 50: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
 	25, // 51: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
-	5,  // 52: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	34, // 53: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	45, // 54: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	52, // 55: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	36, // 56: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	37, // 57: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	38, // 58: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	45, // 59: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	43, // 60: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	43, // 61: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	43, // 62: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,  // 63: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,  // 64: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,  // 65: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	33, // 66: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,  // 67: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10, // 68: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12, // 69: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14, // 70: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	19, // 71: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	22, // 72: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	16, // 73: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	52, // 74: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	52, // 75: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	24, // 76: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
-	26, // 77: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
-	53, // 78: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,  // 79: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,  // 80: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,  // 81: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,  // 82: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,  // 83: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11, // 84: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13, // 85: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	17, // 86: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	15, // 87: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	21, // 88: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	23, // 89: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
-	25, // 90: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
-	29, // 91: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,  // 92: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,  // 93: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,  // 94: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,  // 95: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10, // 96: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12, // 97: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14, // 98: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	19, // 99: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	16, // 100: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	22, // 101: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	24, // 102: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
-	26, // 103: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
-	35, // 104: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	92, // [92:105] is the sub-list for method output_type
-	79, // [79:92] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	27, // 52: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	5,  // 53: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	34, // 54: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	45, // 55: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	52, // 56: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	36, // 57: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	37, // 58: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	38, // 59: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	45, // 60: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	43, // 61: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	43, // 62: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	43, // 63: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	2,  // 64: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	4,  // 65: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	6,  // 66: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	33, // 67: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	8,  // 68: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	10, // 69: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	12, // 70: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	14, // 71: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	19, // 72: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	22, // 73: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	16, // 74: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	52, // 75: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	52, // 76: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	24, // 77: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
+	26, // 78: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
+	28, // 79: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	53, // 80: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
+	1,  // 81: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	3,  // 82: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	5,  // 83: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	7,  // 84: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	9,  // 85: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	11, // 86: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	13, // 87: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	17, // 88: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	15, // 89: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	21, // 90: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	23, // 91: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
+	27, // 92: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	25, // 93: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
+	29, // 94: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	2,  // 95: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	4,  // 96: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	6,  // 97: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	8,  // 98: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	10, // 99: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	12, // 100: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	14, // 101: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	19, // 102: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	16, // 103: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	22, // 104: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	24, // 105: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
+	28, // 106: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	26, // 107: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
+	35, // 108: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	95, // [95:109] is the sub-list for method output_type
+	81, // [81:95] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -4002,6 +4043,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_Cancel)(nil),
 		(*SessionCommand_UpdateLock)(nil),
 		(*SessionCommand_DeleteLock)(nil),
+		(*SessionCommand_Capture)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[33].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
@@ -4023,6 +4065,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionResult_Rejected)(nil),
 		(*SessionResult_UpdateLock)(nil),
 		(*SessionResult_DeleteLock)(nil),
+		(*SessionResult_Capture)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -71,6 +71,7 @@ const (
 	LockService_WatchLocks_FullMethodName   = "/rowlock.v1.LockService/WatchLocks"
 	LockService_ForceRelease_FullMethodName = "/rowlock.v1.LockService/ForceRelease"
 	LockService_UpdateLock_FullMethodName   = "/rowlock.v1.LockService/UpdateLock"
+	LockService_Capture_FullMethodName      = "/rowlock.v1.LockService/Capture"
 	LockService_DeleteLock_FullMethodName   = "/rowlock.v1.LockService/DeleteLock"
 	LockService_Session_FullMethodName      = "/rowlock.v1.LockService/Session"
 )
@@ -141,6 +142,11 @@ type LockServiceClient interface {
 	// instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
 	// one made, unless the record has changed since.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
+	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+	// it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+	// the number of locks there.
+	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error)
 	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
 	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
 	DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error)
@@ -308,6 +314,16 @@ func (c *lockServiceClient) UpdateLock(ctx context.Context, in *UpdateLockReques
 	return out, nil
 }
 
+func (c *lockServiceClient) Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CaptureResponse)
+	err := c.cc.Invoke(ctx, LockService_Capture_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *lockServiceClient) DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteLockResponse)
@@ -397,6 +413,11 @@ type LockServiceServer interface {
 	// instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
 	// one made, unless the record has changed since.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
+	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+	// it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+	// the number of locks there.
+	Capture(context.Context, *CaptureRequest) (*CaptureResponse, error)
 	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
 	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
 	DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error)
@@ -468,6 +489,9 @@ func (UnimplementedLockServiceServer) ForceRelease(context.Context, *ForceReleas
 }
 func (UnimplementedLockServiceServer) UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateLock not implemented")
+}
+func (UnimplementedLockServiceServer) Capture(context.Context, *CaptureRequest) (*CaptureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Capture not implemented")
 }
 func (UnimplementedLockServiceServer) DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteLock not implemented")
@@ -680,6 +704,24 @@ func _LockService_UpdateLock_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LockService_Capture_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CaptureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).Capture(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_Capture_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).Capture(ctx, req.(*CaptureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LockService_DeleteLock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteLockRequest)
 	if err := dec(in); err != nil {
@@ -747,6 +789,10 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateLock",
 			Handler:    _LockService_UpdateLock_Handler,
+		},
+		{
+			MethodName: "Capture",
+			Handler:    _LockService_Capture_Handler,
 		},
 		{
 			MethodName: "DeleteLock",

@@ -91,6 +91,11 @@ class LockServiceStub(object):
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.SerializeToString,
                 response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.FromString,
                 _registered_method=True)
+        self.Capture = channel.unary_unary(
+                '/rowlock.v1.LockService/Capture',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureResponse.FromString,
+                _registered_method=True)
         self.DeleteLock = channel.unary_unary(
                 '/rowlock.v1.LockService/DeleteLock',
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.SerializeToString,
@@ -222,6 +227,16 @@ class LockServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Capture(self, request, context):
+        """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+        same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+        it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+        the number of locks there.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteLock(self, request, context):
         """Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
         limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
@@ -318,6 +333,11 @@ def add_LockServiceServicer_to_server(servicer, server):
                     servicer.UpdateLock,
                     request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.FromString,
                     response_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.SerializeToString,
+            ),
+            'Capture': grpc.unary_unary_rpc_method_handler(
+                    servicer.Capture,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureResponse.SerializeToString,
             ),
             'DeleteLock': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteLock,
@@ -629,6 +649,33 @@ class LockService(object):
             '/rowlock.v1.LockService/UpdateLock',
             rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.SerializeToString,
             rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Capture(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rowlock.v1.LockService/Capture',
+            rowlock_dot_v1_dot_lock__service__pb2.CaptureRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.CaptureResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -241,6 +241,22 @@ _LockServiceUpdateLockType = typing_extensions.TypeVar(
     ],
 )
 
+_LockServiceCaptureType = typing_extensions.TypeVar(
+    '_LockServiceCaptureType',
+    grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.CaptureRequest,
+        rowlock.v1.lock_service_pb2.CaptureResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.CaptureRequest,
+        rowlock.v1.lock_service_pb2.CaptureResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.CaptureRequest,
+        rowlock.v1.lock_service_pb2.CaptureResponse,
+    ],
+)
+
 _LockServiceDeleteLockType = typing_extensions.TypeVar(
     '_LockServiceDeleteLockType',
     grpc.UnaryUnaryMultiCallable[
@@ -273,7 +289,7 @@ _LockServiceSessionType = typing_extensions.TypeVar(
     ],
 )
 
-class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceDeleteLockType, _LockServiceSessionType]):
+class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceCaptureType, _LockServiceDeleteLockType, _LockServiceSessionType]):
     """Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
     first-come-first-served queues.
     """
@@ -323,6 +339,10 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.UpdateLockRequest,
             rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.CaptureRequest,
+            rowlock.v1.lock_service_pb2.CaptureResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.DeleteLockRequest,
@@ -379,6 +399,10 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.aio.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.UpdateLockRequest,
             rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.CaptureRequest,
+            rowlock.v1.lock_service_pb2.CaptureResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.DeleteLockRequest,
@@ -471,6 +495,13 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     one made, unless the record has changed since.
     """
 
+    Capture: _LockServiceCaptureType
+    """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+    same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+    it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+    the number of locks there.
+    """
+
     DeleteLock: _LockServiceDeleteLockType
     """Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
     limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
@@ -548,6 +579,10 @@ LockServiceAsyncStub: typing_extensions.TypeAlias = LockServiceStub[
     grpc.aio.UnaryUnaryMultiCallable[
         rowlock.v1.lock_service_pb2.UpdateLockRequest,
         rowlock.v1.lock_service_pb2.UpdateLockResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.CaptureRequest,
+        rowlock.v1.lock_service_pb2.CaptureResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
         rowlock.v1.lock_service_pb2.DeleteLockRequest,
@@ -698,6 +733,18 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
         instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
         one made, unless the record has changed since.
+        """
+
+    @abc.abstractmethod
+    def Capture(
+        self,
+        request: rowlock.v1.lock_service_pb2.CaptureRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.CaptureResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.CaptureResponse]]:
+        """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+        same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+        it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+        the number of locks there.
         """
 
     @abc.abstractmethod

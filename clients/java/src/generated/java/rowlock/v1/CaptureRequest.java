@@ -484,7 +484,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -497,7 +497,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -510,7 +510,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2347,7 +2347,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2359,7 +2359,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2375,7 +2375,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2396,7 +2396,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2415,7 +2415,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2441,7 +2441,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2459,7 +2459,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2472,7 +2472,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2488,7 +2488,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before.
+     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>

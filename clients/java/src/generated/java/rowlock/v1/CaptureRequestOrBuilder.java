@@ -258,7 +258,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -268,7 +268,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -278,7 +278,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before.
+   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>

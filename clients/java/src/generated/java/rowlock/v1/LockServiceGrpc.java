@@ -357,6 +357,37 @@ public final class LockServiceGrpc {
     return getUpdateLockMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.CaptureRequest,
+      rowlock.v1.CaptureResponse> getCaptureMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Capture",
+      requestType = rowlock.v1.CaptureRequest.class,
+      responseType = rowlock.v1.CaptureResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.CaptureRequest,
+      rowlock.v1.CaptureResponse> getCaptureMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.CaptureRequest, rowlock.v1.CaptureResponse> getCaptureMethod;
+    if ((getCaptureMethod = LockServiceGrpc.getCaptureMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getCaptureMethod = LockServiceGrpc.getCaptureMethod) == null) {
+          LockServiceGrpc.getCaptureMethod = getCaptureMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.CaptureRequest, rowlock.v1.CaptureResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Capture"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.CaptureRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.CaptureResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("Capture"))
+              .build();
+        }
+      }
+    }
+    return getCaptureMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest,
       rowlock.v1.DeleteLockResponse> getDeleteLockMethod;
 
@@ -634,6 +665,19 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+     * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+     * the number of locks there.
+     * </pre>
+     */
+    default void capture(rowlock.v1.CaptureRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.CaptureResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getCaptureMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
      * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
      * </pre>
@@ -867,6 +911,20 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+     * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+     * the number of locks there.
+     * </pre>
+     */
+    public void capture(rowlock.v1.CaptureRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.CaptureResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getCaptureMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
      * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
      * </pre>
@@ -1076,6 +1134,19 @@ public final class LockServiceGrpc {
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getUpdateLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+     * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+     * the number of locks there.
+     * </pre>
+     */
+    public rowlock.v1.CaptureResponse capture(rowlock.v1.CaptureRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getCaptureMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1291,6 +1362,19 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+     * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+     * the number of locks there.
+     * </pre>
+     */
+    public rowlock.v1.CaptureResponse capture(rowlock.v1.CaptureRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getCaptureMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
      * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
      * </pre>
@@ -1444,6 +1528,20 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
+     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
+     * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+     * the number of locks there.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.CaptureResponse> capture(
+        rowlock.v1.CaptureRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getCaptureMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
      * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
      * </pre>
@@ -1466,8 +1564,9 @@ public final class LockServiceGrpc {
   private static final int METHODID_WATCH_LOCKS = 8;
   private static final int METHODID_FORCE_RELEASE = 9;
   private static final int METHODID_UPDATE_LOCK = 10;
-  private static final int METHODID_DELETE_LOCK = 11;
-  private static final int METHODID_SESSION = 12;
+  private static final int METHODID_CAPTURE = 11;
+  private static final int METHODID_DELETE_LOCK = 12;
+  private static final int METHODID_SESSION = 13;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1529,6 +1628,10 @@ public final class LockServiceGrpc {
         case METHODID_UPDATE_LOCK:
           serviceImpl.updateLock((rowlock.v1.UpdateLockRequest) request,
               (io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse>) responseObserver);
+          break;
+        case METHODID_CAPTURE:
+          serviceImpl.capture((rowlock.v1.CaptureRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.CaptureResponse>) responseObserver);
           break;
         case METHODID_DELETE_LOCK:
           serviceImpl.deleteLock((rowlock.v1.DeleteLockRequest) request,
@@ -1633,6 +1736,13 @@ public final class LockServiceGrpc {
               rowlock.v1.UpdateLockResponse>(
                 service, METHODID_UPDATE_LOCK)))
         .addMethod(
+          getCaptureMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.CaptureRequest,
+              rowlock.v1.CaptureResponse>(
+                service, METHODID_CAPTURE)))
+        .addMethod(
           getDeleteLockMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -1705,6 +1815,7 @@ public final class LockServiceGrpc {
               .addMethod(getWatchLocksMethod())
               .addMethod(getForceReleaseMethod())
               .addMethod(getUpdateLockMethod())
+              .addMethod(getCaptureMethod())
               .addMethod(getDeleteLockMethod())
               .addMethod(getSessionMethod())
               .build();

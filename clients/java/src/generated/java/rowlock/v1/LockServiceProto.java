@@ -330,7 +330,7 @@ public final class LockServiceProto {
       "ionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#" +
       ".rowlock.v1.SessionOpen.LabelsEntry\032-\n\013L" +
       "abelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\002" +
-      "8\001\"\202\006\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n\007t" +
+      "8\001\"\261\006\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n\007t" +
       "imeout\030\002 \001(\0132\031.google.protobuf.Duration\022" +
       "-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.AcquireReq" +
       "uestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.rowlock." +
@@ -349,78 +349,82 @@ public final class LockServiceProto {
       "\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001(\0132\035." +
       "rowlock.v1.UpdateLockRequestH\000\0224\n\013delete" +
       "_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLockReque" +
-      "stH\000B\t\n\007command\"7\n\013RenewLeases\022(\n\006leases" +
-      "\030\001 \003(\0132\030.rowlock.v1.RenewRequest\"9\n\rRene" +
-      "wedLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.R" +
-      "enewedLease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001" +
-      "(\0132\021.rowlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022" +
-      ".google.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017Sess" +
-      "ionResponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1" +
-      ".SessionOpened\022*\n\007results\030\002 \003(\0132\031.rowloc" +
-      "k.v1.SessionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004los" +
-      "t\030\004 \003(\0132\025.rowlock.v1.LostLease\022$\n\tconfir" +
-      "med\030\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_aw" +
-      "ay\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 " +
-      "\001(\t\0225\n\022heartbeat_interval\030\002 \001(\0132\031.google" +
-      ".protobuf.Duration\022.\n\013silence_max\030\003 \001(\0132" +
-      "\031.google.protobuf.Duration\022/\n\014grace_peri" +
-      "od\030\004 \001(\0132\031.google.protobuf.Duration\022\021\n\tw" +
-      "aits_max\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021" +
-      "message_bytes_max\030\007 \001(\r\"\235\006\n\rSessionResul" +
-      "t\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowlo" +
-      "ck.v1.AcquireResponseH\000\0228\n\rwait_in_queue" +
-      "\030\003 \001(\0132\037.rowlock.v1.WaitInQueueResponseH" +
-      "\000\022*\n\005renew\030\004 \001(\0132\031.rowlock.v1.RenewRespo" +
-      "nseH\000\0221\n\014renew_leases\030\005 \001(\0132\031.rowlock.v1" +
-      ".RenewedLeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowl" +
-      "ock.v1.ReleaseResponseH\000\0221\n\tset_limit\030\007 " +
-      "\001(\0132\034.rowlock.v1.SetLimitResponseH\000\022/\n\010g" +
-      "et_lock\030\010 \001(\0132\033.rowlock.v1.GetLockRespon" +
-      "seH\000\0223\n\nlist_locks\030\t \001(\0132\035.rowlock.v1.Li" +
-      "stLocksResponseH\000\0225\n\013list_limits\030\n \001(\0132\036" +
-      ".rowlock.v1.ListLimitsResponseH\000\0229\n\rforc" +
-      "e_release\030\013 \001(\0132 .rowlock.v1.ForceReleas" +
-      "eResponseH\000\0225\n\013watch_locks\030\021 \001(\0132\036.rowlo" +
-      "ck.v1.WatchLocksResponseH\000\022#\n\005error\030\014 \001(" +
-      "\0132\022.google.rpc.StatusH\000\022&\n\010rejected\030\r \001(" +
-      "\0132\022.google.rpc.StatusH\000\0225\n\013update_lock\030\016" +
-      " \001(\0132\036.rowlock.v1.UpdateLockResponseH\000\0225" +
-      "\n\013delete_lock\030\017 \001(\0132\036.rowlock.v1.DeleteL" +
-      "ockResponseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010" +
-      "lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006rea" +
-      "son\030\003 \001(\0162\031.rowlock.v1.RefusalReason*v\n\t" +
-      "ListOrder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n" +
-      "\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST" +
-      "_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\313\007\n" +
-      "\013LockService\022B\n\007Acquire\022\032.rowlock.v1.Acq" +
-      "uireRequest\032\033.rowlock.v1.AcquireResponse" +
-      "\022P\n\013WaitInQueue\022\036.rowlock.v1.WaitInQueue" +
-      "Request\032\037.rowlock.v1.WaitInQueueResponse" +
-      "0\001\022<\n\005Renew\022\030.rowlock.v1.RenewRequest\032\031." +
-      "rowlock.v1.RenewResponse\022B\n\007Release\022\032.ro" +
-      "wlock.v1.ReleaseRequest\032\033.rowlock.v1.Rel" +
-      "easeResponse\022E\n\010SetLimit\022\033.rowlock.v1.Se" +
-      "tLimitRequest\032\034.rowlock.v1.SetLimitRespo" +
-      "nse\022B\n\007GetLock\022\032.rowlock.v1.GetLockReque" +
-      "st\032\033.rowlock.v1.GetLockResponse\022H\n\tListL" +
-      "ocks\022\034.rowlock.v1.ListLocksRequest\032\035.row" +
-      "lock.v1.ListLocksResponse\022K\n\nListLimits\022" +
-      "\035.rowlock.v1.ListLimitsRequest\032\036.rowlock" +
-      ".v1.ListLimitsResponse\022M\n\nWatchLocks\022\035.r" +
-      "owlock.v1.WatchLocksRequest\032\036.rowlock.v1" +
-      ".WatchLocksResponse0\001\022Q\n\014ForceRelease\022\037." +
-      "rowlock.v1.ForceReleaseRequest\032 .rowlock" +
-      ".v1.ForceReleaseResponse\022K\n\nUpdateLock\022\035" +
-      ".rowlock.v1.UpdateLockRequest\032\036.rowlock." +
-      "v1.UpdateLockResponse\022K\n\nDeleteLock\022\035.ro" +
-      "wlock.v1.DeleteLockRequest\032\036.rowlock.v1." +
-      "DeleteLockResponse\022F\n\007Session\022\032.rowlock." +
-      "v1.SessionRequest\032\033.rowlock.v1.SessionRe" +
-      "sponse(\0010\001B\242\001\n\nrowlock.v1B\020LockServicePr" +
-      "otoP\001Z9github.com/rowlock/rowlock/client" +
-      "s/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlock" +
-      ".V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetadat" +
-      "a\352\002\013Rowlock::V1b\006proto3"
+      "stH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1.Captu" +
+      "reRequestH\000B\t\n\007command\"7\n\013RenewLeases\022(\n" +
+      "\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRequest\"" +
+      "9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.rowlo" +
+      "ck.v1.RenewedLease\"b\n\014RenewedLease\022\"\n\005le" +
+      "ase\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005error\030" +
+      "\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outcome\"\326" +
+      "\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031.row" +
+      "lock.v1.SessionOpened\022*\n\007results\030\002 \003(\0132\031" +
+      ".rowlock.v1.SessionResult\022\r\n\005heard\030\003 \001(\004" +
+      "\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLease\022$\n" +
+      "\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ng" +
+      "oing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007rep" +
+      "lica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001(\0132\031" +
+      ".google.protobuf.Duration\022.\n\013silence_max" +
+      "\030\003 \001(\0132\031.google.protobuf.Duration\022/\n\014gra" +
+      "ce_period\030\004 \001(\0132\031.google.protobuf.Durati" +
+      "on\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_max\030\006 " +
+      "\001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\315\006\n\rSessi" +
+      "onResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132" +
+      "\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_i" +
+      "n_queue\030\003 \001(\0132\037.rowlock.v1.WaitInQueueRe" +
+      "sponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowlock.v1.Ren" +
+      "ewResponseH\000\0221\n\014renew_leases\030\005 \001(\0132\031.row" +
+      "lock.v1.RenewedLeasesH\000\022.\n\007release\030\006 \001(\013" +
+      "2\033.rowlock.v1.ReleaseResponseH\000\0221\n\tset_l" +
+      "imit\030\007 \001(\0132\034.rowlock.v1.SetLimitResponse" +
+      "H\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v1.GetLoc" +
+      "kResponseH\000\0223\n\nlist_locks\030\t \001(\0132\035.rowloc" +
+      "k.v1.ListLocksResponseH\000\0225\n\013list_limits\030" +
+      "\n \001(\0132\036.rowlock.v1.ListLimitsResponseH\000\022" +
+      "9\n\rforce_release\030\013 \001(\0132 .rowlock.v1.Forc" +
+      "eReleaseResponseH\000\0225\n\013watch_locks\030\021 \001(\0132" +
+      "\036.rowlock.v1.WatchLocksResponseH\000\022#\n\005err" +
+      "or\030\014 \001(\0132\022.google.rpc.StatusH\000\022&\n\010reject" +
+      "ed\030\r \001(\0132\022.google.rpc.StatusH\000\0225\n\013update" +
+      "_lock\030\016 \001(\0132\036.rowlock.v1.UpdateLockRespo" +
+      "nseH\000\0225\n\013delete_lock\030\017 \001(\0132\036.rowlock.v1." +
+      "DeleteLockResponseH\000\022.\n\007capture\030\020 \001(\0132\033." +
+      "rowlock.v1.CaptureResponseH\000B\010\n\006result\"[" +
+      "\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_na" +
+      "me\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock.v1.Re" +
+      "fusalReason*v\n\tListOrder\022\032\n\026LIST_ORDER_U" +
+      "NSPECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIS" +
+      "T_ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOS" +
+      "T_WAITERS\020\0032\217\010\n\013LockService\022B\n\007Acquire\022\032" +
+      ".rowlock.v1.AcquireRequest\032\033.rowlock.v1." +
+      "AcquireResponse\022P\n\013WaitInQueue\022\036.rowlock" +
+      ".v1.WaitInQueueRequest\032\037.rowlock.v1.Wait" +
+      "InQueueResponse0\001\022<\n\005Renew\022\030.rowlock.v1." +
+      "RenewRequest\032\031.rowlock.v1.RenewResponse\022" +
+      "B\n\007Release\022\032.rowlock.v1.ReleaseRequest\032\033" +
+      ".rowlock.v1.ReleaseResponse\022E\n\010SetLimit\022" +
+      "\033.rowlock.v1.SetLimitRequest\032\034.rowlock.v" +
+      "1.SetLimitResponse\022B\n\007GetLock\022\032.rowlock." +
+      "v1.GetLockRequest\032\033.rowlock.v1.GetLockRe" +
+      "sponse\022H\n\tListLocks\022\034.rowlock.v1.ListLoc" +
+      "ksRequest\032\035.rowlock.v1.ListLocksResponse" +
+      "\022K\n\nListLimits\022\035.rowlock.v1.ListLimitsRe" +
+      "quest\032\036.rowlock.v1.ListLimitsResponse\022M\n" +
+      "\nWatchLocks\022\035.rowlock.v1.WatchLocksReque" +
+      "st\032\036.rowlock.v1.WatchLocksResponse0\001\022Q\n\014" +
+      "ForceRelease\022\037.rowlock.v1.ForceReleaseRe" +
+      "quest\032 .rowlock.v1.ForceReleaseResponse\022" +
+      "K\n\nUpdateLock\022\035.rowlock.v1.UpdateLockReq" +
+      "uest\032\036.rowlock.v1.UpdateLockResponse\022B\n\007" +
+      "Capture\022\032.rowlock.v1.CaptureRequest\032\033.ro" +
+      "wlock.v1.CaptureResponse\022K\n\nDeleteLock\022\035" +
+      ".rowlock.v1.DeleteLockRequest\032\036.rowlock." +
+      "v1.DeleteLockResponse\022F\n\007Session\022\032.rowlo" +
+      "ck.v1.SessionRequest\032\033.rowlock.v1.Sessio" +
+      "nResponse(\0010\001B\242\001\n\nrowlock.v1B\020LockServic" +
+      "eProtoP\001Z9github.com/rowlock/rowlock/cli" +
+      "ents/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowl" +
+      "ock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMeta" +
+      "data\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -633,7 +637,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
       getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new
@@ -669,7 +673,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SessionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResult_descriptor,
-        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateLock", "DeleteLock", "Result", });
+        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateLock", "DeleteLock", "Capture", "Result", });
     internal_static_rowlock_v1_LostLease_descriptor =
       getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_LostLease_fieldAccessorTable = new

@@ -64,6 +64,7 @@ private static final long serialVersionUID = 0L;
     CANCEL(13),
     UPDATE_LOCK(14),
     DELETE_LOCK(15),
+    CAPTURE(16),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -95,6 +96,7 @@ private static final long serialVersionUID = 0L;
         case 13: return CANCEL;
         case 14: return UPDATE_LOCK;
         case 15: return DELETE_LOCK;
+        case 16: return CAPTURE;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -756,6 +758,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.DeleteLockRequest.getDefaultInstance();
   }
 
+  public static final int CAPTURE_FIELD_NUMBER = 16;
+  /**
+   * <pre>
+   * As the unary method. With max_wait it counts as a wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * @return Whether the capture field is set.
+   */
+  @java.lang.Override
+  public boolean hasCapture() {
+    return commandCase_ == 16;
+  }
+  /**
+   * <pre>
+   * As the unary method. With max_wait it counts as a wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * @return The capture.
+   */
+  @java.lang.Override
+  public rowlock.v1.CaptureRequest getCapture() {
+    if (commandCase_ == 16) {
+       return (rowlock.v1.CaptureRequest) command_;
+    }
+    return rowlock.v1.CaptureRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As the unary method. With max_wait it counts as a wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder() {
+    if (commandCase_ == 16) {
+       return (rowlock.v1.CaptureRequest) command_;
+    }
+    return rowlock.v1.CaptureRequest.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -815,6 +860,9 @@ private static final long serialVersionUID = 0L;
     }
     if (commandCase_ == 15) {
       output.writeMessage(15, (rowlock.v1.DeleteLockRequest) command_);
+    }
+    if (commandCase_ == 16) {
+      output.writeMessage(16, (rowlock.v1.CaptureRequest) command_);
     }
     if (commandCase_ == 17) {
       output.writeMessage(17, (rowlock.v1.WatchLocksRequest) command_);
@@ -888,6 +936,10 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (rowlock.v1.DeleteLockRequest) command_);
+    }
+    if (commandCase_ == 16) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, (rowlock.v1.CaptureRequest) command_);
     }
     if (commandCase_ == 17) {
       size += com.google.protobuf.CodedOutputStream
@@ -973,6 +1025,10 @@ private static final long serialVersionUID = 0L;
         if (!getDeleteLock()
             .equals(other.getDeleteLock())) return false;
         break;
+      case 16:
+        if (!getCapture()
+            .equals(other.getCapture())) return false;
+        break;
       case 0:
       default:
     }
@@ -1051,6 +1107,10 @@ private static final long serialVersionUID = 0L;
       case 15:
         hash = (37 * hash) + DELETE_LOCK_FIELD_NUMBER;
         hash = (53 * hash) + getDeleteLock().hashCode();
+        break;
+      case 16:
+        hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
+        hash = (53 * hash) + getCapture().hashCode();
         break;
       case 0:
       default:
@@ -1241,6 +1301,9 @@ private static final long serialVersionUID = 0L;
       if (deleteLockBuilder_ != null) {
         deleteLockBuilder_.clear();
       }
+      if (captureBuilder_ != null) {
+        captureBuilder_.clear();
+      }
       commandCase_ = 0;
       command_ = null;
       return this;
@@ -1344,6 +1407,10 @@ private static final long serialVersionUID = 0L;
       if (commandCase_ == 15 &&
           deleteLockBuilder_ != null) {
         result.command_ = deleteLockBuilder_.build();
+      }
+      if (commandCase_ == 16 &&
+          captureBuilder_ != null) {
+        result.command_ = captureBuilder_.build();
       }
     }
 
@@ -1452,6 +1519,10 @@ private static final long serialVersionUID = 0L;
         }
         case DELETE_LOCK: {
           mergeDeleteLock(other.getDeleteLock());
+          break;
+        }
+        case CAPTURE: {
+          mergeCapture(other.getCapture());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1585,6 +1656,13 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 15;
               break;
             } // case 122
+            case 130: {
+              input.readMessage(
+                  getCaptureFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 16;
+              break;
+            } // case 130
             case 138: {
               input.readMessage(
                   getWatchLocksFieldBuilder().getBuilder(),
@@ -4208,6 +4286,184 @@ private static final long serialVersionUID = 0L;
       commandCase_ = 15;
       onChanged();
       return deleteLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.CaptureRequest, rowlock.v1.CaptureRequest.Builder, rowlock.v1.CaptureRequestOrBuilder> captureBuilder_;
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * @return Whether the capture field is set.
+     */
+    @java.lang.Override
+    public boolean hasCapture() {
+      return commandCase_ == 16;
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * @return The capture.
+     */
+    @java.lang.Override
+    public rowlock.v1.CaptureRequest getCapture() {
+      if (captureBuilder_ == null) {
+        if (commandCase_ == 16) {
+          return (rowlock.v1.CaptureRequest) command_;
+        }
+        return rowlock.v1.CaptureRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 16) {
+          return captureBuilder_.getMessage();
+        }
+        return rowlock.v1.CaptureRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    public Builder setCapture(rowlock.v1.CaptureRequest value) {
+      if (captureBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        captureBuilder_.setMessage(value);
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    public Builder setCapture(
+        rowlock.v1.CaptureRequest.Builder builderForValue) {
+      if (captureBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        captureBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    public Builder mergeCapture(rowlock.v1.CaptureRequest value) {
+      if (captureBuilder_ == null) {
+        if (commandCase_ == 16 &&
+            command_ != rowlock.v1.CaptureRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.CaptureRequest.newBuilder((rowlock.v1.CaptureRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 16) {
+          captureBuilder_.mergeFrom(value);
+        } else {
+          captureBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    public Builder clearCapture() {
+      if (captureBuilder_ == null) {
+        if (commandCase_ == 16) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 16) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        captureBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    public rowlock.v1.CaptureRequest.Builder getCaptureBuilder() {
+      return getCaptureFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder() {
+      if ((commandCase_ == 16) && (captureBuilder_ != null)) {
+        return captureBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 16) {
+          return (rowlock.v1.CaptureRequest) command_;
+        }
+        return rowlock.v1.CaptureRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As the unary method. With max_wait it counts as a wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.CaptureRequest, rowlock.v1.CaptureRequest.Builder, rowlock.v1.CaptureRequestOrBuilder> 
+        getCaptureFieldBuilder() {
+      if (captureBuilder_ == null) {
+        if (!(commandCase_ == 16)) {
+          command_ = rowlock.v1.CaptureRequest.getDefaultInstance();
+        }
+        captureBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.CaptureRequest, rowlock.v1.CaptureRequest.Builder, rowlock.v1.CaptureRequestOrBuilder>(
+                (rowlock.v1.CaptureRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 16;
+      onChanged();
+      return captureBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

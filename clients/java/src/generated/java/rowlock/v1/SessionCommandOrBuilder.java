@@ -420,5 +420,32 @@ public interface SessionCommandOrBuilder extends
    */
   rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder();
 
+  /**
+   * <pre>
+   * As the unary method. With max_wait it counts as a wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * @return Whether the capture field is set.
+   */
+  boolean hasCapture();
+  /**
+   * <pre>
+   * As the unary method. With max_wait it counts as a wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * @return The capture.
+   */
+  rowlock.v1.CaptureRequest getCapture();
+  /**
+   * <pre>
+   * As the unary method. With max_wait it counts as a wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   */
+  rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder();
+
   rowlock.v1.SessionCommand.CommandCase getCommandCase();
 }

@@ -64,6 +64,7 @@ private static final long serialVersionUID = 0L;
     REJECTED(13),
     UPDATE_LOCK(14),
     DELETE_LOCK(15),
+    CAPTURE(16),
     RESULT_NOT_SET(0);
     private final int value;
     private ResultCase(int value) {
@@ -96,6 +97,7 @@ private static final long serialVersionUID = 0L;
         case 13: return REJECTED;
         case 14: return UPDATE_LOCK;
         case 15: return DELETE_LOCK;
+        case 16: return CAPTURE;
         case 0: return RESULT_NOT_SET;
         default: return null;
       }
@@ -771,6 +773,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.DeleteLockResponse.getDefaultInstance();
   }
 
+  public static final int CAPTURE_FIELD_NUMBER = 16;
+  /**
+   * <pre>
+   * Of capture.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * @return Whether the capture field is set.
+   */
+  @java.lang.Override
+  public boolean hasCapture() {
+    return resultCase_ == 16;
+  }
+  /**
+   * <pre>
+   * Of capture.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * @return The capture.
+   */
+  @java.lang.Override
+  public rowlock.v1.CaptureResponse getCapture() {
+    if (resultCase_ == 16) {
+       return (rowlock.v1.CaptureResponse) result_;
+    }
+    return rowlock.v1.CaptureResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of capture.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder() {
+    if (resultCase_ == 16) {
+       return (rowlock.v1.CaptureResponse) result_;
+    }
+    return rowlock.v1.CaptureResponse.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -829,6 +874,9 @@ private static final long serialVersionUID = 0L;
     }
     if (resultCase_ == 15) {
       output.writeMessage(15, (rowlock.v1.DeleteLockResponse) result_);
+    }
+    if (resultCase_ == 16) {
+      output.writeMessage(16, (rowlock.v1.CaptureResponse) result_);
     }
     if (resultCase_ == 17) {
       output.writeMessage(17, (rowlock.v1.WatchLocksResponse) result_);
@@ -901,6 +949,10 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (rowlock.v1.DeleteLockResponse) result_);
+    }
+    if (resultCase_ == 16) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, (rowlock.v1.CaptureResponse) result_);
     }
     if (resultCase_ == 17) {
       size += com.google.protobuf.CodedOutputStream
@@ -985,6 +1037,10 @@ private static final long serialVersionUID = 0L;
         if (!getDeleteLock()
             .equals(other.getDeleteLock())) return false;
         break;
+      case 16:
+        if (!getCapture()
+            .equals(other.getCapture())) return false;
+        break;
       case 0:
       default:
     }
@@ -1062,6 +1118,10 @@ private static final long serialVersionUID = 0L;
       case 15:
         hash = (37 * hash) + DELETE_LOCK_FIELD_NUMBER;
         hash = (53 * hash) + getDeleteLock().hashCode();
+        break;
+      case 16:
+        hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
+        hash = (53 * hash) + getCapture().hashCode();
         break;
       case 0:
       default:
@@ -1247,6 +1307,9 @@ private static final long serialVersionUID = 0L;
       if (deleteLockBuilder_ != null) {
         deleteLockBuilder_.clear();
       }
+      if (captureBuilder_ != null) {
+        captureBuilder_.clear();
+      }
       resultCase_ = 0;
       result_ = null;
       return this;
@@ -1350,6 +1413,10 @@ private static final long serialVersionUID = 0L;
       if (resultCase_ == 15 &&
           deleteLockBuilder_ != null) {
         result.result_ = deleteLockBuilder_.build();
+      }
+      if (resultCase_ == 16 &&
+          captureBuilder_ != null) {
+        result.result_ = captureBuilder_.build();
       }
     }
 
@@ -1459,6 +1526,10 @@ private static final long serialVersionUID = 0L;
         }
         case DELETE_LOCK: {
           mergeDeleteLock(other.getDeleteLock());
+          break;
+        }
+        case CAPTURE: {
+          mergeCapture(other.getCapture());
           break;
         }
         case RESULT_NOT_SET: {
@@ -1594,6 +1665,13 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 15;
               break;
             } // case 122
+            case 130: {
+              input.readMessage(
+                  getCaptureFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 16;
+              break;
+            } // case 130
             case 138: {
               input.readMessage(
                   getWatchLocksFieldBuilder().getBuilder(),
@@ -4345,6 +4423,184 @@ private static final long serialVersionUID = 0L;
       resultCase_ = 15;
       onChanged();
       return deleteLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.CaptureResponse, rowlock.v1.CaptureResponse.Builder, rowlock.v1.CaptureResponseOrBuilder> captureBuilder_;
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * @return Whether the capture field is set.
+     */
+    @java.lang.Override
+    public boolean hasCapture() {
+      return resultCase_ == 16;
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * @return The capture.
+     */
+    @java.lang.Override
+    public rowlock.v1.CaptureResponse getCapture() {
+      if (captureBuilder_ == null) {
+        if (resultCase_ == 16) {
+          return (rowlock.v1.CaptureResponse) result_;
+        }
+        return rowlock.v1.CaptureResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 16) {
+          return captureBuilder_.getMessage();
+        }
+        return rowlock.v1.CaptureResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    public Builder setCapture(rowlock.v1.CaptureResponse value) {
+      if (captureBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        captureBuilder_.setMessage(value);
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    public Builder setCapture(
+        rowlock.v1.CaptureResponse.Builder builderForValue) {
+      if (captureBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        captureBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    public Builder mergeCapture(rowlock.v1.CaptureResponse value) {
+      if (captureBuilder_ == null) {
+        if (resultCase_ == 16 &&
+            result_ != rowlock.v1.CaptureResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.CaptureResponse.newBuilder((rowlock.v1.CaptureResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 16) {
+          captureBuilder_.mergeFrom(value);
+        } else {
+          captureBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    public Builder clearCapture() {
+      if (captureBuilder_ == null) {
+        if (resultCase_ == 16) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 16) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        captureBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    public rowlock.v1.CaptureResponse.Builder getCaptureBuilder() {
+      return getCaptureFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder() {
+      if ((resultCase_ == 16) && (captureBuilder_ != null)) {
+        return captureBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 16) {
+          return (rowlock.v1.CaptureResponse) result_;
+        }
+        return rowlock.v1.CaptureResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of capture.
+     * </pre>
+     *
+     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.CaptureResponse, rowlock.v1.CaptureResponse.Builder, rowlock.v1.CaptureResponseOrBuilder> 
+        getCaptureFieldBuilder() {
+      if (captureBuilder_ == null) {
+        if (!(resultCase_ == 16)) {
+          result_ = rowlock.v1.CaptureResponse.getDefaultInstance();
+        }
+        captureBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.CaptureResponse, rowlock.v1.CaptureResponse.Builder, rowlock.v1.CaptureResponseOrBuilder>(
+                (rowlock.v1.CaptureResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 16;
+      onChanged();
+      return captureBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

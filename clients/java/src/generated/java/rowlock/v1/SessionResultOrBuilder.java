@@ -423,5 +423,32 @@ public interface SessionResultOrBuilder extends
    */
   rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder();
 
+  /**
+   * <pre>
+   * Of capture.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * @return Whether the capture field is set.
+   */
+  boolean hasCapture();
+  /**
+   * <pre>
+   * Of capture.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * @return The capture.
+   */
+  rowlock.v1.CaptureResponse getCapture();
+  /**
+   * <pre>
+   * Of capture.
+   * </pre>
+   *
+   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   */
+  rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder();
+
   rowlock.v1.SessionResult.ResultCase getResultCase();
 }
