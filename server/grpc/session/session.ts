@@ -194,7 +194,7 @@ export class Session {
   #complete(asked: SessionCommand["command"]): void {
     if (asked.case === "release") this.#leases.givenBack(asked.value.leaseId);
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
-    if (target.case !== "acquire") return;
+    if (target.case !== "acquire" && target.case !== "capture") return;
     if (target.value.owner === "") target.value.owner = this.#owner;
     target.value.labels = { ...this.#labels, ...target.value.labels };
   }

@@ -84,8 +84,11 @@ describe("the opening", () => {
       acquire({ name: "own", owner: "me", labels: { app: "y" } }),
     );
     for (const call of calls) await leaseOf(session, call);
+    const [capture] = session.ask({ case: "capture", value: { names: ["taken"], maxLeases: 1 } } as Command);
+    await session.last(capture as bigint);
     const holderOf = async (name: string) => (await server.client.call("getLock", { name })).lock?.holders[0];
     expect(await holderOf("inherits")).toMatchObject({ owner: "etl", labels: { host: "a1", app: "x" } });
+    expect(await holderOf("taken")).toMatchObject({ owner: "etl", labels: { host: "a1", app: "x" } });
     expect(await holderOf("own")).toMatchObject({ owner: "me", labels: { host: "a1", app: "y" } });
     session.cancel();
   });
