@@ -17,6 +17,7 @@ import type { Command, Connection, Result } from "./connection/connection.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./modes.ts";
 import { type LockOptions, TTL_MS } from "./options.ts";
+import { termsOf } from "./records.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
@@ -146,6 +147,7 @@ export class Acquisition {
       requestId: this.#requestId,
       owner,
       labels: { ...labels },
+      ...termsOf(asked),
       whenBusy,
       ...(this.#isWait &&
         this.#untilMs < Number.POSITIVE_INFINITY && { maxWait: durationOf(this.#leftMs()) }),

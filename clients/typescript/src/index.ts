@@ -1,5 +1,6 @@
 // What the package offers.
 
+export type { CaptureOptions } from "./capture.ts";
 export type { LockState } from "./leases/held-lease.ts";
 export type { Lock } from "./lock.ts";
 export type { Mode } from "./modes.ts";
@@ -12,8 +13,9 @@ export type {
   Place,
   TlsOptions,
 } from "./options.ts";
+export type { LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
-export { connect, type Outcome, type RenewedLease, type Rowlock } from "./rowlock.ts";
+export { type Captured, connect, type Outcome, type RenewedLease, type Rowlock } from "./rowlock.ts";
 export {
   type ClientReason,
   type Reason,

@@ -2,11 +2,12 @@
 
 import type { HeldLease, LockState } from "./leases/held-lease.ts";
 import type { Mode } from "./modes.ts";
+import type { ReleaseOptions } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
 export interface LockVerbs {
   /** Ends the lease; whether it was this call that ended it. */
-  readonly release: (lease: HeldLease) => Promise<boolean>;
+  readonly release: (lease: HeldLease, options: ReleaseOptions) => Promise<boolean>;
   /** Renews it once more, and then no more. */
   readonly handOver: (lease: HeldLease, ttlMs?: number) => Promise<void>;
 }
@@ -59,10 +60,10 @@ export class Lock implements AsyncDisposable {
 
   /**
    * Gives it back: the next in the queue has it at once. Resolves with whether it was held until then. Can be called twice.
-   * Rejects if no server answers; the lease then ends by itself.
+   * Rejects if no server answers; the lease then ends by itself. `options` say what the lock remembers, the first time.
    */
-  release(): Promise<boolean> {
-    this.#released ??= this.#verbs.release(this.#lease);
+  release(options: ReleaseOptions = {}): Promise<boolean> {
+    this.#released ??= this.#verbs.release(this.#lease, options);
     return this.#released;
   }
 

@@ -3,6 +3,7 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Mode } from "./modes.ts";
+import type { RecordOptions } from "./records.ts";
 
 /** Without end. */
 export type Forever = "forever";
@@ -66,7 +67,7 @@ export interface Place {
   readonly waitedMs: number;
 }
 
-export interface LockOptions {
+export interface LockOptions extends RecordOptions {
   /** How long to wait at the most, in milliseconds; 0: not at all. As long as it takes, unless told otherwise. */
   readonly wait?: number | Forever;
   /** Time to live of the lease, in milliseconds, which is renewed at every third of it; 30,000. */
@@ -131,7 +132,7 @@ export function settingsOf(options: ConnectOptions): Settings {
 }
 
 /** In milliseconds. Throws a RangeError for what cannot work. */
-export function marginOf({ ttl = TTL_MS, margin }: LockOptions): number {
+export function marginOf({ ttl = TTL_MS, margin }: Pick<LockOptions, "ttl" | "margin">): number {
   if (ttl === "forever") return 0;
   if (margin === undefined) return Math.min(ttl * MARGIN_SHARE, MARGIN_MS_MAX);
   if (!(margin >= 0 && margin < ttl / 2))

@@ -16,6 +16,7 @@ export type ServerReason =
   | "UNKNOWN_LOCK"
   | "LEASE_LOST"
   | "NOT_GRANTED_YET"
+  | "LOCK_IN_USE"
   | "REQUEST_ID_REUSED"
   | "VERSION_MISMATCH"
   | "OVERLOADED"

@@ -1,6 +1,7 @@
 // The client: one connection for all locks of a program.
 
 import { Acquisition } from "./acquisition.ts";
+import { Capture, type CaptureOptions } from "./capture.ts";
 import { Clock } from "./clock.ts";
 import { Calls } from "./connection/calls.ts";
 import { Connections } from "./connection/connections.ts";
@@ -9,6 +10,7 @@ import { HeldLease } from "./leases/held-lease.ts";
 import { LeaseKeeper } from "./leases/lease-keeper.ts";
 import type { Lock } from "./lock.ts";
 import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
+import type { LockChanges, RecordView, ReleaseOptions } from "./records.ts";
 import type { Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { msOf } from "./times.ts";
@@ -31,6 +33,12 @@ export type Outcome =
   | { readonly lock: Lock; readonly refusal?: undefined }
   | { readonly lock?: undefined; readonly refusal: Refusal };
 
+/** What was taken of many locks; and when there was nothing, when another try may be worth while, if that is known. */
+export interface Captured {
+  readonly locks: readonly Lock[];
+  readonly retryAfterMs?: number;
+}
+
 /** A lease that was renewed by its id. */
 export interface RenewedLease {
   readonly leaseId: string;
@@ -52,7 +60,7 @@ export class Rowlock implements AsyncDisposable {
   readonly #calls: Calls;
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
-  readonly #acquisitions = new Set<Acquisition>();
+  readonly #acquisitions = new Set<Acquisition | Capture>();
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
 
@@ -112,7 +120,7 @@ export class Rowlock implements AsyncDisposable {
   async tryLock(name: string, options: Omit<LockOptions, "wait" | "onPosition"> = {}): Promise<Lock | null> {
     const { lock, refusal } = await this.acquire(name, { ...options, wait: 0 });
     if (lock) return lock;
-    if (refusal.reason === "BUSY" || refusal.reason === "PAUSED") return null;
+    if (["BUSY", "PAUSED", "NOT_BEFORE"].includes(refusal.reason)) return null;
     throw RowlockError.refused(name, refusal);
   }
 
@@ -160,21 +168,67 @@ export class Rowlock implements AsyncDisposable {
       marginMs,
       find: (leaseId) => this.#keeper.find(leaseId),
       keep: (lease) => this.#keeper.keep(lease),
-      giveBack: (id) => this.#locks.giveBack(id),
+      giveBack: (id) => this.#locks.giveBack(id, options),
     });
     this.#acquisitions.add(acquisition);
     try {
       const outcome = await acquisition.run();
-      return outcome instanceof HeldLease ? { lock: this.#locks.add(outcome) } : { refusal: outcome };
+      return outcome instanceof HeldLease
+        ? { lock: this.#locks.add(outcome, options) }
+        : { refusal: outcome };
     } finally {
       this.#acquisitions.delete(acquisition);
     }
   }
 
-  /** Ends a lease, or gives up a place, by its id. Whether it was this call that ended it. */
-  async release(leaseId: string): Promise<boolean> {
+  /**
+   * Leases on up to `count` of many locks that are free and due, have attempts left and one of the statuses of `ifStatus`:
+   * those longest due first. Each is kept and renewed like any other, until it is released. None is an answer, too.
+   */
+  async capture(options: CaptureOptions): Promise<Captured> {
+    const marginMs = marginOf(options);
+    if (this.#closed) throw RowlockError.closed();
+    const capture = new Capture({
+      calls: this.#calls,
+      clock: this.#clock,
+      asked: options,
+      giveUpAfterMs: this.#settings.giveUpAfter,
+      marginMs,
+      find: (leaseId) => this.#keeper.find(leaseId),
+      keep: (lease) => this.#keeper.keep(lease),
+      giveBack: (id) => this.#locks.giveBack(id, options),
+      letGo: (lease) => this.#locks.letGo(lease, options),
+    });
+    this.#acquisitions.add(capture);
+    try {
+      const { leases, retryAfterMs } = await capture.run();
+      const locks = leases.map((lease) => this.#locks.add(lease, options));
+      return { locks, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    } finally {
+      this.#acquisitions.delete(capture);
+    }
+  }
+
+  /**
+   * Ends a lease, or gives up a place, by its id. Whether it was this call that ended it. `options` say what the lock
+   * remembers of it.
+   */
+  async release(leaseId: string, options: ReleaseOptions = {}): Promise<boolean> {
     const lock = this.#locks.find(leaseId);
-    return lock ? await lock.release() : (await this.#open().release(leaseId)).released;
+    return lock ? await lock.release(options) : (await this.#open().release(leaseId, options)).released;
+  }
+
+  /**
+   * Sets any of what a lock remembers, and makes the lock where nobody has named it yet. With `ifVersion` it is not repeated
+   * when its answer is lost.
+   */
+  updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+    return this.#open().updateLock(name, changes);
+  }
+
+  /** Takes away what a lock remembers. Whether there was anything. LOCK_IN_USE while it is held or waited for. */
+  deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
+    return this.#open().deleteLock(name, options);
   }
 
   /** Renews a lease once, by its id; to `ttl` milliseconds where that is given. */

@@ -13,6 +13,10 @@ export function msOf({ seconds, nanos }: Duration): number {
   return Number(seconds) * 1_000 + nanos / 1e6;
 }
 
+export function timestampOf(date: Date): { seconds: bigint; nanos: number } {
+  return durationOf(date.getTime());
+}
+
 export function dateOf({ seconds, nanos }: Timestamp): Date {
   return new Date(Number(seconds) * 1_000 + Math.floor(nanos / 1e6));
 }

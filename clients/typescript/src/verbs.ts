@@ -3,6 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
+  DeleteLockRequestSchema,
   ForceReleaseRequestSchema,
   GetLockRequestSchema,
   ListLimitsRequestSchema,
@@ -11,10 +12,20 @@ import {
   ReleaseRequestSchema,
   RenewRequestSchema,
   SetLimitRequestSchema,
+  UpdateLockRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Ask, Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Result } from "./connection/connection.ts";
+import {
+  changesOf,
+  type LockChanges,
+  lastWordsOf,
+  type RecordView,
+  type ReleaseOptions,
+  recordView,
+  versionOf,
+} from "./records.ts";
 import { durationOf } from "./times.ts";
 import {
   type ClaimView,
@@ -81,8 +92,12 @@ export class Verbs {
   }
 
   /** Fails where no server answers within the time. */
-  async release(leaseId: string, withinMs = Number.POSITIVE_INFINITY): Promise<Released> {
-    const value = create(ReleaseRequestSchema, { leaseId });
+  async release(
+    leaseId: string,
+    options: ReleaseOptions = {},
+    withinMs = Number.POSITIVE_INFINITY,
+  ): Promise<Released> {
+    const value = create(ReleaseRequestSchema, { leaseId, ...lastWordsOf(options) });
     const { answer, call } = this.#begin({ case: "release", value }, "always", "urgent", withinMs);
     const { released } = await answer;
     return { released, hadEnded: !released && call.timesSent === 1 };
@@ -103,12 +118,10 @@ export class Verbs {
       target:
         "name" in target ? { case: "name", value: target.name } : { case: "pattern", value: target.pattern },
       ...(limit === null ? { unset: true } : { limit }),
-      ...(ifVersion !== undefined && { expectedVersion: BigInt(ifVersion) }),
+      ...versionOf(ifVersion),
       reason,
     });
-    // A change that was made is a mismatch when it is repeated.
-    const repeat = ifVersion === undefined ? "always" : "unsent";
-    const answer = await this.#ask({ case: "setLimit", value }, repeat);
+    const answer = await this.#ask({ case: "setLimit", value }, repeatIf({ ifVersion }));
     const { version, heldPermits, waiting, draining } = answer;
     return {
       limit: answer.limit,
@@ -117,6 +130,17 @@ export class Verbs {
       waiting: Number(waiting),
       draining,
     };
+  }
+
+  async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+    const value = create(UpdateLockRequestSchema, { name, ...changesOf(changes) });
+    const { record } = await this.#ask({ case: "updateLock", value }, repeatIf(changes));
+    return recordView(record as NonNullable<typeof record>);
+  }
+
+  async deleteLock(name: string, { ifVersion }: Pick<LockChanges, "ifVersion">): Promise<boolean> {
+    const value = create(DeleteLockRequestSchema, { name, ...versionOf(ifVersion) });
+    return (await this.#ask({ case: "deleteLock", value }, repeatIf({ ifVersion }))).deleted;
   }
 
   async getLock(name: string): Promise<LockView> {
@@ -193,4 +217,9 @@ export class Verbs {
     });
     return { answer: answer.promise, call };
   }
+}
+
+/** A change that was made is a mismatch when it is repeated. */
+function repeatIf({ ifVersion }: { readonly ifVersion?: bigint | number | undefined }): Ask["repeat"] {
+  return ifVersion === undefined ? "always" : "unsent";
 }

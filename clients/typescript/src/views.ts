@@ -4,6 +4,7 @@ import type { Claim, Limit, Lock } from "#proto/rowlock/v1/lock_pb.js";
 import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
 import { type Mode, modeOf } from "./modes.ts";
+import { type RecordView, recordView } from "./records.ts";
 import { dateOf } from "./times.ts";
 
 /** One who holds or waits. */
@@ -49,6 +50,8 @@ export interface LockView {
   readonly holders: readonly ClaimView[];
   /** The first ones. */
   readonly waiters: readonly ClaimView[];
+  /** What it remembers; unset: nothing. */
+  readonly record?: RecordView;
 }
 
 /** A limit that was set, for one name or for a pattern. */
@@ -96,6 +99,7 @@ export function lockView(lock: Lock): LockView {
     lastToken: lastFencingToken,
     holders: holders.map(claimView),
     waiters: waiters.map(claimView),
+    ...(lock.record && { record: recordView(lock.record) }),
   };
 }
 

@@ -52,6 +52,13 @@ export class Calls {
     this.#close(call);
   }
 
+  /** The server is told that nobody waits any more. What it had done by then may still be answered. */
+  withdraw(call: Call): void {
+    // A call of its own that is cancelled is answered no more.
+    if (call.use?.connection.via === "session") call.use.connection.cancel(call.number);
+    else this.cancel(call);
+  }
+
   /** An answer is due: the call fails unless something comes within its time. */
   #unanswered(call: Call): void {
     const withinMs = call.ask.giveUpAfterMs();

@@ -223,6 +223,7 @@ function resultIn({ call, result }: SessionResult): NonNullable<News["results"]>
 }
 
 function isProvisional({ result }: SessionResult): boolean {
+  if (result.case === "capture") return result.value.leases.some(({ provisional }) => provisional);
   return (
     result.case === "waitInQueue" &&
     result.value.update.case === "granted" &&

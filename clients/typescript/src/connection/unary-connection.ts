@@ -7,6 +7,7 @@ import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
   type AcquireResponse,
+  type CaptureRequest,
   RenewedLeasesSchema,
   type RenewRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -149,6 +150,10 @@ export class UnaryConnection implements Connection {
         const value = create(RenewedLeasesSchema, { leases: [{ outcome }] });
         return { result: { case: "renewLeases", value }, basisMs };
       }
+      case "capture": {
+        const value = await this.#ask("capture", this.#owned(command.value), signal);
+        return { result: { case: "capture", value }, basisMs };
+      }
       default: {
         const value = await this.#ask(command.case, command.value, signal);
         return { result: { case: command.case, value } as Result, basisMs };
@@ -157,9 +162,13 @@ export class UnaryConnection implements Connection {
   }
 
   #acquire(request: AcquireRequest, signal: AbortSignal): Promise<AcquireResponse> {
+    return this.#ask("acquire", this.#owned(request), signal);
+  }
+
+  /** As a session does it for all that are asked for in it. */
+  #owned<Request extends AcquireRequest | CaptureRequest>(request: Request): Request {
     const { owner, labels } = this.#options;
-    const owned = { ...request, owner: request.owner || owner, labels: { ...labels, ...request.labels } };
-    return this.#ask("acquire", owned, signal);
+    return { ...request, owner: request.owner || owner, labels: { ...labels, ...request.labels } };
   }
 
   async #ask<Name extends UnaryMethod>(
