@@ -31,10 +31,8 @@ final class StreamlessProxy implements AutoCloseable {
         ServerServiceDefinition.builder(LockServiceGrpc.getServiceDescriptor());
     for (MethodDescriptor<?, ?> method : LockServiceGrpc.getServiceDescriptor().getMethods())
       if (method.getType() == MethodDescriptor.MethodType.UNARY) pass(service, method);
-    service.addMethod(
-        LockServiceGrpc.getWaitInQueueMethod(),
-        ServerCalls.asyncServerStreamingCall(
-            (request, answers) -> answers.onError(refusal.asRuntimeException())));
+      else if (method.getType() == MethodDescriptor.MethodType.SERVER_STREAMING)
+        refuse(service, method, refusal);
     service.addMethod(
         LockServiceGrpc.getSessionMethod(),
         ServerCalls.asyncBidiStreamingCall(
@@ -67,6 +65,14 @@ final class StreamlessProxy implements AutoCloseable {
               ClientCalls.asyncUnaryCall(
                   channel.newCall(method, CallOptions.DEFAULT), request, answers);
             }));
+  }
+
+  private static <Q, A> void refuse(
+      ServerServiceDefinition.Builder service, MethodDescriptor<Q, A> method, Status refusal) {
+    service.addMethod(
+        method,
+        ServerCalls.asyncServerStreamingCall(
+            (request, answers) -> answers.onError(refusal.asRuntimeException())));
   }
 
   @Override
