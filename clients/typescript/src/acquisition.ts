@@ -14,6 +14,7 @@ import type { Clock } from "./clock.ts";
 import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Connection, Result } from "./connection/connection.ts";
+import { untilGivenUp } from "./give-up.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./modes.ts";
 import { type LockOptions, TTL_MS } from "./options.ts";
@@ -67,15 +68,14 @@ export class Acquisition {
   /** To be called once. Rejects with a RowlockError, or with the reason of the signal. */
   async run(): Promise<HeldLease | Refusal> {
     const { signal } = this.#options.asked;
-    signal?.throwIfAborted();
-    const giveUp = () => this.abandon(signal?.reason);
-    signal?.addEventListener("abort", giveUp);
-    try {
-      this.#begin();
-      return await this.#outcome.promise;
-    } finally {
-      signal?.removeEventListener("abort", giveUp);
-    }
+    return await untilGivenUp(
+      signal,
+      (why) => this.abandon(why),
+      () => {
+        this.#begin();
+        return this.#outcome.promise;
+      },
+    );
   }
 
   /** Rejects with `why`, and gives back what was or will be got. */

@@ -12,6 +12,7 @@ import {
 import type { Clock } from "./clock.ts";
 import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
+import { untilGivenUp } from "./give-up.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { type Forever, TTL_MS } from "./options.ts";
 import { type RecordOptions, termsOf } from "./records.ts";
@@ -89,15 +90,14 @@ export class Capture {
   /** To be called once. Rejects with a RowlockError, or with the reason of the signal. */
   async run(): Promise<CapturedLeases> {
     const { signal } = this.#settings.asked;
-    signal?.throwIfAborted();
-    const giveUp = () => this.abandon(signal?.reason);
-    signal?.addEventListener("abort", giveUp);
-    try {
-      this.#begin();
-      return await this.#outcome.promise;
-    } finally {
-      signal?.removeEventListener("abort", giveUp);
-    }
+    return await untilGivenUp(
+      signal,
+      (why) => this.abandon(why),
+      () => {
+        this.#begin();
+        return this.#outcome.promise;
+      },
+    );
   }
 
   /** Rejects with `why`, and gives back what was or will be got. */
