@@ -2363,10 +2363,10 @@ func (x *SessionRequest) GetReceived() uint64 {
 // Who opens the session.
 type SessionOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For claims whose Acquire names no owner; up to 255 bytes.
+	// For claims whose Acquire or Capture names no owner; up to 255 bytes.
 	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
-	// For all claims of this session, beside those of their Acquires, which win where both have a key. The bounds are those
-	// of AcquireRequest.labels, for both together.
+	// For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
+	// are those of AcquireRequest.labels, for both together.
 	Labels        map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

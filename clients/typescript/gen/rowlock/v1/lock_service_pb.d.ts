@@ -1247,15 +1247,15 @@ export declare const SessionRequestSchema: GenMessage<SessionRequest>;
  */
 export declare type SessionOpen = Message<"rowlock.v1.SessionOpen"> & {
   /**
-   * For claims whose Acquire names no owner; up to 255 bytes.
+   * For claims whose Acquire or Capture names no owner; up to 255 bytes.
    *
    * @generated from field: string owner = 1;
    */
   owner: string;
 
   /**
-   * For all claims of this session, beside those of their Acquires, which win where both have a key. The bounds are those
-   * of AcquireRequest.labels, for both together.
+   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
+   * are those of AcquireRequest.labels, for both together.
    *
    * @generated from field: map<string, string> labels = 2;
    */
