@@ -20,7 +20,7 @@ import { MetricsHttp } from "./ops/http.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import type { ReplicaRow, Store } from "./storage/store.ts";
-import { StoreError } from "./storage/store.ts";
+import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
 import { Loop } from "./wakeup/loop.ts";
 import { Pokes } from "./wakeup/pokes.ts";
 import { pollWakeup } from "./wakeup/poll.ts";
@@ -52,8 +52,6 @@ export interface App {
 
 /** How often health asks whether the database can be written. */
 const HEALTH_INTERVAL_MS = 2_000;
-/** Of the register: servers that are poked. */
-const REPLICAS_MAX = 100;
 /** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
 const GOODBYE_MS = 1_000;
 

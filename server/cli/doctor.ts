@@ -5,7 +5,7 @@ import { loadDatabaseConfig } from "../config/config.ts";
 import { migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import type { Finding, Store } from "../storage/store.ts";
-import { REPLICA_KEPT_US, StoreError } from "../storage/store.ts";
+import { REPLICA_KEPT_US, REPLICAS_MAX, StoreError } from "../storage/store.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
 import { verdict } from "./migrate.ts";
@@ -13,8 +13,6 @@ import { addSettingOptions, configInput, loadedOrTold } from "./settings-options
 
 /** More of the same kind say nothing new. */
 const FINDINGS_MAX = 50;
-/** More than anybody runs. */
-const REPLICAS_MAX = 100;
 
 const HELP = `
 Looks at four things:

@@ -7,13 +7,11 @@ import { Gauge } from "prom-client";
 import type { LimitRule } from "../core/limit.ts";
 import { effectiveLimit } from "../core/limit.ts";
 import { totalHeld } from "../core/lock.ts";
-import type { BusyLock, Store } from "../storage/store.ts";
+import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import type { LockClasses } from "./lock-classes.ts";
 
 /** Locks that one read looks at, those with most waiters first: some milliseconds on an embedded database. */
 const BUSY_LOCKS_MAX = 2_000;
-/** Servers that are counted. */
-const REPLICAS_MAX = 1_000;
 /** Several scrapers share a read. */
 const FRESH_MS = 3_000;
 /** Below the usual time-out of a scrape, 10 s. */

@@ -203,6 +203,8 @@ export interface RegisteredReplica extends ReplicaRow {
 
 /** How long a replica counts as there after it was last heard of. */
 export const REPLICA_KEPT_US = 20_000_000;
+/** Servers that are read from the register: more than anybody runs over one database. */
+export const REPLICAS_MAX = 1_000;
 
 /** One thing that `rowlock doctor` found. */
 export interface Finding {
