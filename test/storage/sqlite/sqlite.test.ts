@@ -4,7 +4,7 @@
 import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
@@ -167,6 +167,29 @@ describe("a SQLite database", () => {
     await store.close();
     expect(await migrationStatus("sqlite::memory:")).toMatchObject({ pending: [], unknown: [] });
     expect(await migrateUp("sqlite::memory:")).toEqual([]);
+  });
+
+  test("finds locks to capture along the index, so that those which cannot be had cost nothing", async () => {
+    const database = openSqliteFile(":memory:");
+    await migrateSqlite(database);
+    const prepare = vi.spyOn(database, "prepare");
+    const store = sqliteStore(database, { path: ":memory:" });
+    const group = { folder: "task/", status: "new" };
+    await store.recordGroups("task/", group, 10);
+    await store.freeLocks([group], { name: "task/1", dueAtUs: 1 }, 3);
+    await store.nextDueIn([group]);
+    const plans = prepare.mock.calls
+      .map(([sql]) => sql)
+      .filter((sql) => sql.includes("rowlock_record"))
+      .flatMap((sql) =>
+        database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...Array(sql.split("?").length - 1).fill(1)),
+      )
+      .map(({ detail }) => detail);
+    expect(plans.length).toBeGreaterThanOrEqual(5);
+    // Rows under the prefix, in their order, as far as they are wanted: never a scan, and nothing to sort.
+    for (const plan of plans)
+      expect(plan).toMatch(/^SEARCH (\w+ USING (COVERING )?INDEX rowlock_record_due|l USING INTEGER)/);
+    await store.close();
   });
 
   test("goes by the clock that it is given", async () => {

@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
+import { CandidatesUnder } from "../../../../server/engine/capturing/candidates.ts";
 import { migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
 import { openReadyStore } from "../../../../server/storage/open-ready.ts";
 import type { Store } from "../../../../server/storage/store.ts";
@@ -44,6 +45,12 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     await stage?.close();
     await running?.stop();
   });
+
+  /** By the whole server, which nobody else uses. To be told rows are read, too, always the same number. */
+  async function rowsRead(): Promise<number> {
+    const rows = await plain.run("SHOW GLOBAL STATUS LIKE 'Handler_read_%'");
+    return rows.reduce((sum, row) => sum + Number(row.Value), 0);
+  }
 
   async function variable(name: string): Promise<string> {
     const [row] = await plain.run(`SELECT @@${name} AS value`);
@@ -134,11 +141,6 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     ids.sort((a, b) => (a < b ? -1 : 1));
     const added = await addClaimsTo(target, ids, { state: "held" }, { state: "waiting" });
     await plain.run("ANALYZE TABLE rowlock_lock, rowlock_claim");
-    const rowsRead = async () => {
-      const rows = await plain.run("SHOW GLOBAL STATUS LIKE 'Handler_read_%'");
-      return rows.reduce((sum, row) => sum + Number(row.Value), 0);
-    };
-    // SHOW STATUS reads rows too, always the same number.
     const first = await rowsRead();
     const byAsking = (await rowsRead()) - first;
     for (const count of [1, 2]) {
@@ -156,6 +158,43 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
         expect((await rowsRead()) - before - byAsking).toBeLessThan(READS_MAX);
       }
     }
+  });
+
+  test("a capture reads no more rows where most of very many locks cannot be had", async () => {
+    const target = await stage.store({ poolSize: 1 });
+    await plain.run(`USE ${stage.address.database}`);
+    const due = [...(await target.resolve(["task/1", "task/2", "task/3"])).values()];
+    const record = "(lock_id, folder, name, status, due_at, version)";
+    for (const id of due)
+      await plain.run(
+        `INSERT INTO rowlock_record ${record} VALUES (${id}, 'task/', 'task/${id}', 'new', ${id}, 1)`,
+      );
+    // Held or exhausted; due in an hour; in another state.
+    const unwanted = ["'new', NULL", `'new', ${(Date.now() + 3_600_000) * 1_000}`, "'done', 0"];
+    for (const [at, values] of unwanted.entries())
+      await plain.run(
+        `INSERT INTO rowlock_record ${record} VALUES (${1_000 + at}, 'task/', '${at}', ${values}, 1)`,
+      );
+    const capture = async () => {
+      const before = await rowsRead();
+      const found = await new CandidatesUnder(target, new Set(), {
+        prefix: "task/",
+        statuses: ["new"],
+        from: null,
+      }).next(3);
+      expect(found.map(({ id }) => id)).toEqual(due);
+      return (await rowsRead()) - before;
+    };
+    const ofFew = await capture();
+    expect(ofFew).toBeGreaterThan(3);
+    for (let times = 0; times < DOUBLED; times++) {
+      const others = `SELECT lock_id + ${1_000 * 2 ** (times + 1)}, folder, CONCAT(name, ${times}), status, due_at, 1
+        FROM rowlock_record WHERE lock_id >= 1000`;
+      await plain.run(`INSERT INTO rowlock_record ${record} ${others}`);
+    }
+    const [row] = await plain.run("SELECT COUNT(*) AS records FROM rowlock_record");
+    expect(Number(row?.records)).toBe(due.length + unwanted.length * 2 ** DOUBLED);
+    expect(await capture()).toBe(ofFew);
   });
 
   test("a second request id is told from a second ticket number, whatever language the server speaks", async () => {
@@ -223,6 +262,8 @@ test("servers of their own are started wherever there is a binary", () => {
 
 /** The first is what servers speak by default; the others put the name of a key at another place of their messages. */
 const LANGUAGES = ["en_US", "ja_JP", "cs_CZ", "hu_HU", "sk_SK"];
+/** Three records, so often doubled, are 24,576. */
+const DOUBLED = 13;
 /** Far fewer than the tables hold. */
 const READS_MAX = 100;
 
