@@ -1,12 +1,14 @@
 // What clients believe, on one monotonic clock, and what may never be among it: more holders than the limit allows, a
-// fencing token that repeats or falls, two claims for one request id, a lease that two releases ended. A client counts
+// fencing token that repeats or falls, two claims for one request id, a lease that two releases ended, a grant before its time. A client counts
 // its lease from the answer until the deadline that it has worked out from before its call; and it stops counting on it
 // before it sends the release.
 
-import type { Claim } from "../../../server/core/claim.ts";
+import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
+import { Rests } from "./rests.ts";
 
 export interface Belief {
-  readonly claim: Claim;
+  /** As it was last told. */
+  claim: Claim;
   /** performance.now() from before the call that was answered; moved by each renewal. */
   untilMs: number;
 }
@@ -26,11 +28,17 @@ export class Beliefs {
   readonly #released = new Map<string, number>();
   /** Each breach of a promise, in words. */
   readonly breaches: string[] = [];
+  readonly #rests = new Rests(this.breaches);
   grants = 0;
 
   /** The highest token that anybody was told of, to be asked for before an Acquire is sent. */
   lastToken(lockId: bigint): bigint {
     return this.#lastToken.get(lockId) ?? 0n;
+  }
+
+  /** Of each lock, likewise. */
+  tokens(): ReadonlyMap<bigint, bigint> {
+    return new Map(this.#lastToken);
   }
 
   /** A claim was seen that answers to this request id. */
@@ -58,6 +66,7 @@ export class Beliefs {
     const owner = this.#tokens.get(token);
     if (owner !== undefined && owner !== key) this.#breach(`token ${token}: ${owner} and ${key}`);
     this.#tokens.set(token, key);
+    this.#rests.granted(claim);
     if (claim.fencingToken <= tokenBefore) this.#breach(`token ${token} after ${tokenBefore}`);
     if (claim.fencingToken > this.lastToken(claim.lockId)) {
       this.#lastToken.set(claim.lockId, claim.fencingToken);
@@ -74,7 +83,13 @@ export class Beliefs {
 
   /** A renewal was answered. */
   prolong(belief: Belief, claim: Claim, nowUs: number, sentMs: number): void {
+    belief.claim = claim;
     belief.untilMs = untilMs(claim, nowUs, sentMs);
+  }
+
+  /** Nobody will renew or release the lease any more. */
+  forgotten({ claim }: Belief): void {
+    this.#rests.forgotten(claim);
   }
 
   /** To be called before the release is sent. */
@@ -85,6 +100,7 @@ export class Beliefs {
   /** A release was answered. */
   released(claim: Claim, byThisCall: boolean): void {
     const key = keyOf(claim);
+    this.#rests.released(claim);
     const times = (this.#released.get(key) ?? 0) + (byThisCall ? 1 : 0);
     this.#released.set(key, times);
     if (times > 1) this.#breach(`${key} was released ${times} times`);
@@ -137,6 +153,6 @@ function untilMs(claim: Claim, nowUs: number, sentMs: number): number {
   return sentMs + ((claim.deadlineUs as number) - nowUs) / 1_000;
 }
 
-export function keyOf(claim: Claim): string {
+export function keyOf(claim: ClaimKey): string {
   return `${claim.lockId}.${claim.ticketNumber}`;
 }

@@ -3,13 +3,18 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import type { Terms } from "../../../server/core/record.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { chanceFrom } from "../../support/faulty-store.ts";
 import type { Replica } from "../../support/replicas.ts";
 import { Beliefs } from "./beliefs.ts";
+import { TASKS_PREFIX, Tasks, TaskWorker } from "./task-worker.ts";
 import { type Target, UnluckyClient } from "./unlucky-client.ts";
 
 export const CLIENTS = 24;
+const WORKERS = 4;
+/** Longer than it is held, so that there is always somebody who waits for the time to come. */
+const SPACED: Terms = { minIntervalUs: 25_000, lockDelayUs: 100_000, statusIfLost: "lost", ifStatus: [] };
 /** Of the replicas of a contention: short, as dead waiters hold everybody up for as long. */
 export const GRACE_US = 600_000;
 /** A lease that was forgotten, the grace period of a dead waiter behind it, and a sweep. */
@@ -30,26 +35,26 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
   const beliefs = new Beliefs();
   const chance = chanceFrom(seed);
   const untilMs = performance.now() + runMs;
-  const names = ["contended/mutex", "contended/named", "contended/under/pattern", "contended/modes"];
+  const names = ["mutex", "named", "under/pattern", "modes", "spaced"].map((name) => `contended/${name}`);
   const ids = await (replicas[0] as Replica).store.resolve(names);
   onStart?.();
   const targets = names.map((name): Target => {
     const modes = name.endsWith("modes") ? (["shared", "exclusive", "permit"] as const) : ["permit" as const];
     const permitsMax = name.endsWith("named") || name.endsWith("pattern") ? 3 : 1;
-    return { name, id: ids.get(name) as bigint, modes, permitsMax };
+    const spaced = name.endsWith("spaced") && { terms: SPACED, deaths: 0.05 };
+    return { name, id: ids.get(name) as bigint, modes, permitsMax, deaths: 0.005, ...spaced };
   });
   const [, named, underPattern] = targets as [Target, Target, Target];
   for (const { id } of [named, underPattern]) beliefs.limiting(id, 1);
 
+  const calling = (index: number) => ({ replicas, beliefs, chance: chanceFrom(seed + index), untilMs });
   const clients = Array.from({ length: CLIENTS }, (_, index) =>
-    new UnluckyClient({
-      name: `client ${index}`,
-      replicas,
-      targets,
-      beliefs,
-      chance: chanceFrom(seed + index),
-      untilMs,
-    }).run(),
+    new UnluckyClient({ name: `client ${index}`, targets, ...calling(index) }).run(),
+  );
+  const tasks = new Tasks(beliefs.breaches);
+  const workers = Array.from(
+    { length: WORKERS },
+    (_, index) => new TaskWorker(`worker ${index}`, tasks, calling(CLIENTS + index)),
   );
 
   /** Turns the limit of a lock, by its name or by a pattern, until the time is over. */
@@ -79,6 +84,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
   // Each client ends its last round, which it can only if no waiter was lost.
   await Promise.all([
     ...clients,
+    ...workers.map((worker) => worker.run()),
     operate(named, null),
     operate(underPattern, "contended/under/"),
     sleep(runMs).then(onOver),
@@ -88,6 +94,14 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
 
   const { engine, store } = replicas[0] as Replica;
   const quietByMs = performance.now() + QUIET_MS_MAX;
+  // Those whose worker died are new again, and no task is lost.
+  await (workers[0] as TaskWorker).finish(quietByMs);
+  expect(tasks.made).toBeGreaterThan(WORKERS);
+  for (let task = 1; task <= tasks.made; task++) {
+    const { lock } = await engine.view(`${TASKS_PREFIX}${task}`);
+    expect(lock).toMatchObject({ holders: 0, record: { status: "done" } });
+  }
+  expect(beliefs.breaches).toEqual([]);
   for (const { name } of targets) {
     for (;;) {
       const lock = (await engine.view(name))?.lock;

@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim, Mode } from "../../../server/core/claim.ts";
 import type { Outcome } from "../../../server/core/command.ts";
-import { Fault } from "../../../server/engine/faults.ts";
+import type { Terms } from "../../../server/core/record.ts";
 import type { AcquireInput } from "../../../server/engine/lock-engine.ts";
-import type { Chance } from "../../support/faulty-store.ts";
 import { ask, follower, type Replica } from "../../support/replicas.ts";
-import { type Belief, type Beliefs, keyOf } from "./beliefs.ts";
+import { type Belief, keyOf } from "./beliefs.ts";
+import { type CallingOptions, onlyFault, SETTLED_MS_MAX, timed, UnluckyCalls } from "./unlucky-calls.ts";
 
 /** A lock of the test, and what is asked of it. */
 export interface Target {
@@ -17,23 +17,20 @@ export interface Target {
   readonly id: bigint;
   readonly modes: readonly Mode[];
   readonly permitsMax: number;
+  /** The share of leases that are forgotten. */
+  readonly deaths: number;
+  /** What each lease wants the lock to remember. */
+  readonly terms?: Terms;
 }
 
-export interface ClientOptions {
+export interface ClientOptions extends CallingOptions {
   readonly name: string;
-  readonly replicas: readonly Replica[];
   readonly targets: readonly Target[];
-  readonly beliefs: Beliefs;
-  readonly chance: Chance;
-  /** No round begins after it. */
-  readonly untilMs: number;
 }
 
 const TTL_US_MIN = 200_000;
 const TTL_US_MAX = 600_000;
 const HOLD_MS_MAX = 10;
-/** Longer than any queue of the test needs, with a dead holder and a dead waiter before each place of it. */
-const SETTLED_MS_MAX = 15_000;
 
 /** What a round has in hand once it may hold. */
 interface Hand {
@@ -51,10 +48,12 @@ interface Asked {
 
 export class UnluckyClient {
   readonly #options: ClientOptions;
+  readonly #calls: UnluckyCalls;
   #rounds = 0;
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#calls = new UnluckyCalls(options);
   }
 
   /** Round after round until the time is over. */
@@ -66,13 +65,14 @@ export class UnluckyClient {
   }
 
   async #round(): Promise<void> {
-    const target = this.#one(this.#options.targets);
-    const mode = this.#one(target.modes);
+    const target = this.#calls.one(this.#options.targets);
+    const mode = this.#calls.one(target.modes);
     const wanted = ask(target.name, {
       mode,
       permits: mode === "permit" ? 1 + Math.floor(this.#options.chance() * target.permitsMax) : 1,
       ttlUs: TTL_US_MIN + Math.floor(this.#options.chance() * (TTL_US_MAX - TTL_US_MIN)),
-      requestId: this.#maybe(0.6) ? `${this.#options.name}/${this.#rounds}` : "",
+      ...(target.terms && { terms: target.terms }),
+      requestId: this.#calls.maybe(0.6) ? `${this.#options.name}/${this.#rounds}` : "",
     });
     const askedMs = performance.now();
     const tokenBefore = this.#options.beliefs.lastToken(target.id);
@@ -85,7 +85,10 @@ export class UnluckyClient {
           : await this.#wait(wanted);
     if (!hand) return;
     const { claim, nowUs, sentMs } = hand;
-    await this.#hold(this.#options.beliefs.begin(claim, nowUs, { sentMs, askedMs }, tokenBefore));
+    await this.#hold(
+      this.#options.beliefs.begin(claim, nowUs, { sentMs, askedMs }, tokenBefore),
+      target.deaths,
+    );
   }
 
   /** One Acquire that takes no place. */
@@ -104,7 +107,7 @@ export class UnluckyClient {
       }
       if (answer?.outcome.kind !== "waiting") return null;
       // Gives up without a word: its place lapses, and so does what is granted to it.
-      if (this.#maybe(0.004)) return null;
+      if (this.#calls.maybe(0.004)) return null;
       await sleep(2 + this.#options.chance() * 15);
     }
   }
@@ -115,13 +118,13 @@ export class UnluckyClient {
     let { answer, replica, sentMs }: Asked = await this.#acquire(wanted, waiter);
     while (answer?.outcome.kind === "waiting") {
       const { claim } = answer.outcome;
-      const patienceMs = this.#maybe(0.2) ? this.#options.chance() * 60 : SETTLED_MS_MAX;
+      const patienceMs = this.#calls.maybe(0.2) ? this.#options.chance() * 60 : SETTLED_MS_MAX;
       const settled = await Promise.race([waiter.toldClaim, sleep(patienceMs, null, { ref: false })]);
       if (settled) return this.#confirm(settled.claim);
       if (patienceMs === SETTLED_MS_MAX) throw new Error(`The waiter of ${keyOf(claim)} was lost.`);
-      const canReturn = wanted.requestId !== "" || this.#maybe(0.5);
+      const canReturn = wanted.requestId !== "" || this.#calls.maybe(0.5);
       replica.engine.detach(claim, waiter, canReturn);
-      if (!canReturn || this.#maybe(0.04)) return null;
+      if (!canReturn || this.#calls.maybe(0.04)) return null;
       waiter = follower();
       ({ answer, replica, sentMs } = await this.#attach(claim, waiter));
     }
@@ -137,98 +140,56 @@ export class UnluckyClient {
       return null;
     }
     const sentMs = performance.now();
-    const answer = await this.#until(({ engine }) => engine.renew(claim, undefined));
+    const answer = await this.#calls.until(({ engine }) => engine.renew(claim, undefined));
     if (answer?.outcome.kind !== "held") return null;
     return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
   }
 
-  async #hold(belief: Belief): Promise<void> {
+  async #hold(belief: Belief, deaths: number): Promise<void> {
     const { chance, beliefs } = this.#options;
     const { claim } = belief;
     do {
       await sleep(chance() * HOLD_MS_MAX);
-      if (!this.#maybe(0.3)) continue;
+      if (!this.#calls.maybe(0.3)) continue;
       const sentMs = performance.now();
-      const renewed = await this.#one(this.#options.replicas).engine.renew(claim, undefined).catch(onlyFault);
+      const renewed = await this.#calls.replica.engine.renew(claim, undefined).catch(onlyFault);
       if (renewed?.outcome.kind !== "held") continue;
       beliefs.prolong(belief, renewed.outcome.claim, renewed.nowUs, sentMs);
-    } while (this.#maybe(0.3));
+    } while (this.#calls.maybe(0.3));
     // Forgets it: it ends by itself.
-    if (this.#maybe(0.005)) return;
+    if (this.#calls.maybe(deaths)) {
+      beliefs.forgotten(belief);
+      return;
+    }
     beliefs.end(belief);
-    const releases = this.#maybe(0.3) ? 2 : 1;
-    const failed = await Promise.all(Array.from({ length: releases }, () => this.#release(claim)));
+    const releases = this.#calls.maybe(0.3) ? 2 : 1;
+    const answers = await Promise.all(Array.from({ length: releases }, () => this.#calls.release(claim)));
     // Where no call was left in the dark, one of them has to have been told that it ended the lease.
-    if (failed.includes(true) || beliefs.timesReleased(claim) === 1) return;
-    const ended = await this.#until(({ engine }) => engine.renew(claim, undefined));
+    if (answers.some(({ hasFailed }) => hasFailed) || beliefs.timesReleased(claim) === 1) return;
+    const ended = await this.#calls.until(({ engine }) => engine.renew(claim, undefined));
     if (ended.outcome.kind === "ended" && ended.outcome.claim.endReason === "released") {
       beliefs.breaches.push(`${keyOf(claim)} was released, and by nobody`);
     }
-  }
-
-  /** Repeats a release until it is answered; whether any of the calls failed. */
-  async #release(claim: Claim): Promise<boolean> {
-    let calls = 0;
-    const { outcome } = await this.#until(({ engine }) => {
-      calls += 1;
-      return engine.release(claim);
-    });
-    if (outcome.kind === "released") this.#options.beliefs.released(claim, outcome.byThisCall);
-    return calls > 1;
   }
 
   /** Repeats what failed where that is safe: with a request id, at any replica. */
   async #acquire(wanted: AcquireInput, waiter: ReturnType<typeof follower> | null): Promise<Asked> {
     const ask = (replica: Replica) => timed(replica, ({ engine }) => engine.acquire(wanted, waiter));
     if (wanted.requestId === "") {
-      const replica = this.#one(this.#options.replicas);
+      const replica = this.#calls.replica;
       return await ask(replica).catch((error) => ({
         answer: onlyFault(error),
         replica,
         sentMs: performance.now(),
       }));
     }
-    const asked = await this.#until(ask);
+    const asked = await this.#calls.until(ask);
     const { outcome } = asked.answer;
     if ("claim" in outcome) this.#options.beliefs.answered(wanted.requestId, outcome.claim);
     return asked;
   }
 
   #attach(claim: Claim, waiter: ReturnType<typeof follower>): Promise<Asked> {
-    return this.#until((replica) => timed(replica, ({ engine }) => engine.attach(claim, waiter)));
+    return this.#calls.until((replica) => timed(replica, ({ engine }) => engine.attach(claim, waiter)));
   }
-
-  /** Calls any replica until one answers. */
-  async #until<Result>(call: (replica: Replica) => Promise<Result>): Promise<Result> {
-    for (;;) {
-      const answer = await call(this.#one(this.#options.replicas)).catch(onlyFault);
-      if (answer) return answer;
-      await this.#beforeRepeat();
-    }
-  }
-
-  /** Servers that have stopped refuse at once: a client that another one's failure left behind must not take every turn. */
-  async #beforeRepeat(): Promise<void> {
-    if (performance.now() > this.#options.untilMs + 4 * SETTLED_MS_MAX)
-      throw new Error("No server answers any more.");
-    await sleep(1);
-  }
-
-  #one<Item>(items: readonly Item[]): Item {
-    return items[Math.floor(this.#options.chance() * items.length)] as Item;
-  }
-
-  #maybe(share: number): boolean {
-    return this.#options.chance() < share;
-  }
-}
-
-async function timed<Answer>(replica: Replica, call: (replica: Replica) => Promise<Answer>) {
-  const sentMs = performance.now();
-  return { answer: await call(replica), replica, sentMs };
-}
-
-/** A fault is what the test makes; anything else is a bug. */
-function onlyFault(error: unknown): undefined {
-  if (!(error instanceof Fault)) throw error;
 }

@@ -1,0 +1,78 @@
+// How clients of these stories choose and call: some replica, again where it fails, and for ever only as long as the story is.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { RunResult } from "../../../server/core/record.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { Chance } from "../../support/faulty-store.ts";
+import type { Replica } from "../../support/replicas.ts";
+import type { Beliefs } from "./beliefs.ts";
+
+/** Longer than any queue of the story needs, with a dead holder and a dead waiter before each place of it. */
+export const SETTLED_MS_MAX = 15_000;
+
+export interface CallingOptions {
+  readonly replicas: readonly Replica[];
+  readonly beliefs: Beliefs;
+  readonly chance: Chance;
+  /** No round begins after it. */
+  readonly untilMs: number;
+}
+
+export class UnluckyCalls {
+  readonly #options: CallingOptions;
+
+  constructor(options: CallingOptions) {
+    this.#options = options;
+  }
+
+  one<Item>(items: readonly Item[]): Item {
+    return items[Math.floor(this.#options.chance() * items.length)] as Item;
+  }
+
+  maybe(share: number): boolean {
+    return this.#options.chance() < share;
+  }
+
+  get replica(): Replica {
+    return this.one(this.#options.replicas);
+  }
+
+  /** Calls any replica until one answers. */
+  async until<Result>(call: (replica: Replica) => Promise<Result>): Promise<Result> {
+    for (;;) {
+      const answer = await call(this.replica).catch(onlyFault);
+      if (answer) return answer;
+      await this.#beforeRepeat();
+    }
+  }
+
+  /** Repeats a release until it is answered: whether it ended the lease, and whether any of the calls failed. */
+  async release(claim: Claim, result: RunResult | null = null) {
+    let calls = 0;
+    const { outcome } = await this.until(({ engine }) => {
+      calls += 1;
+      return engine.release(claim, result);
+    });
+    const isReleased = outcome.kind === "released";
+    if (isReleased) this.#options.beliefs.released(claim, outcome.byThisCall);
+    return { isReleased, hasFailed: calls > 1 };
+  }
+
+  /** Servers that have stopped refuse at once: a client that another one's failure left behind must not take every turn. */
+  async #beforeRepeat(): Promise<void> {
+    if (performance.now() > this.#options.untilMs + 4 * SETTLED_MS_MAX)
+      throw new Error("No server answers any more.");
+    await sleep(1);
+  }
+}
+
+export async function timed<Answer>(replica: Replica, call: (replica: Replica) => Promise<Answer>) {
+  const sentMs = performance.now();
+  return { answer: await call(replica), replica, sentMs };
+}
+
+/** A fault is what the story makes; anything else is a bug. */
+export function onlyFault(error: unknown): undefined {
+  if (!(error instanceof Fault)) throw error;
+}
