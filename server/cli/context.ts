@@ -30,7 +30,7 @@ export const EXIT = {
   failed: 1,
   /** A check could not be made. */
   unchecked: 2,
-  /** `rowlock run`, whose other codes are those of its command: the command line is wrong. */
+  /** `rowlock run` and `rowlock capture`, whose other codes are those of its command: the command line is wrong. */
   usage: 64,
   /** No server has answered. */
   noServer: 69,

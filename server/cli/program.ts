@@ -35,9 +35,13 @@ const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
     tells: "run a command while holding a lock",
     load: async () => (await import("./shell/run.ts")).addRun,
   },
+  capture: {
+    tells: "take some of many locks that are free and due, and run a command under one",
+    load: async () => (await import("./shell/capture.ts")).addCapture,
+  },
   ls: { tells: "list locks", load: async () => (await import("./shell/ls.ts")).addLs },
   show: {
-    tells: "show one lock: its limit, who holds it, who waits",
+    tells: "show one lock: its limit, who holds it, who waits, what it remembers",
     load: async () => (await import("./shell/show.ts")).addShow,
   },
   watch: {
@@ -47,6 +51,14 @@ const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
   limit: {
     tells: "look at a limit, or set it",
     load: async () => (await import("./shell/limit.ts")).addLimit,
+  },
+  update: {
+    tells: "set what a lock remembers: its status, its attempts, when it is due",
+    load: async () => (await import("./shell/update.ts")).addUpdate,
+  },
+  delete: {
+    tells: "take away what a lock remembers",
+    load: async () => (await import("./shell/delete.ts")).addDelete,
   },
   acquire: {
     tells: "take a lock in a script, and leave it held",
@@ -67,6 +79,9 @@ const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
   },
 };
 
+/** Other exit codes are those of what they run. */
+const COMMAND_RUNNERS = ["run", "capture"];
+
 const ALL = Object.keys({ ...SERVER_COMMANDS, ...SHELL_COMMANDS });
 
 const EXAMPLES = `
@@ -76,6 +91,7 @@ Examples:
   rowlock migrate status        where the schema of the database stands
   rowlock doctor                whether the database is sound
   rowlock run nightly -- job    a command under a lock
+  rowlock capture task/ -- job  a command under one of many, that is due
   rowlock ls                    the locks there are
   rowlock watch etl/            how they change
 `;
@@ -94,7 +110,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   } catch (error) {
     // Commander has printed the help, the version or the mistake already.
     if (error instanceof CommanderError)
-      return error.exitCode === 0 ? EXIT.ok : named === "run" ? EXIT.usage : EXIT.failed;
+      return error.exitCode === 0 ? EXIT.ok : COMMAND_RUNNERS.includes(named) ? EXIT.usage : EXIT.failed;
     throw error;
   }
 }

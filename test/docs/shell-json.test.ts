@@ -39,7 +39,7 @@ test("of locks, holders and waiters", async () => {
   const [listed] = await json("ls");
   const [shown] = await json("show", "etl/load");
   for (const lock of [listed, shown]) {
-    expect(fields(lock)).toEqual(documented("`ls`, `show`"));
+    expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "record"));
     const { holders, waiters, limit } = lock as Record<string, object[]>;
     expect(fields(holders?.[0])).toEqual(documented("a holder"));
     expect(fields(waiters?.[0])).toEqual(documented("a waiter"));
@@ -63,10 +63,27 @@ test("of limits", async () => {
 
 test("of leases", async () => {
   const [acquired] = await json("acquire", "job");
-  expect(fields(acquired)).toEqual(documented("`acquire`"));
+  expect(fields(acquired)).toEqual(documented("`acquire`, `capture`"));
   const lease = String(acquired?.leaseId);
   const [renewed] = await json("renew", lease);
   expect(fields(renewed)).toEqual(documented("`renew`"));
   const [released] = await json("release", lease);
   expect(fields(released)).toEqual(["leaseId", "released"]);
+});
+
+test("of what a lock remembers", async () => {
+  const [updated] = await json("update", "task", "--status", "new", "--attempts", "2", "--not-before", "0");
+  expect(fields(updated)).toEqual(
+    without([...documented("`update`"), ...documented("`record`")].sort(), "record", "lastRun"),
+  );
+  const [captured] = await json("capture", "task");
+  expect(fields(captured)).toEqual(documented("`acquire`, `capture`"));
+  await json("release", String(captured?.leaseId), "--status", "done");
+  const [lock] = await json("show", "task");
+  expect(fields(lock)).toEqual(documented("`ls`, `show`"));
+  const record = lock?.record as Record<string, unknown>;
+  expect(fields(record)).toEqual(documented("`record`"));
+  expect(fields(record.lastRun)).toEqual(documented("`lastRun`"));
+  const [deleted] = await json("delete", "task");
+  expect(fields(deleted)).toEqual(documented("`delete`"));
 });

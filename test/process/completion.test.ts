@@ -46,6 +46,10 @@ const CASES: readonly [line: string, words: readonly string[]][] = [
   ["rowlock release etl/l", []],
   ["rowlock run --no", ["--no-wait"]],
   ["rowlock run etl/load --exc", ["--exclusive"]],
+  ["rowlock cap", ["capture"]],
+  ["rowlock capture etl/ --status-d", ["--status-done"]],
+  ["rowlock update etl/l", ["etl/load"]],
+  ["rowlock update etl/load --att", ["--attempts"]],
   ["rowlock ls --order l", ["longest-wait"]],
   ["rowlock ls etl/load et", []],
   ["rowlock migrate st", ["status"]],
@@ -68,6 +72,7 @@ describe("bash", () => {
 
   test("files and commands where these belong", () => {
     expect(offered("rowlock run etl/load -- ech")).toContain("echo");
+    expect(offered("rowlock capture etl/ -- ech")).toContain("echo");
     expect(offered(`rowlock ls --ca ${folder}/fi`)).toEqual([`${folder}/fish`]);
     expect(offered(`rowlock run etl/load -- cat ${folder}/fi`)).toEqual([`${folder}/fish`]);
   });

@@ -5,6 +5,7 @@ import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { addLockOptions, lockOptions, parseName } from "./lock-options.ts";
 import { jsonLine } from "./print.ts";
+import { unused } from "./run-under.ts";
 import { addServerOptions, SERVER_HELP } from "./server-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
 import { take } from "./take.ts";
@@ -29,9 +30,10 @@ export function addAcquire(command: ShellCommand, context: CliContext, exit: (co
     .addHelpText("after", HELP)
     .action(async (name: string) => {
       const { json = false, quiet = false } = command.opts<{ json?: true; quiet?: true }>();
+      const asked = lockOptions(command);
       exit(
         await withClient(command, context, (rowlock) =>
-          take(rowlock, { name, quiet, ...lockOptions(command) }, context, async (lock, givingUp) => {
+          take(rowlock, { name, quiet, ...asked }, context, async (lock, givingUp) => {
             const { leaseId, token } = await lock.handOver();
             if (givingUp.code === undefined) {
               context.out(
@@ -44,7 +46,7 @@ export function addAcquire(command: ShellCommand, context: CliContext, exit: (co
               if (!context.outGone.aborted) return EXIT.ok;
             }
             // Nobody knows its id, so nobody else would give it back.
-            await rowlock.release(leaseId);
+            await rowlock.release(leaseId, unused(asked));
             return givingUp.code ?? EXIT.failed;
           }),
         ),

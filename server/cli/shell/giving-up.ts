@@ -6,6 +6,25 @@ import type { CliContext, ExitCode } from "../context.ts";
 
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
+/**
+ * What `work` resolves with; where it rejects as a signal has come, how a process ends that this signal has ended. `work` has
+ * to look at `givingUp.code` before it trusts what it has got, and to stop it when it hears signals itself.
+ */
+export async function unlessSignalled(
+  context: CliContext,
+  work: (givingUp: GivingUp) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const givingUp = new GivingUp(context);
+  try {
+    return await work(givingUp);
+  } catch (error) {
+    if (givingUp.code !== undefined && error === givingUp.signal.reason) return givingUp.code;
+    throw error;
+  } finally {
+    givingUp.stop();
+  }
+}
+
 /** Listens from when it is made until `stop`. */
 export class GivingUp {
   readonly #controller = new AbortController();

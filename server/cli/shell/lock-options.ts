@@ -3,8 +3,9 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { LockOptions, Refusal } from "../../../clients/typescript/src/index.ts";
 import { DURATION_US_MAX, NAME_BYTES_MAX, PERMITS_MAX, TTL_US_MIN } from "../../core/bounds.ts";
-import { parseCount, parseDuration } from "./durations.ts";
+import { parseCount, parseDuration, told } from "./durations.ts";
 import { shown } from "./print.ts";
+import { addRecordOptions, recordOptions } from "./record-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
 
 const MS_MAX = DURATION_US_MAX / 1_000;
@@ -22,7 +23,7 @@ interface Flags {
 }
 
 export function addLockOptions(command: ShellCommand): ShellCommand {
-  return command
+  command
     .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
     .option("--no-wait", "do not wait: take it now or not at all")
     .option("--permits <count>", "how many permits to take (default 1)", (text) =>
@@ -31,10 +32,17 @@ export function addLockOptions(command: ShellCommand): ShellCommand {
     .addOption(
       new Option("--shared", "as a reader: beside other readers").conflicts(["exclusive", "permits"]),
     )
-    .addOption(new Option("--exclusive", "as a writer: alone").conflicts("permits"))
+    .addOption(new Option("--exclusive", "as a writer: alone").conflicts("permits"));
+  return addLeaseOptions(command);
+}
+
+/** Those of any lease, however it was got. */
+export function addLeaseOptions(command: ShellCommand): ShellCommand {
+  command
     .option("--ttl <time>", "how long the lease outlives a holder that dies (default 30s)", parseTtl)
     .option("--owner <text>", "who holds it, for people who look (default machine and process)")
     .option("--label <key=value>", "what else they should see; may be repeated", addLabel);
+  return addRecordOptions(command);
 }
 
 /** A lock's name, as the server takes it. */
@@ -51,21 +59,29 @@ export function parseTtl(text: string): number {
   return parseDuration(text, { minMs: TTL_MS_MIN, maxMs: MS_MAX });
 }
 
-function parseWait(text: string): number | "forever" {
+export function parseWait(text: string): number | "forever" {
   return text === "forever" ? text : parseDuration(text, { minMs: 0, maxMs: MS_MAX });
 }
 
 /** What they ask for. */
 export function lockOptions(command: ShellCommand): LockOptions {
-  const { wait, permits, shared, exclusive, ttl, owner, label }: Flags = command.opts();
+  const { wait, permits, shared, exclusive }: Flags = command.opts();
   return {
     wait: wait === false ? 0 : typeof wait === "number" ? wait : "forever",
     ...(permits !== undefined && { permits }),
     ...(shared && { mode: "shared" }),
     ...(exclusive && { mode: "exclusive" }),
+    ...leaseOptions(command),
+  };
+}
+
+export function leaseOptions(command: ShellCommand) {
+  const { ttl, owner, label }: Flags = command.opts();
+  return {
     ...(ttl !== undefined && { ttl }),
     ...(owner !== undefined && { owner }),
     ...(label && { labels: label }),
+    ...recordOptions(command),
   };
 }
 
@@ -86,6 +102,14 @@ export function refusedSentence(name: string, refusal: Refusal): string {
       return `"${name}" is paused${refusal.limit?.reason ? ` (${shown(refusal.limit.reason)})` : ""}: its limit has to be raised.`;
     case "NEVER_FITS":
       return `"${name}" has a limit of ${refusal.limit?.limit ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
+    case "NOT_BEFORE": {
+      const { retryAfterMs } = refusal;
+      return `"${name}" is not due yet${retryAfterMs === undefined ? "" : `: it is in ${told(retryAfterMs)}`}.`;
+    }
+    case "EXHAUSTED":
+      return `"${name}" has no attempts left: \`rowlock update\` gives it more.`;
+    case "STATUS_MISMATCH":
+      return `"${name}" has ${refusal.status === "" ? "no status" : `the status "${shown(refusal.status)}"`}, and that is none of --if-status.`;
     default:
       return `"${name}" was not acquired. ${refusal.message}`;
   }

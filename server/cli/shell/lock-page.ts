@@ -2,10 +2,11 @@
 
 import type { ClaimView, LockView } from "../../../clients/typescript/src/index.ts";
 import { told } from "./durations.ts";
-import { columns, counted, limitWords, type Paint, shown } from "./print.ts";
+import { columns, counted, dueWords, limitWords, type Paint, recordRows, shown } from "./print.ts";
 
 export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
-  const { name, limit, heldPermits, holderCount, waiting, draining, lastToken, holders, waiters } = lock;
+  const { name, limit, heldPermits, holderCount, waiting, draining, lastToken, holders, waiters, record } =
+    lock;
   const drains = draining ? paint("yellow", ", more than the limit allows: it drains") : "";
   const words = limitWords(limit);
   const head = columns([
@@ -14,9 +15,10 @@ export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
     ["held", `${heldPermits} by ${holderCount}${drains}`],
     ["waiting", waiting > 0 ? paint("yellow", `${waiting}`) : "0"],
     ["last token", String(lastToken)],
+    ...(record ? recordRows(record, nowMs) : []),
   ]);
   const held = holders.map((claim) => holderCells(claim, nowMs));
-  const queue = waiters.map((claim, at) => waiterCells(claim, waitsFor(lock, at), nowMs));
+  const queue = waiters.map((claim, at) => waiterCells(claim, waitsFor(lock, at, nowMs), nowMs));
   return (
     head +
     section("holders", held, holderCount - held.length, paint) +
@@ -46,11 +48,14 @@ function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] 
 }
 
 /** What keeps the one at this place in the queue from having it. */
-function waitsFor({ limit, heldPermits, holders, waiters }: LockView, at: number): string {
+function waitsFor(lock: LockView, at: number, nowMs: number): string {
+  const { limit, heldPermits, holders, waiters, record } = lock;
   const before = waiters[at - 1];
   if (before) return `behind #${before.ticketNumber}`;
   const { mode, permits } = waiters[at] as ClaimView;
   if (limit.limit === 0) return "until the limit is raised";
+  if (record?.notBefore && record.notBefore.getTime() > nowMs)
+    return `until it is due ${dueWords(record, nowMs)}`;
   const held = holders[0]?.mode;
   if (mode === "permit" && (held === undefined || held === "permit")) {
     const free = Math.max(0, limit.limit - heldPermits);

@@ -51,7 +51,11 @@ export function addLs(command: ShellCommand, context: CliContext, exit: (code: E
             else locks.push(lock);
           }
           if (!json)
-            context.out(locks.length > 0 ? lockTable(locks, paintOf(context)) : "There are no such locks.\n");
+            context.out(
+              locks.length > 0
+                ? lockTable(locks, Date.now(), paintOf(context))
+                : "There are no such locks.\n",
+            );
           return EXIT.ok;
         }),
       );

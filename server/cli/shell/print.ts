@@ -1,8 +1,9 @@
 // How answers are written: as JSON, one object a line, for programs; as columns for people, with colours on a terminal.
 
 import { stripVTControlCharacters, styleText } from "node:util";
-import type { LimitView } from "../../../clients/typescript/src/index.ts";
+import type { LimitView, RecordView } from "../../../clients/typescript/src/index.ts";
 import type { CliContext } from "../context.ts";
+import { told } from "./durations.ts";
 
 /** What some texts look like on a terminal; elsewhere they are as they are. */
 export type Paint = (style: "bold" | "dim" | "red" | "yellow" | "green", text: string) => string;
@@ -56,4 +57,31 @@ export function limitWords({ limit, source, pattern = "", reason, version }: Lim
 /** 1 lock, 2 locks. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** When it may be granted again, or since when. */
+export function dueWords({ notBefore }: RecordView, nowMs: number): string {
+  if (!notBefore) return "";
+  const inMs = notBefore.getTime() - nowMs;
+  return inMs > 0 ? `in ${told(inMs)}` : `for ${told(-inMs)}`;
+}
+
+/** What a lock remembers, a line each. */
+export function recordRows(record: RecordView, nowMs: number): string[][] {
+  const { status, notBefore, attemptsLeft, lastRun, version } = record;
+  return [
+    ...(status === "" ? [] : [["status", shown(status)]]),
+    ...(notBefore ? [["due", `${dueWords(record, nowMs)} (${notBefore.toISOString()})`]] : []),
+    ...(attemptsLeft === undefined ? [] : [["attempts left", String(attemptsLeft)]]),
+    ...(lastRun ? [["last run", lastRunWords(lastRun)]] : []),
+    ["version", String(version)],
+  ];
+}
+
+function lastRunWords(run: NonNullable<RecordView["lastRun"]>): string {
+  const { owner, token, grantedAt, endedAt, endReason, status } = run;
+  const from = grantedAt ? ` from ${grantedAt.toISOString()}` : "";
+  const to = endedAt ? ` to ${endedAt.toISOString()}` : "";
+  const how = endReason.toLowerCase().replaceAll("_", " ");
+  return `${shown(owner)}${from}${to}: ${how}${status === "" ? "" : ` as ${shown(status)}`}, with token ${token}`;
 }

@@ -3,7 +3,7 @@
 import type { Lock, LockOptions, Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
-import { GivingUp } from "./giving-up.ts";
+import { type GivingUp, unlessSignalled } from "./giving-up.ts";
 import { refusedSentence } from "./lock-options.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
@@ -15,26 +15,19 @@ export interface Asked extends LockOptions {
 
 /**
  * Takes the lock and goes on with `held`; its exit code, or that of a lock that was not had or of a signal that came before.
- * `held` has to look at `givingUp.code` before it trusts what it has, and to stop it when it hears signals itself.
  */
-export async function take(
+export function take(
   rowlock: Rowlock,
   { name, quiet, ...asked }: Asked,
   context: CliContext,
   held: (lock: Lock, givingUp: GivingUp) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const givingUp = new GivingUp(context);
-  const line = new WaitingLine(name, context);
-  try {
+  return unlessSignalled(context, async (givingUp) => {
+    const line = new WaitingLine(name, context);
     const options = { ...asked, signal: givingUp.signal, ...(!quiet && { onPosition: line.at.bind(line) }) };
     const { lock, refusal } = await rowlock.acquire(name, options).finally(() => line.clear());
     if (lock) return await held(lock, givingUp);
     if (!quiet) context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
     return EXIT.notAcquired;
-  } catch (error) {
-    if (givingUp.code !== undefined && error === givingUp.signal.reason) return givingUp.code;
-    throw error;
-  } finally {
-    givingUp.stop();
-  }
+  });
 }

@@ -107,7 +107,9 @@ class Screen implements View {
   show(locks: readonly LockView[]): void {
     const [first] = locks;
     if ("name" in this.#watched) this.#seen = first ? lockPage(first, Date.now(), this.#paint) : "";
-    else this.#seen = locks.length > 0 ? lockTable(locks, this.#paint) : "There are no such locks.\n";
+    else
+      this.#seen =
+        locks.length > 0 ? lockTable(locks, Date.now(), this.#paint) : "There are no such locks.\n";
     this.#draw("");
   }
 

@@ -22,6 +22,16 @@ const WORDS: Readonly<Record<string, string>> = {
   expected_version: "--if-version",
   reason: "--reason",
   ticket_number: "--ticket",
+  max_leases: "--count",
+  if_status: "--if-status",
+  status: "the status",
+  status_if_lost: "--status-if-lost",
+  min_interval: "--at-most-every",
+  lock_delay: "--lock-delay",
+  cool_down: "--cool-down",
+  not_before: "--not-before",
+  not_before_in: "--not-before",
+  attempts_left: "--attempts",
 };
 
 /** Refuses what is wrong with the command's words. Otherwise runs it with a client, and closes that; only here it is loaded. */
@@ -85,7 +95,9 @@ function inWords(error: RowlockError): string {
     case "UNKNOWN_CLAIM":
       return "There is no such lease, or it ended long ago: look at the id that `rowlock acquire` has printed.";
     case "VERSION_MISMATCH":
-      return `The limit has been changed by somebody else, to version ${error.metadata.version}: look at it, and try again.`;
+      return `This has been changed by somebody else, to version ${error.metadata.version}: look at it, and try again.`;
+    case "LOCK_IN_USE":
+      return "It is held or waited for: what it remembers can be taken away once it is free.";
     case "CONNECTION_LOST":
       return "The connection was lost before the answer came, so it may have been done or not: look with `rowlock show`.";
     case "DATABASE_UNAVAILABLE":

@@ -82,6 +82,47 @@ test("what does not fit into an answer is counted", () => {
   expect(page).toMatch(/owner 2\nand 3 more\n/);
 });
 
+test("what a lock remembers stands on its page, and in columns that some lock fills", () => {
+  const record = {
+    status: "in\nwork",
+    attemptsLeft: 0,
+    notBefore: new Date(NOW_MS + 7_200_000),
+    version: 5n,
+    lastRun: {
+      owner: "o\t1",
+      token: 3n,
+      grantedAt: new Date(0),
+      endedAt: new Date(1_000),
+      endReason: "FORCE_RELEASED",
+      status: "",
+    },
+  } as const;
+  const remembers = { ...lock(1, [], [claim(1)]), record };
+  const page = lockPage(remembers, NOW_MS, plain);
+  expect(page).toContain(
+    [
+      "last token     7",
+      "status         in\\u000awork",
+      "due            in 2 h (1970-01-01T02:16:40.000Z)",
+      "attempts left  0",
+      "last run       o\\u00091 from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:01.000Z: force released, with token 3",
+      "version        5",
+      "",
+    ].join("\n"),
+  );
+  expect(page).toContain("for 5 s  until it is due in 2 h  owner 1");
+  const due = {
+    ...lock(1, [], []),
+    record: { status: "", notBefore: new Date(NOW_MS - 5_000), version: 6n },
+  };
+  expect(lockTable([due, lock(1, [], [])], NOW_MS, plain)).toBe(
+    "NAME  LIMIT  HELD  WAITING  DUE      HOLDERS\nl     1      0     0        for 5 s\nl     1      0     0\n",
+  );
+  expect(lockTable([remembers], NOW_MS, plain)).toMatch(
+    /STATUS +ATTEMPTS +DUE +HOLDERS\n.* in\\u000awork +0 +in 2 h\n/,
+  );
+});
+
 test("colours are on a terminal only, and not against its user's wish", () => {
   const paint = (screen: CliContext["screen"], env = {}) =>
     paintOf({ screen, env } as unknown as CliContext)("bold", "x");
@@ -105,7 +146,7 @@ test("columns are as wide as what is seen of their cells", () => {
 test("names and owners cannot steer a terminal, nor make lines of their own", () => {
   expect(shown("a\x1b[2J\nb\u202e\u2028ü")).toBe("a\\u001b[2J\\u000ab\\u202e\\u2028ü");
   const evil = { ...lock(1, [holder(1, { owner: "x\ny" })], []), name: "n\rm" };
-  expect(lockTable([evil], plain)).toBe(
+  expect(lockTable([evil], NOW_MS, plain)).toBe(
     "NAME      LIMIT  HELD  WAITING  HOLDERS\nn\\u000dm  1      1     0        x\\u000ay\n",
   );
 });

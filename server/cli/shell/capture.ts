@@ -1,0 +1,131 @@
+// `rowlock capture`: takes some of the locks under a prefix: one of them for a command; or several for a script, which releases
+// them by the ids that are printed.
+
+import { setImmediate } from "node:timers/promises";
+import type { Captured, CaptureOptions, Lock, Rowlock } from "../../../clients/typescript/src/index.ts";
+import { CAPTURE_MAX } from "../../core/bounds.ts";
+import type { CliContext, ExitCode } from "../context.ts";
+import { EXIT } from "../context.ts";
+import { parseCount, told } from "./durations.ts";
+import { unlessSignalled } from "./giving-up.ts";
+import { addLeaseOptions, leaseOptions, parseWait } from "./lock-options.ts";
+import { jsonLine, shown } from "./print.ts";
+import { addOutcomeOptions, outcomeOf } from "./record-options.ts";
+import { holdOf, runUnder, unused } from "./run-under.ts";
+import { addServerOptions, SERVER_HELP } from "./server-options.ts";
+import type { ShellCommand } from "./shell-command.ts";
+import { withClient } from "./with-client.ts";
+
+const HELP = `
+Takes locks that remember something (\`rowlock update\`), are free, due, have attempts left and one of the wanted statuses:
+those that are longest due first. Two callers never get the same one.
+
+With a command it takes one, runs the command while holding it, as \`rowlock run\` does, and gives it back: with the status
+of --status-done when the command ends with 0, and otherwise with that of --status-failed, which it has when the lock is
+lost, too, unless --status-if-lost says another one. A command that cannot be started leaves the status as it was.
+
+Without a command it prints a line for each lock, its name, lease and token with tabs between, and leaves them held for
+their --ttl: nobody renews them.
+${SERVER_HELP}
+Exit code: that of the command, as of \`rowlock run\`; without one 0. ${EXIT.notAcquired} when there was nothing to take.
+
+Examples:
+  rowlock capture task/ --if-status new --status-done done --status-failed failed -- ./work.sh
+  rowlock capture task/ --wait forever --if-status new --if-status failed --status-done done -- ./work.sh
+  rowlock capture task/ --count 3 --ttl 10m | while IFS="$(printf '\\t')" read -r name lease token; do
+    ./work.sh "$name" && rowlock release "$lease" --status done
+  done
+`;
+
+interface Flags {
+  readonly count?: number;
+  readonly wait?: number | "forever";
+  readonly statusDone?: string;
+  readonly statusFailed?: string;
+  readonly quiet?: true;
+  readonly json?: true;
+}
+
+export function addCapture(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
+  command
+    .argument("<prefix>", 'what their names begin with; "" for all')
+    .argument("[command...]", "the command and its arguments, after --")
+    .option("--count <count>", "how many at the most, without a command (default 1)", (text) =>
+      parseCount(text, 1, CAPTURE_MAX),
+    )
+    .option("--wait <time>", "how long to wait for the first one (default not at all)", parseWait)
+    .option("--json", "without a command: one object a line")
+    .option("-q, --quiet", "do not say that there was nothing to take");
+  addServerOptions(addOutcomeOptions(addLeaseOptions(command)))
+    .addHelpText("after", HELP)
+    .action(async (prefix: string, words: string[]) => {
+      const { count, wait, statusDone, statusFailed, quiet, json }: Flags = command.opts();
+      const isRun = words.length > 0;
+      if (isRun && (count ?? json) !== undefined)
+        command.fault("a command is run for one lock: --count and --json do not go with it");
+      if (!isRun && (statusDone ?? statusFailed) !== undefined)
+        command.fault("--status-done and --status-failed go with a command: there is none");
+      const asked: CaptureOptions = {
+        prefix,
+        ...(count !== undefined && { count }),
+        ...(wait !== undefined && { wait }),
+        ...leaseOptions(command),
+      };
+      const hold = holdOf(asked);
+      exit(
+        await withClient(command, context, (rowlock) =>
+          unlessSignalled(context, async (givingUp) => {
+            const captured = await rowlock.capture({ ...(isRun ? hold : asked), signal: givingUp.signal });
+            const [first] = captured.locks;
+            if (!first) {
+              if (!quiet) context.err(nothingSentence(prefix, captured));
+              return EXIT.notAcquired;
+            }
+            if (isRun) {
+              const outcome = (code: ExitCode) => outcomeOf(command, code);
+              return await runUnder(words, first, hold, outcome, context, givingUp);
+            }
+            const leases = await handedOver(captured.locks, rowlock, asked);
+            if (givingUp.code === undefined) {
+              for (const { name, leaseId, token } of leases)
+                context.out(
+                  json ? jsonLine({ name, leaseId, token }) : `${shown(name)}\t${leaseId}\t${token}\n`,
+                );
+              // Until it is known whether there was somebody to read it.
+              await setImmediate();
+              if (!context.outGone.aborted) return EXIT.ok;
+            }
+            await giveBack(leases, rowlock, asked);
+            return givingUp.code ?? EXIT.failed;
+          }),
+        ),
+      );
+    });
+}
+
+/** All of them, or none: then those that were are given back, and it rejects. */
+async function handedOver(
+  locks: readonly Lock[],
+  rowlock: Rowlock,
+  asked: CaptureOptions,
+): Promise<readonly Lock[]> {
+  const ways = await Promise.allSettled(locks.map((lock) => lock.handOver()));
+  const failed = ways.find((way) => way.status === "rejected");
+  if (!failed) return locks;
+  await giveBack(
+    locks.filter((_, at) => ways[at]?.status === "fulfilled"),
+    rowlock,
+    asked,
+  );
+  throw failed.reason;
+}
+
+/** Nobody knows their ids, so nobody else would. */
+async function giveBack(leases: readonly Lock[], rowlock: Rowlock, asked: CaptureOptions): Promise<void> {
+  await Promise.all(leases.map(({ leaseId }) => rowlock.release(leaseId, unused(asked))));
+}
+
+function nothingSentence(prefix: string, { retryAfterMs }: Captured): string {
+  const when = retryAfterMs === undefined ? "" : `: there may be in ${told(retryAfterMs)}`;
+  return `rowlock: There is no lock to take under "${prefix}"${when}.\n`;
+}

@@ -1,0 +1,82 @@
+// The flags by which a command says what a lock shall remember, and what it has to remember for a grant.
+
+import { InvalidArgumentError } from "commander";
+import type { RecordOptions, ReleaseOptions } from "../../../clients/typescript/src/index.ts";
+import { ATTEMPTS_MAX, DELAY_US_MAX, STATUS_BYTES_MAX, STATUSES_MAX } from "../../core/bounds.ts";
+import { parseCount, parseDuration } from "./durations.ts";
+import type { ShellCommand } from "./shell-command.ts";
+
+const DELAY_MS_MAX = DELAY_US_MAX / 1_000;
+
+interface Flags {
+  readonly ifStatus?: readonly string[];
+  readonly statusDone?: string;
+  readonly statusFailed?: string;
+  readonly statusIfLost?: string;
+  readonly atMostEvery?: number;
+  readonly lockDelay?: number;
+}
+
+/** What a lease asks of the lock's record. */
+export function addRecordOptions(command: ShellCommand): ShellCommand {
+  return command
+    .option("--if-status <word>", "only where the lock has this status; may be repeated", addStatus)
+    .option("--status-if-lost <word>", "the lock's status when it is lost", parseStatus)
+    .option(
+      "--at-most-every <time>",
+      "once released, it is not due before so long after this grant",
+      parseDelay,
+    )
+    .option("--lock-delay <time>", "once lost, it is not due for so long", parseDelay);
+}
+
+/** What becomes of the lock's status when the command under it has ended. */
+export function addOutcomeOptions(command: ShellCommand): ShellCommand {
+  return command
+    .option("--status-done <word>", "the lock's status after a command that ends with 0", parseStatus)
+    .option("--status-failed <word>", "its status after one that does not, and when it is lost", parseStatus);
+}
+
+export function recordOptions(command: ShellCommand): RecordOptions {
+  const {
+    ifStatus,
+    statusFailed,
+    statusIfLost = statusFailed,
+    atMostEvery,
+    lockDelay,
+  }: Flags = command.opts();
+  return {
+    ...(ifStatus && { ifStatus }),
+    ...(statusIfLost !== undefined && { statusIfLost }),
+    ...(atMostEvery !== undefined && { minInterval: atMostEvery }),
+    ...(lockDelay !== undefined && { lockDelay }),
+  };
+}
+
+/** What the lock remembers of a command that has ended with this code. */
+export function outcomeOf(command: ShellCommand, code: number): ReleaseOptions {
+  const { statusDone, statusFailed }: Flags = command.opts();
+  const status = code === 0 ? statusDone : statusFailed;
+  return status === undefined ? {} : { status };
+}
+
+export function parseStatus(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > STATUS_BYTES_MAX)
+    throw new InvalidArgumentError(`it is ${bytes} bytes long: write ${STATUS_BYTES_MAX} at the most`);
+  return text;
+}
+
+export function parseDelay(text: string): number {
+  return parseDuration(text, { minMs: 0, maxMs: DELAY_MS_MAX });
+}
+
+export function parseAttempts(text: string): number {
+  return parseCount(text, 0, ATTEMPTS_MAX);
+}
+
+function addStatus(text: string, statuses: readonly string[] = []): readonly string[] {
+  if (statuses.length === STATUSES_MAX)
+    throw new InvalidArgumentError(`there are more than ${STATUSES_MAX}: take some of them out`);
+  return [...statuses, parseStatus(text)];
+}
