@@ -10,7 +10,7 @@ import { Terminal } from "./terminal.ts";
 const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const TOUR = /## A tour of five minutes\n([\s\S]*?)\n## /.exec(README)?.[1] ?? "";
 const pasted = [...TOUR.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, lines]) => lines as string);
-const [define, acquire, again, wait, release, renew, limit, look, onMysql, ...others] = pasted as [
+const [define, acquire, again, wait, release, renew, limit, look, task, onMysql, ...others] = pasted as [
   string,
   ...string[],
 ] as string[];
@@ -97,6 +97,12 @@ describe("the README's tour", () => {
     }
     expect(await second.run(listLimits)).toMatch(/"pattern": "etl\/\*"[\s\S]*"reason": "night shift"/);
     expect(await second.run(at(metrics, "127.0.0.1:9464", scrape))).toMatch(/outcome="granted"\} 2\n/);
+
+    await second.run(`export ROWLOCK_ADDR=${grpc}`);
+    const [update, capture, show] = (task as string).split("\n") as [string, string, string];
+    expect(await second.run(update)).toMatch(/status +new\nattempts left +3\n/);
+    expect(await second.run(capture)).toContain("working on task/7\n");
+    expect(await second.run(show)).toMatch(/status +done\nattempts left +2\nlast run .*: released as done/);
   });
 
   test("names the owner in each request for a lock", () => {
