@@ -23,6 +23,11 @@ const QUICK = [
   "TLS, from both sides",
   "an expired certificate",
   "operating",
+  "what a lock remembers",
+  "attempts and statuses",
+  "a capture",
+  "a capture is asked for again",
+  "options of records that cannot work",
 ];
 
 test.each(readScenarios().filter(({ name }) => QUICK.includes(name)))("$name", async (scenario) => {

@@ -7,6 +7,7 @@ import { failureOf } from "./failure.ts";
 import { fencedStoreVerbs } from "./fenced-store-verbs.ts";
 import { HeldLocks } from "./held-locks.ts";
 import { operatorVerbs } from "./operator-verbs.ts";
+import { recordVerbs } from "./record-verbs.ts";
 import { readTls } from "./tls-files.ts";
 import type { Command, Verb } from "./verb.ts";
 
@@ -15,6 +16,7 @@ const locks = new HeldLocks(clientOf, (event) => say(event));
 
 const verbs: Readonly<Record<string, Verb>> = {
   ...operatorVerbs(clientOf),
+  ...recordVerbs(clientOf),
   ...locks.verbs,
   ...fencedStoreVerbs,
   connect: async (asked) => {

@@ -1,6 +1,8 @@
 // Locks by the handles that the runner gave them: asked for, held in a scope or without one, looked at and let go.
 
-import { type Lock, type LockOptions, type Refusal, type Rowlock, RowlockError } from "../src/index.ts";
+import { type Lock, type Refusal, type Rowlock, RowlockError } from "../src/index.ts";
+import { captureOptionsOf, lockOptionsOf } from "./lock-options.ts";
+import { releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
 interface Handle {
@@ -22,6 +24,7 @@ export class HeldLocks {
 
   readonly verbs: Readonly<Record<string, Verb>> = {
     acquire: (asked, answer) => this.#acquire(asked, answer),
+    capture: (asked, answer) => this.#capture(asked, answer),
     giveUp: async (asked) => {
       this.#find(asked).asking.abort(new RowlockError("CANCELLED", "CANCELLED", "The runner gave up."));
       return {};
@@ -34,7 +37,7 @@ export class HeldLocks {
       const { state, remainingMs } = this.#held(asked);
       return { state, remainingMs: remainingMs === Number.POSITIVE_INFINITY ? null : remainingMs };
     },
-    release: async (asked) => ({ released: await this.#held(asked).release() }),
+    release: async (asked) => ({ released: await this.#held(asked).release(releaseOptionsOf(asked)) }),
     handOver: async (asked) => {
       const { leaseId, token } = await this.#held(asked).handOver(asked.ttlMs);
       return { leaseId, token: String(token) };
@@ -43,19 +46,13 @@ export class HeldLocks {
 
   async #acquire(asked: Command, answer: (result: object) => void): Promise<object | undefined> {
     const client = this.#clientOf(asked);
-    const handle: Handle = { asking: new AbortController() };
-    this.#handles.set(asked.lock, handle);
-    const options = this.#optionsOf(asked, handle.asking.signal);
+    const handle = this.#begin(asked.lock);
+    const options = lockOptionsOf(asked, handle.asking.signal, (place) =>
+      this.#tell({ event: "position", lock: asked.lock, ...place }),
+    );
     const granted = (lock: Lock) => {
-      handle.lock = lock;
       answer(grantOf(lock));
-      lock.onState((state) => {
-        if (state !== "lost") this.#tell({ event: "state", lock: asked.lock, state });
-      });
-      lock.signal.addEventListener("abort", () => {
-        if (lock.signal.reason.reason !== "LEASE_LOST") return;
-        this.#tell({ event: "state", lock: asked.lock, state: "lost" });
-      });
+      this.#hold(asked.lock, lock);
     };
     if (asked.scope) {
       await this.#enter(handle, granted, (work) => client.withLock(asked.name, options, work));
@@ -65,6 +62,39 @@ export class HeldLocks {
     if (!lock) return { refused: refusedOf(refusal) };
     granted(lock);
     return undefined;
+  }
+
+  async #capture(asked: Command, answer: (result: object) => void): Promise<undefined> {
+    const { signal } = this.#begin(asked.lock).asking;
+    const { locks, retryAfterMs } = await this.#clientOf(asked).capture(captureOptionsOf(asked, signal));
+    const taken = locks.map((lock, index) => ({ handle: `${asked.lock}${index}`, lock }));
+    const captured = taken.map(({ handle, lock: { name, token, leaseId } }) => ({
+      lock: handle,
+      name,
+      token: String(token),
+      leaseId,
+    }));
+    answer({ captured, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    for (const { handle, lock } of taken) this.#hold(handle, lock);
+  }
+
+  #begin(name: string): Handle {
+    const handle: Handle = { asking: new AbortController() };
+    this.#handles.set(name, handle);
+    return handle;
+  }
+
+  /** What it tells from now on follows its answer. */
+  #hold(name: string, lock: Lock): void {
+    const handle = this.#handles.get(name) ?? this.#begin(name);
+    handle.lock = lock;
+    lock.onState((state) => {
+      if (state !== "lost") this.#tell({ event: "state", lock: name, state });
+    });
+    lock.signal.addEventListener("abort", () => {
+      if (lock.signal.reason.reason !== "LEASE_LOST") return;
+      this.#tell({ event: "state", lock: name, state: "lost" });
+    });
   }
 
   /** Comes back with the scope entered; how it ended is for `leave` to tell. */
@@ -84,25 +114,6 @@ export class HeldLocks {
       return scope;
     };
     await Promise.race([entered.promise, scope]);
-  }
-
-  #optionsOf(asked: Command, signal: AbortSignal): LockOptions {
-    const { waitMs, ttlMs, marginMs, permits, mode, requestId, owner, labels, positionIntervalMs } = asked;
-    return {
-      signal,
-      ...(waitMs !== undefined && { wait: waitMs }),
-      ...(ttlMs !== undefined && { ttl: ttlMs }),
-      ...(marginMs !== undefined && { margin: marginMs }),
-      ...(permits !== undefined && { permits }),
-      ...(mode !== undefined && { mode }),
-      ...(requestId !== undefined && { requestId }),
-      ...(owner !== undefined && { owner }),
-      ...(labels && { labels }),
-      ...(positionIntervalMs !== undefined && { positionInterval: positionIntervalMs }),
-      ...(asked.positions && {
-        onPosition: (place) => this.#tell({ event: "position", lock: asked.lock, ...place }),
-      }),
-    };
   }
 
   #find({ lock }: Command): Handle {
@@ -125,10 +136,12 @@ function grantOf({ token, leaseId, mode, permits }: Lock): object {
 function refusedOf(refusal: Refusal): object {
   const { reason, message, retryAfterMs } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
+  const status = "status" in refusal ? { status: refusal.status } : {};
   return {
     reason,
     message,
     retryAfterMs,
+    ...status,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),
   };
 }

@@ -1,6 +1,7 @@
 // The verbs that need a client and nothing that it holds: limits, listings, and leases by their ids.
 
 import type { ClaimView, LimitSettingView, LimitTarget, LimitView, Rowlock } from "../src/index.ts";
+import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
 export function operatorVerbs(clientOf: (command: Command) => Rowlock): Readonly<Record<string, Verb>> {
@@ -16,7 +17,9 @@ export function operatorVerbs(clientOf: (command: Command) => Rowlock): Readonly
       });
       return { name, token: String(token), ttlMs: leftMs ?? null };
     },
-    releaseLease: async (asked) => ({ released: await clientOf(asked).release(asked.leaseId) }),
+    releaseLease: async (asked) => ({
+      released: await clientOf(asked).release(asked.leaseId, releaseOptionsOf(asked)),
+    }),
     setLimit: async (asked) => {
       const { name, pattern, limit, ifVersion, reason } = asked;
       const target: LimitTarget = name === undefined ? { pattern } : { name };
@@ -27,13 +30,16 @@ export function operatorVerbs(clientOf: (command: Command) => Rowlock): Readonly
       return { ...inForce, version: String(inForce.version) };
     },
     getLock: async (asked) => {
-      const { limit, holders, waiters, lastToken, ...lock } = await clientOf(asked).getLock(asked.name);
+      const { limit, holders, waiters, lastToken, record, ...lock } = await clientOf(asked).getLock(
+        asked.name,
+      );
       return {
         ...lock,
         ...limitOf(limit),
         lastToken: String(lastToken),
         holders: holders.map(claimOf),
         waiters: waiters.map(claimOf),
+        ...(record && { record: recordOf(record) }),
       };
     },
     listLocks: async (asked) => {

@@ -29,7 +29,7 @@ export class Cast {
   /** Sends a command to the driver that its client or lock is in. */
   ask(command: Json): Asked {
     const driver = this.driverOf(command);
-    if (typeof command.lock === "string") this.#byLock.set(command.lock, driver);
+    for (const lock of handlesOf(command)) this.#byLock.set(lock, driver);
     return driver.ask(this.#own(command));
   }
 
@@ -84,6 +84,14 @@ export class Cast {
       ...(lock !== undefined && { lock: this.handle(lock) }),
     };
   }
+}
+
+/** That of the command; a capture has one more for each lock that it may take. */
+function handlesOf({ do: verb, lock, count = 1 }: Json): string[] {
+  if (typeof lock !== "string") return [];
+  const taken =
+    verb === "capture" ? Array.from({ length: Number(count) }, (_, index) => `${lock}${index}`) : [];
+  return [lock, ...taken];
 }
 
 function known(all: ReadonlyMap<string, DriverProcess>, what: string, name: unknown): DriverProcess {

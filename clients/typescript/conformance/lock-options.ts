@@ -1,0 +1,52 @@
+// What a command asks of a lock, or of many, as the options of the client.
+
+import type { CaptureOptions, LockOptions, Place, RecordOptions } from "../src/index.ts";
+import type { Command } from "./verb.ts";
+
+export function lockOptionsOf(
+  asked: Command,
+  signal: AbortSignal,
+  onPosition: (place: Place) => void,
+): LockOptions {
+  const { permits, mode, positionIntervalMs, positions } = asked;
+  return {
+    ...leaseOptionsOf(asked, signal),
+    ...(permits !== undefined && { permits }),
+    ...(mode !== undefined && { mode }),
+    ...(positionIntervalMs !== undefined && { positionInterval: positionIntervalMs }),
+    ...(positions && { onPosition }),
+  };
+}
+
+export function captureOptionsOf(asked: Command, signal: AbortSignal): CaptureOptions {
+  const { prefix, names, count } = asked;
+  return {
+    ...leaseOptionsOf(asked, signal),
+    ...(prefix !== undefined && { prefix }),
+    ...(names && { names }),
+    ...(count !== undefined && { count }),
+  };
+}
+
+function leaseOptionsOf(asked: Command, signal: AbortSignal) {
+  const { waitMs, ttlMs, marginMs, requestId, owner, labels } = asked;
+  return {
+    signal,
+    ...(waitMs !== undefined && { wait: waitMs }),
+    ...(ttlMs !== undefined && { ttl: ttlMs }),
+    ...(marginMs !== undefined && { margin: marginMs }),
+    ...(requestId !== undefined && { requestId }),
+    ...(owner !== undefined && { owner }),
+    ...(labels && { labels }),
+    ...recordOptionsOf(asked),
+  };
+}
+
+function recordOptionsOf({ minIntervalMs, lockDelayMs, statusIfLost, ifStatus }: Command): RecordOptions {
+  return {
+    ...(minIntervalMs !== undefined && { minInterval: minIntervalMs }),
+    ...(lockDelayMs !== undefined && { lockDelay: lockDelayMs }),
+    ...(statusIfLost !== undefined && { statusIfLost }),
+    ...(ifStatus && { ifStatus }),
+  };
+}

@@ -1,0 +1,52 @@
+// What a lock remembers: set, taken away, said at a release, and shown.
+
+import type { LockChanges, RecordView, ReleaseOptions, Rowlock } from "../src/index.ts";
+import type { Command, Verb } from "./verb.ts";
+
+export function recordVerbs(clientOf: (command: Command) => Rowlock): Readonly<Record<string, Verb>> {
+  return {
+    updateLock: async (asked) =>
+      recordOf(await clientOf(asked).updateLock(asked.name, { ...changesOf(asked), ...ifVersionOf(asked) })),
+    deleteLock: async (asked) => ({
+      deleted: await clientOf(asked).deleteLock(asked.name, ifVersionOf(asked)),
+    }),
+  };
+}
+
+export function releaseOptionsOf({ status, coolDownMs, attemptsLeft }: Command): ReleaseOptions {
+  return {
+    ...(status !== undefined && { status }),
+    ...(coolDownMs !== undefined && { coolDown: coolDownMs }),
+    ...(attemptsLeft !== undefined && { attemptsLeft }),
+  };
+}
+
+export function recordOf({ status, attemptsLeft, notBefore, version, lastRun }: RecordView): object {
+  return {
+    status,
+    ...(attemptsLeft !== undefined && { attemptsLeft }),
+    ...(notBefore && { notBeforeMs: notBefore.getTime() }),
+    version: String(version),
+    ...(lastRun && {
+      lastRun: {
+        owner: lastRun.owner,
+        token: String(lastRun.token),
+        endReason: lastRun.endReason,
+        status: lastRun.status,
+      },
+    }),
+  };
+}
+
+function changesOf({ notBeforeMs, notBeforeInMs, attemptsLeft, status }: Command): LockChanges {
+  return {
+    ...(notBeforeMs !== undefined && { notBefore: notBeforeMs === "none" ? null : new Date(notBeforeMs) }),
+    ...(notBeforeInMs !== undefined && { notBeforeIn: notBeforeInMs }),
+    ...(attemptsLeft !== undefined && { attemptsLeft: attemptsLeft === "unlimited" ? null : attemptsLeft }),
+    ...(status !== undefined && { status }),
+  };
+}
+
+function ifVersionOf({ ifVersion }: Command): Pick<LockChanges, "ifVersion"> {
+  return ifVersion === undefined ? {} : { ifVersion: BigInt(ifVersion) };
+}
