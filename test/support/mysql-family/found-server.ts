@@ -17,5 +17,7 @@ declare module "vitest" {
     sqlite: boolean;
     galera: boolean;
     seed: number;
+    /** A folder of this run, for what several files share. */
+    scratch: string;
   }
 }

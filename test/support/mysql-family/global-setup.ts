@@ -1,5 +1,9 @@
-// Once per run: chooses the seed, finds or starts the database servers, and stops those it started at the end.
+// Once per run: chooses the seed, makes a folder for what is made once, finds or starts the database servers, and stops those it
+// started at the end.
 import { randomInt } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { chosenDatabases } from "./chosen-databases.ts";
 import { findServers } from "./find-servers.ts";
@@ -8,6 +12,7 @@ import type { RunningServer } from "./private-server.ts";
 const SEED_MAX = 2 ** 31;
 
 let running: readonly RunningServer[] = [];
+let scratch = "";
 
 export async function setup(project: TestProject): Promise<void> {
   const seed = seedFrom(process.env.ROWLOCK_TEST_SEED);
@@ -19,6 +24,8 @@ export async function setup(project: TestProject): Promise<void> {
   const names = [...(chosen.sqlite ? ["sqlite"] : []), ...servers.map((s) => `${s.flavour} ${s.version}`)];
   console.error(`databases: ${names.join(", ")}`);
 
+  scratch = mkdtempSync(join(tmpdir(), "rowlock-run-"));
+  project.provide("scratch", scratch);
   project.provide("seed", seed);
   project.provide("sqlite", chosen.sqlite);
   project.provide("galera", chosen.galera);
@@ -27,6 +34,7 @@ export async function setup(project: TestProject): Promise<void> {
 
 export async function teardown(): Promise<void> {
   await Promise.all(running.map((server) => server.stop()));
+  rmSync(scratch, { recursive: true, force: true });
 }
 
 function seedFrom(setting: string | undefined): number {

@@ -1,0 +1,33 @@
+// The languages that each recipe is written in, and how a program of each is started.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+
+const HOUSE = join(import.meta.dirname, "../../..");
+/** With the client, as `clients/python/scripts/build` leaves it. */
+const PYTHON = join(HOUSE, "clients/python/.venv/bin/python");
+
+export interface Language {
+  readonly name: string;
+  /** Of its programs' files. */
+  readonly ending: string;
+  /** What runs them. */
+  readonly interpreter: string;
+}
+
+export const LANGUAGES: readonly Language[] = [
+  { name: "TypeScript", ending: "ts", interpreter: process.execPath },
+  { name: "Python", ending: "py", interpreter: PYTHON },
+  { name: "the shell", ending: "sh", interpreter: "/bin/sh" },
+];
+
+/** Tells the suite once for each language. Without the Python client its part is left out by name; in CI it must be there. */
+export function inEachLanguage(suite: (language: Language) => void): void {
+  for (const language of LANGUAGES) {
+    const isMissing = !existsSync(language.interpreter);
+    if (isMissing && !process.env.CI)
+      test.skip(`in ${language.name}: first run clients/python/scripts/build`);
+    else describe(`in ${language.name}`, () => suite(language));
+  }
+}
