@@ -100,7 +100,7 @@ export class Beliefs {
   /** A release was answered. */
   released(claim: Claim, byThisCall: boolean): void {
     const key = keyOf(claim);
-    this.#rests.released(claim);
+    if (byThisCall) this.#rests.released(claim);
     const times = (this.#released.get(key) ?? 0) + (byThisCall ? 1 : 0);
     this.#released.set(key, times);
     if (times > 1) this.#breach(`${key} was released ${times} times`);

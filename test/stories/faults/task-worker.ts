@@ -121,7 +121,10 @@ export class TaskWorker {
       return;
     }
     beliefs.end(belief);
-    const { isReleased } = await this.#calls.release(belief.claim, { status: "done" });
-    if (isReleased) this.#tasks.finished(belief.claim);
+    await this.#calls.release(belief.claim, { status: "done" });
+    // It may have been lost before, and a repeated Release does not tell.
+    const { outcome } = await this.#calls.until(({ engine }) => engine.renew(belief.claim, undefined));
+    if (outcome.kind === "ended" && outcome.claim.endReason === "released")
+      this.#tasks.finished(belief.claim);
   }
 }

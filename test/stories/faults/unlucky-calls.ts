@@ -47,16 +47,15 @@ export class UnluckyCalls {
     }
   }
 
-  /** Repeats a release until it is answered: whether it ended the lease, and whether any of the calls failed. */
-  async release(claim: Claim, result: RunResult | null = null) {
+  /** Repeats a release until it is answered; whether any of the calls failed. */
+  async release(claim: Claim, result: RunResult | null = null): Promise<boolean> {
     let calls = 0;
     const { outcome } = await this.until(({ engine }) => {
       calls += 1;
       return engine.release(claim, result);
     });
-    const isReleased = outcome.kind === "released";
-    if (isReleased) this.#options.beliefs.released(claim, outcome.byThisCall);
-    return { isReleased, hasFailed: calls > 1 };
+    if (outcome.kind === "released") this.#options.beliefs.released(claim, outcome.byThisCall);
+    return calls > 1;
   }
 
   /** Servers that have stopped refuse at once: a client that another one's failure left behind must not take every turn. */

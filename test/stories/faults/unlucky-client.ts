@@ -163,9 +163,9 @@ export class UnluckyClient {
     }
     beliefs.end(belief);
     const releases = this.#calls.maybe(0.3) ? 2 : 1;
-    const answers = await Promise.all(Array.from({ length: releases }, () => this.#calls.release(claim)));
+    const failed = await Promise.all(Array.from({ length: releases }, () => this.#calls.release(claim)));
     // Where no call was left in the dark, one of them has to have been told that it ended the lease.
-    if (answers.some(({ hasFailed }) => hasFailed) || beliefs.timesReleased(claim) === 1) return;
+    if (failed.includes(true) || beliefs.timesReleased(claim) === 1) return;
     const ended = await this.#calls.until(({ engine }) => engine.renew(claim, undefined));
     if (ended.outcome.kind === "ended" && ended.outcome.claim.endReason === "released") {
       beliefs.breaches.push(`${keyOf(claim)} was released, and by nobody`);
