@@ -31,7 +31,7 @@ export interface Target {
 
 /** What they do there. */
 export interface Task {
-  readonly work: "distinct" | "hot" | "semaphore" | "waits" | "hand-over" | "died";
+  readonly work: "distinct" | "hot" | "semaphore" | "waits" | "crowd" | "hand-over" | "died";
   readonly callers: number;
   /** Sessions, for a target that is a session. */
   readonly connections: number;

@@ -16,6 +16,9 @@ export interface Work {
 /** The calls of the unary works share so many connections. */
 const CONNECTIONS = 4;
 
+/** A connection carries so many streams of the crowd; a server lets one have 1,000 waits. */
+const STREAMS_OF_A_CONNECTION = 900;
+
 export const WORKS: readonly Work[] = [
   {
     name: "distinct-64",
@@ -80,6 +83,14 @@ export const WORKS: readonly Work[] = [
     task: { work: "waits", callers: 1_500, connections: 1 },
     session: {},
   },
+  ...[100, 9_900].map(
+    (callers): Work => ({
+      name: `crowd-${callers}`,
+      label: `one hot name, ${callers.toLocaleString("en")} streams that wait`,
+      task: { work: "crowd", callers, connections: Math.ceil(callers / STREAMS_OF_A_CONNECTION) },
+      needs: "queue",
+    }),
+  ),
 ];
 
 /** The label of the work that etcd does in place of this one, which it cannot do: undefined where there is none. */

@@ -25,8 +25,8 @@ func main() {
 	var o options
 	flag.StringVar(&o.system, "system", "rowlock", "rowlock, session, etcd, redis, zookeeper, get-lock or polled-table")
 	flag.StringVar(&o.address, "address", "", "host:port, or several with commas between; for get-lock and polled-table user:password@tcp(host:port)/database")
-	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, hand-over or died")
-	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits, how many waits; for died, how many holders")
+	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, crowd, hand-over or died")
+	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits and crowd, how many waits; for died, how many holders")
 	flag.UintVar(&o.limit, "limit", 10, "how many may hold the lock of the work semaphore")
 	flag.IntVar(&o.connections, "connections", 4, "gRPC connections or sessions that the callers share")
 	flag.DurationVar(&o.warmUp, "warm-up", time.Second, "before what is measured")
@@ -55,6 +55,8 @@ func run(o options) ([]Figures, error) {
 		return renewBesideWaits(ctx, o)
 	case "hand-over":
 		return handOver(ctx, o)
+	case "crowd":
+		return crowd(ctx, o)
 	case "died":
 		return waitForTheDead(ctx, o)
 	}

@@ -11,6 +11,8 @@ import (
 // queueStream is one WaitInQueue whose place is taken.
 type queueStream struct {
 	stream grpc.ServerStreamingClient[rowlockv1.WaitInQueueResponse]
+	// The place as it was told first.
+	first *rowlockv1.Ticket
 }
 
 // wait takes a place in the queue, and returns when it is known. change may change the request.
@@ -34,7 +36,7 @@ func (c *rowlockCaller) wait(
 	if first.GetPosition() == nil {
 		return nil, fmt.Errorf("no place in the queue but %v", first)
 	}
-	return &queueStream{stream}, nil
+	return &queueStream{stream, first.GetPosition()}, nil
 }
 
 func (q *queueStream) granted() (*rowlockv1.Lease, error) {
