@@ -1,5 +1,5 @@
-// A proxy of HTTP/2 that lets no long streams through: it refuses Session and WaitInQueue, in one of the manners of proxies, and
-// passes all other calls on.
+// A proxy of HTTP/2 that lets no long streams through: it refuses Session and WaitInQueue, or the methods that it is told, in
+// one of the manners of proxies, and passes all other calls on.
 
 import { once } from "node:events";
 import {
@@ -36,7 +36,11 @@ const STREAMS = ["Session", "WaitInQueue"];
 const END_STREAM = 1;
 const PROTOCOL_ERROR = 1;
 
-export async function startRefusingProxy(to: string, how: Refusal): Promise<RefusingProxy> {
+export async function startRefusingProxy(
+  to: string,
+  how: Refusal,
+  refused: readonly string[] = STREAMS,
+): Promise<RefusingProxy> {
   const asked: string[] = [];
   const counts = { refused: 0, passed: 0 };
   const sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
@@ -62,7 +66,7 @@ export async function startRefusingProxy(to: string, how: Refusal): Promise<Refu
         asked.push(method);
         stream.on("error", () => {});
         if (isFrozen) return;
-        const refusal = refusingAll ?? (STREAMS.includes(method) ? how : undefined);
+        const refusal = refusingAll ?? (refused.includes(method) ? how : undefined);
         counts[refusal ? "refused" : "passed"] += 1;
         if (refusal) refuse(stream, refusal);
         else passOn(stream, headers, far);

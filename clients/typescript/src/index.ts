@@ -31,3 +31,4 @@ export type {
   SetLimitOptions,
 } from "./verbs.ts";
 export type { ClaimView, LimitSettingView, LimitView, LockView } from "./views.ts";
+export type { WatchOptions, WatchUpdate } from "./watch.ts";

@@ -23,6 +23,7 @@ import {
   Verbs,
 } from "./verbs.ts";
 import type { ClaimView, LimitSettingView, LockView } from "./views.ts";
+import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
 
 /** What closing may take: to give back what is held, and then to close the connection in good order. */
 const GIVE_BACK_WITHIN_MS = 2_000;
@@ -60,7 +61,7 @@ export class Rowlock implements AsyncDisposable {
   readonly #calls: Calls;
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
-  readonly #acquisitions = new Set<Acquisition | Capture>();
+  readonly #waits = new Set<Acquisition | Capture | Watch>();
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
 
@@ -170,14 +171,14 @@ export class Rowlock implements AsyncDisposable {
       keep: (lease) => this.#keeper.keep(lease),
       giveBack: (id) => this.#locks.giveBack(id, options),
     });
-    this.#acquisitions.add(acquisition);
+    this.#waits.add(acquisition);
     try {
       const outcome = await acquisition.run();
       return outcome instanceof HeldLease
         ? { lock: this.#locks.add(outcome, options) }
         : { refusal: outcome };
     } finally {
-      this.#acquisitions.delete(acquisition);
+      this.#waits.delete(acquisition);
     }
   }
 
@@ -199,13 +200,13 @@ export class Rowlock implements AsyncDisposable {
       giveBack: (id) => this.#locks.giveBack(id, options),
       letGo: (lease) => this.#locks.letGo(lease, options),
     });
-    this.#acquisitions.add(capture);
+    this.#waits.add(capture);
     try {
       const { leases, retryAfterMs } = await capture.run();
       const locks = leases.map((lease) => this.#locks.add(lease, options));
       return { locks, ...(retryAfterMs !== undefined && { retryAfterMs }) };
     } finally {
-      this.#acquisitions.delete(capture);
+      this.#waits.delete(capture);
     }
   }
 
@@ -262,6 +263,25 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
+   * The locks whose names begin with `prefix` as they stand, and then each that has changed, until `signal` is aborted or the
+   * loop is left. It goes on through another server where one goes away, and begins anew by that.
+   */
+  async *watchLocks(options: WatchOptions = {}): AsyncGenerator<WatchUpdate, void, undefined> {
+    if (this.#closed) throw RowlockError.closed();
+    const watch = new Watch({
+      ...options,
+      calls: this.#calls,
+      giveUpAfterMs: this.#settings.giveUpAfter,
+    });
+    this.#waits.add(watch);
+    try {
+      yield* watch.updates();
+    } finally {
+      this.#waits.delete(watch);
+    }
+  }
+
+  /**
    * An operator's tool: ends all holders of a lock, up to 500 in one call, or one claim. Of a name it is not repeated when
    * its answer is lost, as that would end those who were granted the lock by it.
    */
@@ -283,7 +303,7 @@ export class Rowlock implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    for (const acquisition of [...this.#acquisitions]) acquisition.abandon(RowlockError.closed());
+    for (const wait of [...this.#waits]) wait.abandon(RowlockError.closed());
     this.#locks.releaseAll();
     if (this.#connections.open) {
       const late = Promise.withResolvers<void>();

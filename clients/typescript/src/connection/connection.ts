@@ -9,7 +9,7 @@ import type { RowlockError } from "../rowlock-error.ts";
 /** Those that this client gives. */
 export type Command = Extract<
   SessionCommand["command"],
-  { case: UnaryMethod | "waitInQueue" | "renewLeases" }
+  { case: UnaryMethod | "waitInQueue" | "watchLocks" | "renewLeases" }
 >;
 export type Result = Exclude<SessionResult["result"], { case: undefined | "error" | "rejected" }>;
 

@@ -1,5 +1,5 @@
 // A connection by calls of their own, where a server knows no sessions or a proxy lets no streams through: each command is a
-// call, and who waits asks again and again. Nothing is told that nobody asks for: a lease that an operator has ended, with its
+// call, and who waits asks again and again. But for watches, nothing is told that nobody asks for: a lease that an operator has ended, with its
 // next renewal.
 
 import { create } from "@bufbuild/protobuf";
@@ -10,6 +10,7 @@ import {
   type CaptureRequest,
   RenewedLeasesSchema,
   type RenewRequest,
+  type WatchLocksRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { BareCalls } from "../bare/bare-calls.ts";
 import type { RequestOf, ResponseOf, UnaryMethod } from "../bare/methods.ts";
@@ -57,6 +58,7 @@ export class UnaryConnection implements Connection {
   readonly #turns = new Turns(QUESTIONS_AT_ONCE);
   readonly #ticks: NodeJS.Timeout;
   #underWay = 0;
+  #watches = 0;
   #silentTicks = 0;
   #isLeaving = false;
   #isOver = false;
@@ -154,11 +156,29 @@ export class UnaryConnection implements Connection {
         const value = await this.#ask("capture", this.#owned(command.value), signal);
         return { result: { case: "capture", value }, basisMs };
       }
+      case "watchLocks":
+        return await this.#watch(call, command.value, signal);
       default: {
         const value = await this.#ask(command.case, command.value, signal);
         return { result: { case: command.case, value } as Result, basisMs };
       }
     }
+  }
+
+  /** A stream of its own, which has no last message. */
+  async #watch(call: bigint, request: WatchLocksRequest, signal: AbortSignal): Promise<never> {
+    const { clock, onNews } = this.#options;
+    this.#waits.add(call);
+    this.#watches += 1;
+    try {
+      for await (const value of this.#calls.stream("watchLocks", request, { signal })) {
+        this.#silentTicks = 0;
+        onNews({ results: [{ call, result: { case: "watchLocks", value } }] }, clock.now());
+      }
+    } finally {
+      this.#watches -= 1;
+    }
+    throw new RowlockError("UNKNOWN", "UNAVAILABLE", "The watch was cut off.");
   }
 
   #acquire(request: AcquireRequest, signal: AbortSignal): Promise<AcquireResponse> {
@@ -213,9 +233,10 @@ export class UnaryConnection implements Connection {
     for (const call of [...this.#waits]) this.#answer(call, why, nowMs);
   }
 
-  /** A server that answers nothing is knocked at, and if it does not answer to that, it is gone. */
+  /** A server that answers nothing, or has nothing to tell to who watches, is knocked at, and if it does not answer to that, it is gone. */
   #listen(): void {
-    this.#silentTicks = this.opened && this.#underWay > 0 ? this.#silentTicks + 1 : 0;
+    const isDue = this.#underWay > 0 || this.#watches > 0;
+    this.#silentTicks = this.opened && isDue ? this.#silentTicks + 1 : 0;
     if (this.#silentTicks === SILENT_TICKS_MAX / 2) void this.#knock();
     if (this.#silentTicks >= SILENT_TICKS_MAX)
       this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The server does not answer any more."));
