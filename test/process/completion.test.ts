@@ -41,7 +41,7 @@ const CASES: readonly [line: string, words: readonly string[]][] = [
   ["rowlock wa", ["watch"]],
   ["rowlock show et", ["etl/load", "etl/transform"]],
   ["rowlock show --addr SERVER etl/l", ["etl/load"]],
-  ["rowlock watch --interval 1s etl/t", ["etl/transform"]],
+  ["rowlock watch --give-up-after 1s etl/t", ["etl/transform"]],
   ["rowlock release --force etl/l", ["etl/load"]],
   ["rowlock release etl/l", []],
   ["rowlock run --no", ["--no-wait"]],

@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { freshSqlite } from "../support/database.ts";
+import { freshSqlite, reportLeftOut, testServers } from "../support/database.ts";
+import { startRefusingProxy } from "../support/refusing-proxy.ts";
 import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
 import { processStage } from "./stage.ts";
 import { Terminal } from "./terminal.ts";
@@ -19,7 +20,7 @@ describe("where there is no terminal", () => {
   test("each change is a line, and a renewal is none", async () => {
     const { server, watch } = await watched();
     const lease = await server.client.lease({ name: "etl/load", owner: "anna" });
-    const watching = watch("etl/*", "--interval", "100ms");
+    const watching = watch("etl/*");
     await watching.said(/^\S+Z etl\/load: limit 1, held by anna, 0 waiting\n/);
     await server.client.call("renew", { leaseId: lease.leaseId });
     await server.client.ticket({ name: "etl/load", owner: "ben" });
@@ -36,7 +37,7 @@ describe("where there is no terminal", () => {
 
   test("one lock is watched before anybody has used it; --json is one object a line", async () => {
     const { server, watch } = await watched();
-    const watching = watch("later", "--json", "--interval", "100ms");
+    const watching = watch("later", "--json");
     await watching.said(/\n/);
     await server.client.lease({ name: "later", owner: "anna" });
     await watching.said(/\n.*\n/);
@@ -59,7 +60,7 @@ describe("where there is no terminal", () => {
     const server = await stage.serving(database);
     await server.client.lease({ name: "job", owner: "anna" });
     const watching = stage.rowlock(
-      ["watch", "job", "--interval", "100ms", "--give-up-after", "3s", "--addr", server.grpcAddress],
+      ["watch", "job", "--give-up-after", "3s", "--addr", server.grpcAddress],
       {},
     );
     await watching.said(/held by anna/);
@@ -75,12 +76,23 @@ describe("where there is no terminal", () => {
     expect(err.match(/No server/g)).toHaveLength(1);
   });
 
+  test("says in one line that a proxy lets no watch through", async () => {
+    const { server, watch } = await watched();
+    const proxy = await startRefusingProxy(server.grpcAddress, "UNIMPLEMENTED", ["Session", "WatchLocks"]);
+    stage.afterwards(() => proxy.close());
+    const { code, out, err } = await watch("job", "--addr", proxy.address).exited;
+    expect([code, out]).toEqual([69, ""]);
+    expect(err).toMatch(
+      /^rowlock: The server, or a proxy before it, lets no watch through .*`rowlock show`.*\n$/,
+    );
+  });
+
   test("ends when nobody reads it any more", async () => {
     const { server, env } = await watched();
     await server.client.lease({ name: "piped" });
     const terminal = new Terminal(env);
     stage.afterwards(() => terminal.close());
-    const line = `node server/main.ts watch piped --interval 100ms | head -1; echo "codes \${PIPESTATUS[*]}"`;
+    const line = `node server/main.ts watch piped | head -1; echo "codes \${PIPESTATUS[*]}"`;
     const { done } = terminal.start(line);
     await terminal.shows(/held by/);
     // Something has to be written for it to be noticed.
@@ -104,11 +116,34 @@ describe("where there is no terminal", () => {
   });
 });
 
+reportLeftOut(testServers());
+describe.each(testServers().slice(0, 1))("with two servers over $label", ({ fresh }) => {
+  test("goes on through another server, and tells what has changed meanwhile", async () => {
+    const database = await stage.database(fresh);
+    const [first, second] = [await stage.serving(database), await stage.serving(database)];
+    await first.client.call("updateLock", { name: "task/1", status: "new", attemptsLeft: 3 });
+    await first.client.lease({ name: "task/2" });
+    const addresses = `${first.grpcAddress},${second.grpcAddress}`;
+    const watching = stage.rowlock(["watch", "task/", "--addr", addresses], {});
+    await watching.said(/task\/1: limit 1, free, 0 waiting, status new, 3 attempts left\n.* task\/2: .*held/);
+    first.process.kill("SIGKILL");
+    await second.client.call("updateLock", { name: "task/1", status: "done" });
+    await watching.said(/task\/1: .* status done, 3 attempts left\n/);
+    await watching.logged(/began anew/);
+    await second.client.call("updateLock", { name: "task/2", notBeforeIn: { seconds: 18_000n } });
+    await watching.said(/task\/2: limit 1, held by .*, 0 waiting, due in 5 h\n/);
+    watching.kill("SIGINT");
+    const { code, out, err } = await watching.exited;
+    expect([code, err.split("\n").length]).toEqual([0, 2]);
+    expect(out.trim().split("\n").length, out).toBe(4);
+  });
+});
+
 describe.skipIf(!HAS_PTY)("on a terminal", () => {
   test("the page is written anew until Ctrl-C, and what was there before comes back", async () => {
     const { server, env } = await watched();
     const lease = await server.client.lease({ name: "page", owner: "anna" });
-    const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts watch page --interval 100ms`;
+    const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts watch page`;
     const pty = new Pty(line, env);
     stage.afterwards(() => pty.destroy());
     await pty.shows(/␛\[\?1049h[\s\S]*anna[\s\S]*anna/);

@@ -1,38 +1,42 @@
 // `rowlock watch`: locks as they change.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LockView, RowlockError } from "../../../clients/typescript/src/index.ts";
-import { DURATION_US_MAX } from "../../core/bounds.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
-import { parseDuration } from "./durations.ts";
 import { LivePage } from "./live-page.ts";
 import { lockPage } from "./lock-page.ts";
 import { lockTable, ownersOf } from "./lock-table.ts";
-import { jsonLine, type Paint, paintOf, shown } from "./print.ts";
+import { counted, dueWords, jsonLine, type Paint, paintOf, shown } from "./print.ts";
 import { addServerOptions, SERVER_HELP } from "./server-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
-import { changesBetween, lookAgain, type Watched, watchedOf } from "./watching.ts";
+import { type Changes, type Watched, WatchedLocks, watchedOf } from "./watching.ts";
 import { sentenceOf, withClient } from "./with-client.ts";
 
-const INTERVAL_MS = 1_000;
-const INTERVAL_MS_MIN = 100;
-const MS_MAX = DURATION_US_MAX / 1_000;
+/** How often a page is written anew on which nothing has changed but the time. */
+const REDRAW_MS = 1_000;
+/** Where no server has answered for long enough to say so, they are left alone for so long. */
+const AGAIN_MS = 1_000;
+const NOT_LET_THROUGH = ["UNIMPLEMENTED", "INTERNAL", "UNKNOWN"];
 const ENDS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 const HELP = `
 Of a name, shows what \`rowlock show\` does; of a prefix, which ends in / or *, what \`rowlock ls\` does; of nothing, all
-locks. On a terminal it is written anew all the time, until Ctrl-C. Elsewhere there is a line for each lock at first, and
-one whenever something has changed: that a lease was renewed is no change.
+locks. The server tells each change as it comes. On a terminal it is a page that is written anew, until Ctrl-C. Elsewhere
+there is a line for each lock at first, and one whenever something has changed: that a lease was renewed is no change.
+
+Goes on through another server, or when one comes back, and then says that it began anew: of what has changed meanwhile,
+only the last is told.
 ${SERVER_HELP}
 Examples:
   rowlock watch etl/load
-  rowlock watch 'etl/*' --interval 5s
+  rowlock watch 'etl/*'
   rowlock watch etl/ --json | jq 'select(.waiting > 10) | .name'
 `;
 
 /** Where what is seen goes. */
 interface View {
-  show(locks: readonly LockView[]): void;
+  show(changes: Changes, watched: WatchedLocks): void;
   /** It cannot be seen at present; `sentence` has a line end. */
   lost(sentence: string): void;
   close(): void;
@@ -41,42 +45,51 @@ interface View {
 export function addWatch(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
     .argument("[name]", "the lock, or a prefix that ends in / or *", "")
-    .option("--interval <time>", "how often to look (default 1s)", (text) =>
-      parseDuration(text, { minMs: INTERVAL_MS_MIN, maxMs: MS_MAX }),
-    )
     .option("--json", "one object a line for each change");
   addServerOptions(command)
     .addHelpText("after", HELP)
     .action(async (text: string) => {
-      const { interval = INTERVAL_MS, json = false } = command.opts<{ interval?: number; json?: true }>();
-      const watched = watchedOf(text);
+      const { json = false } = command.opts<{ json?: true }>();
+      const which = watchedOf(text);
+      const watched = new WatchedLocks(which);
       const view =
-        context.screen && !json ? new Screen(watched, context, paintOf(context)) : new Lines(json, context);
-      const ended = endOf(context);
+        context.screen && !json ? new Screen(which, context, paintOf(context)) : new Lines(json, context);
+      const { signal, stop } = endOf(context);
       exit(
         await withClient(command, context, async (rowlock, servers) => {
           const { RowlockError } = await import("../../../clients/typescript/src/index.ts");
-          /** Until something was seen, what is wrong may be this command. */
-          let wasSeen = false;
-          while (!ended.signal.aborted) {
+          while (!signal.aborted) {
             try {
-              for await (const locks of lookAgain(rowlock, watched, interval, ended.signal)) {
-                wasSeen = true;
-                view.show(locks);
-              }
+              for await (const changes of watched.changes(rowlock, signal)) view.show(changes, watched);
             } catch (error) {
-              if (!wasSeen || !(error instanceof RowlockError) || !(error as RowlockError).isTransient)
-                throw error;
+              if (signal.aborted) break;
+              if (!(error instanceof RowlockError)) throw error;
+              if (isNotLetThrough(error)) {
+                context.err(notLetThrough(error));
+                return EXIT.noServer;
+              }
+              // Until something was seen, what is wrong may be this command.
+              if (!watched.wasSeen || !error.isTransient) throw error;
               view.lost(await sentenceOf(error, servers));
+              await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
             }
           }
           return EXIT.ok;
         }).finally(() => {
           view.close();
-          ended.stop();
+          stop();
         }),
       );
     });
+}
+
+/** By what a proxy refuses a stream, or an older server a watch, where other calls came through; without a reason of ours. */
+function isNotLetThrough({ reason, code }: RowlockError): boolean {
+  return reason === "UNKNOWN" && NOT_LET_THROUGH.includes(code);
+}
+
+function notLetThrough({ code, message }: RowlockError): string {
+  return `rowlock: The server, or a proxy before it, lets no watch through (${code}: ${shown(message)}): \`rowlock ls\` and \`rowlock show\` look once.\n`;
 }
 
 /** Aborted by a signal, and when nobody reads what is written. */
@@ -96,7 +109,9 @@ class Screen implements View {
   readonly #context: CliContext;
   readonly #paint: Paint;
   #page: LivePage | undefined;
-  #seen = "";
+  #redraws: NodeJS.Timeout | undefined;
+  #locks: readonly LockView[] = [];
+  #lost = "";
 
   constructor(watched: Watched, context: CliContext, paint: Paint) {
     this.#watched = watched;
@@ -104,34 +119,41 @@ class Screen implements View {
     this.#paint = paint;
   }
 
-  show(locks: readonly LockView[]): void {
-    const [first] = locks;
-    if ("name" in this.#watched) this.#seen = first ? lockPage(first, Date.now(), this.#paint) : "";
-    else
-      this.#seen =
-        locks.length > 0 ? lockTable(locks, Date.now(), this.#paint) : "There are no such locks.\n";
-    this.#draw("");
+  show(_: Changes, { locks }: WatchedLocks): void {
+    this.#locks = locks;
+    this.#lost = "";
+    this.#draw();
   }
 
   lost(sentence: string): void {
-    this.#draw(`\n${this.#paint("red", sentence.trimEnd())}`);
+    this.#lost = `\n${this.#paint("red", sentence.trimEnd())}`;
+    this.#draw();
   }
 
   close(): void {
+    clearInterval(this.#redraws);
     this.#page?.leave();
   }
 
-  #draw(below: string): void {
+  #draw(): void {
     this.#page ??= new LivePage(this.#context, this.#paint);
+    this.#redraws ??= setInterval(() => this.#draw(), REDRAW_MS);
     const at = this.#paint("dim", new Date().toLocaleTimeString());
-    this.#page.show(`${at}\n\n${this.#seen}${below}`);
+    this.#page.show(`${at}\n\n${this.#seen()}${this.#lost}`);
+  }
+
+  #seen(): string {
+    const [first] = this.#locks;
+    if (!first) return "There are no such locks.\n";
+    return "name" in this.#watched
+      ? lockPage(first, Date.now(), this.#paint)
+      : lockTable(this.#locks, Date.now(), this.#paint);
   }
 }
 
 class Lines implements View {
   readonly #isJson: boolean;
   readonly #context: CliContext;
-  #before = new Map<string, string>();
   #isLost = false;
 
   constructor(isJson: boolean, context: CliContext) {
@@ -139,13 +161,16 @@ class Lines implements View {
     this.#context = context;
   }
 
-  show(locks: readonly LockView[]): void {
+  show({ beganAnew, changed, gone }: Changes): void {
     this.#isLost = false;
-    const { changed, gone, now } = changesBetween(this.#before, locks);
-    this.#before = now;
-    const at = new Date().toISOString();
+    if (beganAnew)
+      this.#context.err(
+        "rowlock: The watch began anew: of what has changed meanwhile, only the last is told.\n",
+      );
+    const now = new Date();
+    const at = now.toISOString();
     for (const lock of changed)
-      this.#context.out(this.#isJson ? jsonLine({ at, ...lock }) : `${at} ${lineOf(lock)}\n`);
+      this.#context.out(this.#isJson ? jsonLine({ at, ...lock }) : `${at} ${lineOf(lock, now.getTime())}\n`);
     for (const name of gone)
       this.#context.out(
         this.#isJson ? jsonLine({ at, name, forgotten: true }) : `${at} ${shown(name)}: forgotten\n`,
@@ -160,10 +185,16 @@ class Lines implements View {
   close(): void {}
 }
 
-function lineOf(lock: LockView): string {
-  const { name, limit, heldPermits, waiting, draining } = lock;
+function lineOf(lock: LockView, nowMs: number): string {
+  const { name, limit, heldPermits, waiting, draining, record } = lock;
   const held = heldPermits > 0 || lock.holderCount > 0 ? `held by ${ownersOf(lock)}` : "free";
   const permits = heldPermits > 1 ? ` (${heldPermits} permits)` : "";
   const drains = draining ? ", drains" : "";
-  return `${shown(name)}: limit ${limit.limit}, ${held}${permits}${drains}, ${waiting} waiting`;
+  const { status = "", attemptsLeft, notBefore } = record ?? {};
+  const remembered = [
+    status === "" ? [] : `, status ${shown(status)}`,
+    attemptsLeft === undefined ? [] : `, ${counted(attemptsLeft, "attempt")} left`,
+    record && notBefore ? `, due ${dueWords(record, nowMs)}` : [],
+  ].flat();
+  return `${shown(name)}: limit ${limit.limit}, ${held}${permits}${drains}, ${waiting} waiting${remembered.join("")}`;
 }

@@ -1,6 +1,5 @@
-// How locks stand, again and again. What asks for it does not know how it is found out.
+// How watched locks stand, as servers tell it: kept from one connection to the next, so that it is known what has changed.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LockView, Rowlock } from "../../../clients/typescript/src/index.ts";
 
 /** One lock, or all whose names begin with a prefix. */
@@ -12,41 +11,91 @@ export function watchedOf(text: string): Watched {
   return text.endsWith("*") ? { prefix: text.slice(0, -1) } : { name: text };
 }
 
-/** Asks the server at each interval, until `ended`. */
-export async function* lookAgain(
-  rowlock: Rowlock,
-  watched: Watched,
-  intervalMs: number,
-  ended: AbortSignal,
-): AsyncGenerator<readonly LockView[], void, undefined> {
-  const over = new Promise<undefined>((resolve) => ended.addEventListener("abort", () => resolve(undefined)));
-  while (!ended.aborted) {
-    const locks = await Promise.race([look(rowlock, watched), over]);
-    if (locks) yield locks;
-    await sleep(intervalMs, undefined, { signal: ended }).catch(() => {});
-  }
-}
-
-async function look(rowlock: Rowlock, watched: Watched): Promise<readonly LockView[]> {
-  if ("name" in watched) return [await rowlock.getLock(watched.name)];
-  return await Array.fromAsync(rowlock.listLocks({ prefix: watched.prefix, pageSize: 1_000 }));
-}
-
-/** What has changed between two looks. That a lease was renewed is no change. */
-export function changesBetween(
-  before: ReadonlyMap<string, string>,
-  locks: readonly LockView[],
-): {
+export interface Changes {
+  /** Of what has changed before, not all was told. */
+  readonly beganAnew: boolean;
+  /** As they stand. That a lease was renewed is no change. */
   readonly changed: readonly LockView[];
+  /** Names of locks that are no more. */
   readonly gone: readonly string[];
-  readonly now: Map<string, string>;
-} {
-  const now = new Map(locks.map((lock) => [lock.name, stateOf(lock)]));
-  return {
-    changed: locks.filter(({ name }) => before.get(name) !== now.get(name)),
-    gone: [...before.keys()].filter((name) => !now.has(name)),
-    now,
-  };
+}
+
+export class WatchedLocks {
+  readonly #watched: Watched;
+  readonly #locks = new Map<string, LockView>();
+  #wasSeen = false;
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+  }
+
+  /** Whether they were ever seen. */
+  get wasSeen(): boolean {
+    return this.#wasSeen;
+  }
+
+  /** As they stand, by their names. */
+  get locks(): readonly LockView[] {
+    return [...this.#locks.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** Each time that a server has told something. Throws a RowlockError, or the reason of `ended`. */
+  changes(rowlock: Rowlock, ended: AbortSignal): AsyncGenerator<Changes, void, undefined> {
+    const watched = this.#watched;
+    return "name" in watched
+      ? this.#ofName(watched.name, rowlock, ended)
+      : this.#ofPrefix(watched.prefix, rowlock, ended);
+  }
+
+  async *#ofPrefix(prefix: string, rowlock: Rowlock, signal: AbortSignal): AsyncGenerator<Changes> {
+    let snapshot: Map<string, LockView> | null = new Map();
+    for await (const update of rowlock.watchLocks({ prefix, signal })) {
+      if (update.beganAnew) snapshot = new Map();
+      if (!snapshot) {
+        yield this.#take(update.locks, update.deleted, false);
+        continue;
+      }
+      for (const lock of update.locks) snapshot.set(lock.name, lock);
+      for (const name of update.deleted) snapshot.delete(name);
+      if (!update.complete) continue;
+      const there: ReadonlyMap<string, LockView> = snapshot;
+      snapshot = null;
+      const gone = [...this.#locks.keys()].filter((name) => !there.has(name));
+      yield this.#take([...there.values()], gone, this.#wasSeen);
+    }
+  }
+
+  /** A watch shows not all who hold a lock, and nothing of one that nobody has used: so it says when to look at it. */
+  async *#ofName(name: string, rowlock: Rowlock, signal: AbortSignal): AsyncGenerator<Changes> {
+    const ended = Promise.withResolvers<never>();
+    ended.promise.catch(() => {});
+    const end = () => ended.reject(signal.reason);
+    signal.addEventListener("abort", end);
+    let isComplete = false;
+    try {
+      for await (const update of rowlock.watchLocks({ prefix: name, signal })) {
+        if (update.beganAnew) isComplete = false;
+        const isFirst = !isComplete && update.complete;
+        isComplete ||= update.complete;
+        const isNamed = update.deleted.includes(name) || update.locks.some((lock) => lock.name === name);
+        if (!isFirst && !(isComplete && isNamed)) continue;
+        const lock = await Promise.race([rowlock.getLock(name), ended.promise]);
+        yield this.#take([lock], [], isFirst && this.#wasSeen);
+      }
+    } finally {
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  #take(locks: readonly LockView[], deleted: readonly string[], beganAnew: boolean): Changes {
+    this.#wasSeen = true;
+    const changed = locks.filter((lock) => {
+      const before = this.#locks.get(lock.name);
+      return !before || stateOf(before) !== stateOf(lock);
+    });
+    for (const lock of locks) this.#locks.set(lock.name, lock);
+    return { beganAnew, changed, gone: deleted.filter((name) => this.#locks.delete(name)) };
+  }
 }
 
 function stateOf(lock: LockView): string {
