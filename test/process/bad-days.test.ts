@@ -118,6 +118,20 @@ describe("nobody knows of a lock that was acquired", () => {
     expect(await counts("unread")).toEqual(FREE);
   });
 
+  test("as nobody reads what was captured, which was no run", async () => {
+    const { server, env, counts, ran } = await shell();
+    for (const name of ["task/1", "task/2"]) await ran("update", name, "--status", "new");
+    const terminal = new Terminal(env);
+    stage.afterwards(() => terminal.close());
+    const line = "node server/main.ts capture task/ --count 2 --ttl 1h --at-most-every 1h";
+    await terminal.run(`${line} | :; echo "code \${PIPESTATUS[0]}"`);
+    await terminal.shows(/code 1/);
+    for (const name of ["task/1", "task/2"]) expect(await counts(name)).toEqual(FREE);
+    const { lock } = await server.client.call("getLock", { name: "task/1" });
+    expect(lock).toMatchObject({ lastFencingToken: 1n, record: { status: "new" } });
+    expect(await ran("capture", "task/1", "--", "true")).toMatchObject({ code: 0 });
+  });
+
   test.skipIf(!HAS_PTY)("as Ctrl-C ended it at a terminal, whose line is whole again", async () => {
     const { server, env, counts } = await shell();
     await server.client.lease({ name: "typed" });

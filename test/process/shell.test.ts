@@ -285,6 +285,19 @@ describe("rowlock run, where the lock remembers", () => {
     });
   });
 
+  test("says so where no server hears how it has ended", async () => {
+    const { server, rowlock } = await shell();
+    const once = ["run", "once", "--status-done", "done", "--give-up-after", "300ms", "--"];
+    const script = 'trap "exit 0" TERM; echo begun; while :; do sleep 0.02; done';
+    const running = rowlock(...once, "sh", "-c", script);
+    await running.said(/begun/);
+    server.process.kill("SIGKILL");
+    await server.process.exited;
+    running.kill("SIGTERM");
+    const { code, err } = await running.exited;
+    expect([code, err]).toEqual([0, expect.stringMatching(/not known whether "once" remembers .*\n$/)]);
+  });
+
   test("is cancelled by a run that has failed, until somebody has looked", async () => {
     const { ran } = await shell();
     const sync = ["run", "sync", "--if-status", "", "--status-done", "", "--status-failed", "failed", "--"];

@@ -86,15 +86,7 @@ export function addCapture(command: ShellCommand, context: CliContext, exit: (co
               return await runUnder(words, first, hold, outcome, context, givingUp);
             }
             const leases = await handedOver(captured.locks, rowlock, asked);
-            if (givingUp.code === undefined) {
-              for (const { name, leaseId, token } of leases)
-                context.out(
-                  json ? jsonLine({ name, leaseId, token }) : `${shown(name)}\t${leaseId}\t${token}\n`,
-                );
-              // Until it is known whether there was somebody to read it.
-              await setImmediate();
-              if (!context.outGone.aborted) return EXIT.ok;
-            }
+            if (givingUp.code === undefined && (await isRead(leases, json, context))) return EXIT.ok;
             await giveBack(leases, rowlock, asked);
             return givingUp.code ?? EXIT.failed;
           }),
@@ -118,6 +110,15 @@ async function handedOver(
     asked,
   );
   throw failed.reason;
+}
+
+/** Prints them. Whether somebody has read that. */
+async function isRead(leases: readonly Lock[], json: Flags["json"], context: CliContext): Promise<boolean> {
+  for (const { name, leaseId, token } of leases)
+    context.out(json ? jsonLine({ name, leaseId, token }) : `${shown(name)}\t${leaseId}\t${token}\n`);
+  // Until it is known whether there was somebody to.
+  await setImmediate();
+  return !context.outGone.aborted;
 }
 
 /** Nobody knows their ids, so nobody else would. */
