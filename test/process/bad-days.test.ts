@@ -120,7 +120,7 @@ describe("nobody knows of a lock that was acquired", () => {
 
   test("as nobody reads what was captured, which was no run", async () => {
     const { server, env, counts, ran } = await shell();
-    for (const name of ["task/1", "task/2"]) await ran("update", name, "--status", "new");
+    for (const name of ["task/1", "task/2"]) await server.client.call("updateLock", { name, status: "new" });
     const terminal = new Terminal(env);
     stage.afterwards(() => terminal.close());
     const line = "node server/main.ts capture task/ --count 2 --ttl 1h --at-most-every 1h";

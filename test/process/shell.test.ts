@@ -204,8 +204,8 @@ describe("in a script", () => {
 
 describe("rowlock capture", () => {
   test("runs a command for one lock that is due, whose exit code sets the status", async () => {
-    const { ran, lock } = await shell();
-    for (const name of ["task/1", "task/2"]) await ran("update", name, "--status", "new");
+    const { server, ran, lock } = await shell();
+    for (const name of ["task/1", "task/2"]) await server.client.call("updateLock", { name, status: "new" });
     const one = "capture task/ --if-status new --status-done done --status-failed failed".split(" ");
     const done = await ran(...one, "--", "sh", "-c", 'echo "$ROWLOCK_NAME $ROWLOCK_TOKEN $ROWLOCK_LEASE"');
     expect(done).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^task\/1 1 \S{20,}\n$/) });
@@ -218,17 +218,11 @@ describe("rowlock capture", () => {
       code: 75,
       err: expect.stringMatching(ONE_SENTENCE),
     });
-    const wrong = await ran(...one, "--count", "101", "--json", "--if-status", "x".repeat(64), "--", "true");
-    expect(wrong).toMatchObject({
-      code: 64,
-      err: expect.stringMatching(/1 to 100[\s\S]*64 bytes[\s\S]*--json do not/),
-    });
-    expect((await ran("ls", "task/")).out).toMatch(/WAITING +STATUS +HOLDERS\ntask\/1 +1 +0 +0 +done\n/);
   });
 
   test("leaves the status of a lost lock where its command is stopped, and waits for the next one", async () => {
-    const { ran, rowlock, lock } = await shell();
-    await ran("update", "task/1", "--status", "new");
+    const { server, ran, rowlock, lock } = await shell();
+    await server.client.call("updateLock", { name: "task/1", status: "new" });
     const one = ["capture", "task/", "--status-failed", "failed", "--wait", "forever", "--"];
     const running = rowlock(...one, "sh", "-c", "echo begun; exec sleep 1000");
     await running.said(/begun/);
@@ -237,36 +231,6 @@ describe("rowlock capture", () => {
     expect((await running.exited).code).toBe(76);
     expect(await next.exited).toMatchObject({ code: 0, out: "second\n" });
     expect((await lock("task/1"))?.record).toMatchObject({ status: "failed", lastRun: { fencingToken: 2n } });
-  });
-
-  test("prints a line for each lock of a script, which releases them by their leases", async () => {
-    const { ran, lock } = await shell();
-    for (const name of ["task/1", "task/2", "task/3"]) await ran("update", name, "--attempts", "3");
-    const { code, out } = await ran("capture", "task/", "--count", "2", "--ttl", "5m", "--owner", "script");
-    expect([code, out]).toEqual([0, expect.stringMatching(/^task\/1\t\S+\t1\ntask\/2\t\S+\t1\n$/)]);
-    expect(await lock("task/2")).toMatchObject({
-      holders: [{ owner: "script" }],
-      record: { attemptsLeft: 2 },
-    });
-    const lease = out.split("\t")[1] as string;
-    const last = ["--status", "done", "--attempts", "9", "--cool-down", "1h"];
-    expect(await ran("release", lease, ...last)).toMatchObject({ code: 0, out: "Released.\n" });
-    expect((await lock("task/1"))?.record).toMatchObject({ status: "done", attemptsLeft: 9 });
-    const json = await ran("capture", "task/", "--count", "2", "--json");
-    expect(JSON.parse(json.out)).toMatchObject({ name: "task/3", token: 1 });
-    const none = await ran("capture", "task/");
-    expect(none).toMatchObject({
-      code: 75,
-      out: "",
-      err: expect.stringMatching(/no lock to take under "task\/"/),
-    });
-    expect(await ran("capture", "task/", "--quiet")).toMatchObject({ code: 75, out: "", err: "" });
-    // Nothing can be written with the end of a lease that has ended.
-    expect(await ran("release", lease, "--status", "late")).toMatchObject({
-      code: 1,
-      out: "It had ended before.\n",
-    });
-    expect((await lock("task/1"))?.record?.status).toBe("done");
   });
 });
 
@@ -287,7 +251,7 @@ describe("rowlock run, where the lock remembers", () => {
 
   test("says so where no server hears how it has ended", async () => {
     const { server, rowlock } = await shell();
-    const once = ["run", "once", "--status-done", "done", "--give-up-after", "300ms", "--"];
+    const once = ["run", "once", "--status-done", "done", "--"];
     const script = 'trap "exit 0" TERM; echo begun; while :; do sleep 0.02; done';
     const running = rowlock(...once, "sh", "-c", script);
     await running.said(/begun/);
@@ -299,7 +263,7 @@ describe("rowlock run, where the lock remembers", () => {
   });
 
   test("is cancelled by a run that has failed, until somebody has looked", async () => {
-    const { ran } = await shell();
+    const { server, ran } = await shell();
     const sync = ["run", "sync", "--if-status", "", "--status-done", "", "--status-failed", "failed", "--"];
     expect(await ran(...sync, "true")).toMatchObject({ code: 0 });
     expect(await ran(...sync, "sh", "-c", "exit 3")).toMatchObject({ code: 3 });
@@ -307,13 +271,13 @@ describe("rowlock run, where the lock remembers", () => {
       code: 75,
       err: 'rowlock: "sync" has the status "failed", and that is none of --if-status.\n',
     });
-    await ran("update", "sync", "--status", "");
+    await server.client.call("updateLock", { name: "sync", status: "" });
     expect(await ran(...sync, "true")).toMatchObject({ code: 0 });
   });
 
   test("ends where no attempts are left", async () => {
-    const { ran } = await shell();
-    await ran("update", "task", "--attempts", "1");
+    const { server, ran } = await shell();
+    await server.client.call("updateLock", { name: "task", attemptsLeft: 1 });
     expect(await ran("run", "task", "--", "true")).toMatchObject({ code: 0 });
     expect(await ran("run", "task", "--", "true")).toMatchObject({
       code: 75,
@@ -323,39 +287,6 @@ describe("rowlock run, where the lock remembers", () => {
 });
 
 describe("an operator", () => {
-  test("sets what a lock remembers, sees it, and takes it away", async () => {
-    const { server, ran } = await shell();
-    const set = await ran("update", "job", "--not-before", "5h", "--attempts", "3", "--status", "new");
-    expect(set.out).toMatch(
-      /^name +job\nstatus +new\ndue +in 5 h \(\S+\)\nattempts left +3\nversion +\d+\n$/,
-    );
-    expect((await ran("show", "job")).out).toMatch(/last token +0\nstatus +new\ndue +in 5 h/);
-    expect(await ran("run", "job", "--no-wait", "--", "true")).toMatchObject({
-      code: 75,
-      err: 'rowlock: "job" is not due yet: it is in 5 h.\n',
-    });
-    const stale = await ran("update", "job", "--status", "old", "--if-version", "0");
-    expect(stale).toMatchObject({ code: 1, err: expect.stringMatching(/somebody else, to version \d+/) });
-    const freed = await ran("update", "job", "--not-before", "none", "--attempts", "unlimited", "--json");
-    expect(JSON.parse(freed.out)).toEqual({ name: "job", status: "new", version: expect.any(Number) });
-    const instant = await ran("update", "job", "--not-before", "2020-01-01T06:00:00Z", "--json");
-    expect(JSON.parse(instant.out)).toMatchObject({ notBefore: "2020-01-01T06:00:00.000Z" });
-    expect(await ran("run", "job", "--at-most-every", "1h", "--owner", "cron", "--", "true")).toMatchObject({
-      code: 0,
-    });
-    expect((await ran("show", "job")).out).toMatch(
-      /due +in (1 h|60 min)[^\n]*\nlast run +cron from .*: released as new/,
-    );
-    expect(await ran("update", "job", "--not-before", "soon")).toMatchObject({ code: 1 });
-    expect(await ran("update", "job")).toMatchObject({ code: 1, err: expect.stringContaining("--status") });
-    const lease = await server.client.lease({ name: "held" });
-    await ran("update", "held", "--status", "busy");
-    expect(await ran("delete", "held")).toMatchObject({ code: 1, err: expect.stringMatching(ONE_SENTENCE) });
-    await server.client.call("release", { leaseId: lease.leaseId });
-    expect(await ran("delete", "held")).toMatchObject({ code: 0, out: "Deleted.\n" });
-    expect(await ran("delete", "held")).toMatchObject({ code: 0, out: expect.stringContaining("nothing") });
-  });
-
   test("lists locks, looks at one, and turns limits", async () => {
     const { server, ran } = await shell();
     expect(await ran("ls")).toMatchObject({ code: 0, out: "There are no such locks.\n" });
