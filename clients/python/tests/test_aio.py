@@ -174,6 +174,68 @@ def test_a_loop_that_is_blocked_loses_nothing(server: RowlockServer, name: str) 
     asyncio.run(main())
 
 
+def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            for task in range(3):
+                record = await client.update_lock(f"{name}/{task}", status="new", not_before_in=0)
+                assert record.status == "new"
+            async with client.capture(prefix=f"{name}/", count=2) as tasks:
+                assert [task.name[-1] for task in tasks] == ["0", "1"]
+                assert len(tasks) == 2
+                async with tasks.locks[0] as held:
+                    assert await held.release(status="done", attempts_left=2, cool_down=60)
+            assert [lock.holder_count async for lock in client.list_locks(name)] == [0, 0, 0]
+            record_now = (await client.get_lock(f"{name}/0")).record
+            assert record_now is not None
+            assert (record_now.status, record_now.attempts_left) == ("done", 2)
+            assert await client.try_lock(f"{name}/0") is None
+            assert await client.delete_lock(f"{name}/0", if_version=record_now.version)
+            (one,) = await client.capture(names=[f"{name}/0"])
+            assert await client.release(one.lease_id, status="again")
+            none = await client.capture(prefix=f"{name}/", if_status="never", wait=0.05)
+            assert not none
+
+    asyncio.run(main())
+
+
+def test_a_scope_of_captured_locks_says_that_one_was_lost(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            names = [f"{name}/{task}" for task in range(2)]
+            with pytest.raises(rowlock.LockLost):
+                async with client.capture(names=names, count=2) as tasks:
+                    await client.force_release(names[0], "test")
+                    await tasks.locks[0].lost
+            assert [lock.holder_count async for lock in client.list_locks(name)] == [0, 0]
+            # The scope of one of them is that of a lock.
+            async with client.capture(names=names, count=2) as tasks:
+                with pytest.raises(rowlock.LockLost):
+                    async with tasks.locks[1] as lock:
+                        await client.force_release(lock.name, "test")
+                        await asyncio.sleep(60)
+                assert tasks.locks[0].state is LockState.HELD
+
+    asyncio.run(main())
+
+
+def test_a_task_that_is_cancelled_gives_up_its_capture(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            (first,) = await client.capture(names=[name])
+
+            async def work() -> None:
+                async with client.capture(names=[name], wait=rowlock.FOREVER):
+                    raise AssertionError("nobody is there to work")
+
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(work(), 0.2)
+            await first.release()
+            assert len(await client.capture(names=[name], wait=10)) == 1
+
+    asyncio.run(main())
+
+
 def test_headers_are_made_on_the_loop_and_connections_are_told(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()

@@ -226,6 +226,18 @@ def test_asked_for_under_the_same_request_id_is_the_same_claim(
     assert first.lease_id == second.lease_id
 
 
+def test_asked_for_twice_under_the_same_request_id_is_kept_for_both(
+    client: rowlock.Client, name: str
+) -> None:
+    first = client.lock(name, request_id=name, ttl=1.5)
+    second = client.lock(name, request_id=name, ttl=1.5)
+    assert not first.lost.wait(2)
+    assert (first.state, second.state) == (LockState.HELD, LockState.HELD)
+    assert second.release()
+    assert first.state is LockState.LOST
+    assert not first.release()
+
+
 def test_limits_are_set_listed_and_taken_away(client: rowlock.Client, name: str) -> None:
     set_to = client.set_limit(3, pattern=f"{name}/*", reason="night")
     assert (set_to.limit, set_to.version) == (3, 1)

@@ -91,6 +91,38 @@ def test_leases_are_renewed_one_by_one_and_their_loss_is_noticed(
     assert [lock.state for lock in locks] == [LockState.HELD, LockState.LOST, LockState.HELD]
 
 
+def test_locks_are_captured_and_waited_for_in_calls_that_last_and_are_given_up(
+    proxy: RefusingProxy, connect: MakeClient, name: str
+) -> None:
+    client, cancel = connect(proxy.address, labels={"host": "a"}), rowlock.Cancellation()
+    version = client.update_lock(f"{name}/1", status="new").version
+    with ThreadPoolExecutor() as pool:
+        with client.capture(prefix=f"{name}/", labels={"job": "7"}) as (first,):
+            (holder,) = client.get_lock(first.name).holders
+            assert (holder.owner, holder.labels) == ("tester", {"host": "a", "job": "7"})
+            given_up = pool.submit(client.capture, prefix=f"{name}/", wait=60, cancel=cancel)
+            until(lambda: proxy.calls["Capture"] == 2)
+            cancel.cancel()
+            with pytest.raises(rowlock.RowlockError) as why:
+                given_up.result(30)
+            assert why.value.reason == Reason.CANCELLED
+            wait = pool.submit(client.capture, prefix=f"{name}/", wait=60)
+            until(lambda: proxy.calls["Capture"] == 3)
+        (second,) = wait.result(30)
+    # Confirmed, so that it has its whole time.
+    assert second.remaining > 20
+    with pytest.raises(rowlock.RowlockError) as in_use:
+        client.delete_lock(second.name)
+    assert in_use.value.reason == Reason.LOCK_IN_USE
+    assert second.release(status="done")
+    record = client.get_lock(second.name).record
+    assert record is not None
+    assert (record.status, record.version > version) == ("done", True)
+    assert client.delete_lock(second.name, if_version=record.version)
+    # The one that was given up has not taken the connection with it.
+    assert proxy.calls["Session"] == 1
+
+
 def test_errors_keep_their_reasons(proxy: RefusingProxy, connect: MakeClient, name: str) -> None:
     client = connect(proxy.address)
     with pytest.raises(rowlock.RowlockError) as bad:

@@ -9,14 +9,16 @@ For asyncio there is `rowlock.aio`, with the same names. All times are seconds.
 """
 
 from rowlock.cancellation import Cancellation
+from rowlock.captured import Captured
 from rowlock.client import Client, connect
 from rowlock.engine.held_lease import LockState
 from rowlock.engine.verbs import Order
 from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
 from rowlock.lock import Lock, Lost
 from rowlock.modes import Mode
-from rowlock.options import ConnectionEvent, LockOptions, Place, Tls, TryOptions, WaitOptions
+from rowlock.options import CaptureOptions, ConnectionEvent, LockOptions, Place, Tls, TryOptions, WaitOptions
 from rowlock.reasons import Reason
+from rowlock.records import LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
 from rowlock.times import FOREVER
 from rowlock.views import (
@@ -35,15 +37,19 @@ __version__ = "0.1.0"
 __all__ = [
     "FOREVER",
     "Cancellation",
+    "CaptureOptions",
+    "Captured",
     "ClaimView",
     "Client",
     "ConnectionEvent",
     "ForceReleased",
     "HandedOver",
+    "LastRunView",
     "LimitInForce",
     "LimitSetting",
     "LimitView",
     "Lock",
+    "LockChanges",
     "LockLost",
     "LockOptions",
     "LockRefused",
@@ -55,7 +61,10 @@ __all__ = [
     "Order",
     "Place",
     "Reason",
+    "RecordOptions",
+    "RecordView",
     "Refusal",
+    "ReleaseOptions",
     "RenewedLease",
     "RowlockError",
     "Tls",

@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from rowlock.cancellation import Cancellation
+from rowlock.captured import Captured
 from rowlock.engine.acquisition import Outcome
+from rowlock.engine.capture import CapturedLeases
 from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.teller import Teller
@@ -17,7 +19,9 @@ from rowlock.engine.verbs import Order, Verbs
 from rowlock.errors import RowlockError, given_up, refused
 from rowlock.lock import Lock
 from rowlock.options import (
+    AskCaptureOptions,
     AskOptions,
+    CaptureOptions,
     ConnectionEvent,
     Headers,
     LockOptions,
@@ -26,9 +30,11 @@ from rowlock.options import (
     Tls,
     TryOptions,
     asked_of,
+    capture_asked_of,
     settings_of,
 )
 from rowlock.reasons import Reason
+from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
 from rowlock.views import (
     ForceReleased,
@@ -43,7 +49,7 @@ from rowlock.views import (
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-Value = TypeVar("Value")
+Asked = TypeVar("Asked", Outcome, CapturedLeases)
 
 # For what the user wants called when the client is closed.
 _TELL_WITHIN = 1.0
@@ -110,11 +116,11 @@ class Client:
         return outcome
 
     def try_lock(self, name: str, **options: Unpack[TryOptions]) -> Lock | None:
-        """Return the lock if it is free now; otherwise None."""
+        """Return the lock if it is free and due now; otherwise None."""
         outcome = self.acquire(name, wait=0.0, **options)
         if isinstance(outcome, Lock):
             return outcome
-        if outcome.reason in (Reason.BUSY, Reason.PAUSED):
+        if outcome.reason in (Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE):
             return None
         raise refused(name, outcome)
 
@@ -128,9 +134,24 @@ class Client:
         outcome = self._waited(future, cancel)
         return Lock(self._engine, outcome, self._teller.tell) if isinstance(outcome, HeldLease) else outcome
 
-    def release(self, lease_id: str) -> bool:
-        """End a lease, or give up a place, by its id. Return whether it was this call that ended it."""
-        return self._engine.release_by_id(lease_id).result().by_this_call
+    def capture(self, **options: Unpack[CaptureOptions]) -> Captured:
+        """Take up to `count` of many locks: those longest due of the free ones that have attempts left and a status of `if_status`.
+
+        Each is kept and renewed like any other until it is released; none is an answer, too. `with client.capture(prefix="task/",
+        count=3) as tasks:` releases all that are left at its end.
+        """
+        cancel = options.pop("cancel", None)
+        future = self._engine.capture(capture_asked_of(**cast(AskCaptureOptions, options)))
+        captured = self._waited(future, cancel)
+        locks = [Lock(self._engine, lease, self._teller.tell) for lease in captured.leases]
+        return Captured(locks, captured.retry_after)
+
+    def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
+        """End a lease, or give up a place, by its id. Return whether it was this call that ended it.
+
+        The options say what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
+        """
+        return self._engine.release_by_id(last_words_of(lease_id, **options)).result().by_this_call
 
     def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
         """Renew a lease once, by its id; to `ttl` seconds where that is given."""
@@ -153,6 +174,20 @@ class Client:
         return self._verbs.set_limit(
             limit, name=name, pattern=pattern, if_version=if_version, reason=reason
         ).result()
+
+    def update_lock(
+        self, name: str, *, if_version: int | None = None, **changes: Unpack[LockChanges]
+    ) -> RecordView:
+        """Set any of what a lock remembers, and make the lock where nobody has named it yet.
+
+        With `if_version` it is changed only if the record has this version (0: if there is none), otherwise it fails with
+        VERSION_MISMATCH; and it is not repeated when its answer is lost.
+        """
+        return self._verbs.update_lock(name, if_version, **changes).result()
+
+    def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
+        """Take away what a lock remembers. Return whether there was anything. LOCK_IN_USE while it is held or waited for."""
+        return self._verbs.delete_lock(name, if_version).result()
 
     def get_lock(self, name: str) -> LockView:
         """Look at one lock, with its holders and first waiters."""
@@ -211,7 +246,7 @@ class Client:
         if call:
             self._teller.tell(lambda: call(event))
 
-    def _waited(self, future: Future[Outcome], cancel: Cancellation | None) -> Outcome:
+    def _waited(self, future: Future[Asked], cancel: Cancellation | None) -> Asked:
         def give_up() -> None:
             self._engine.give_up(future)
 

@@ -7,16 +7,18 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rowlock.engine.engine import Engine, Released
+from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease, LockState
+from rowlock.engine.held_leases import Released
 from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
 from rowlock.engine.teller import Latest, Tell
 from rowlock.errors import LockLost, RowlockError
 from rowlock.modes import Mode
+from rowlock.records import ReleaseOptions, last_words_of
 from rowlock.views import HandedOver
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 class Lost:
@@ -53,6 +55,8 @@ class Lock:
         self._lease = lease
         self._tell = tell
         self._released: Future[Released] | None = None
+        # Its own scope has ended, and has said how.
+        self._is_scope_over = False
         self._is_handed_over = False
         self.lost = Lost(lease)
         """Says when to stop."""
@@ -113,12 +117,14 @@ class Lock:
 
         lease.listen(changed)
 
-    def release(self) -> bool:
+    def release(self, **options: Unpack[ReleaseOptions]) -> bool:
         """Give it back: the next in the queue has it at once. Return whether it was held until then. Can be called twice.
+
+        The options say what the lock remembers, the first time: its `status`, a `cool_down`, and `attempts_left`.
 
         Raises a RowlockError if no server answers; the lease then ends by itself.
         """
-        return self._release().result().by_this_call
+        return self._release(**options).result().by_this_call
 
     def hand_over(self, ttl: float | None = None) -> HandedOver:
         """Renew it once more, to `ttl` seconds where that is given, and leave it at that.
@@ -135,18 +141,31 @@ class Lock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        loss = loss_of(self._lease)
-        if not self._is_handed_over and self._released is None:
-            try:
-                loss = loss_by(self._lease, self._release().result()) or loss
-            except RowlockError as failure:
-                if not is_harmless(failure):
-                    raise
+        self._is_scope_over = True
+        loss = self._leave()()
         if loss and error is None:
             raise loss
         note(error, loss)
 
-    def _release(self) -> Future[Released]:
+    def _leave(self) -> Callable[[], LockLost | None]:
+        """Begin to give it back; what is returned waits for that, and says how it was lost."""
+        loss = loss_of(self._lease)
+        if self._is_handed_over or self._released is not None:
+            return lambda: loss
+        released = self._release()
+
+        def left() -> LockLost | None:
+            try:
+                return loss_by(self._lease, released.result()) or loss
+            except RowlockError as failure:
+                if not is_harmless(failure):
+                    raise
+                return loss
+
+        return left
+
+    def _release(self, **options: Unpack[ReleaseOptions]) -> Future[Released]:
+        request = last_words_of(self.lease_id, **options)
         if self._released is None:
-            self._released = self._engine.release(self._lease)
+            self._released = self._engine.release(self._lease, request)
         return self._released

@@ -1,4 +1,4 @@
-"""What can be chosen when connecting, and for one lock, with what holds where nothing is said.
+"""What can be chosen when connecting, for one lock, and for a capture, with what holds where nothing is said.
 
 All times are seconds.
 """
@@ -10,11 +10,12 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
 from rowlock.cancellation import Cancellation
 from rowlock.modes import Mode, proto_mode
-from rowlock.times import FOREVER, duration_of
+from rowlock.records import RecordOptions, Terms
+from rowlock.times import FOREVER, check_seconds, check_seconds_or_forever, duration_of
 from rowlock.v1 import lock_service_pb2
 
 Headers = Mapping[str, str]
@@ -27,8 +28,6 @@ _TTL = 30.0
 _MARGIN_SHARE = 0.1
 _MARGIN_MAX = 2.0
 _POSITION_INTERVAL = 1.0
-# Beyond that a duration of the protocol is out of bounds in any case.
-_SECONDS_MAX = 1e9
 
 
 @dataclass(frozen=True)
@@ -76,20 +75,16 @@ class Place:
     """Seconds for which this one has waited."""
 
 
-class TryOptions(TypedDict, total=False):
-    """What can be chosen for a lock that is tried."""
+class LeaseOptions(RecordOptions, total=False):
+    """What can be chosen for each lease."""
 
     ttl: float
-    """Time to live of the lease, renewed at every third of it; 30. FOREVER: without end."""
+    """Time to live of the lease, renewed at every third of it; 30. FOREVER: without end, for `lock` and the like alone."""
     margin: float
     """How long before the lease may end it is given up for lost: the time that the work has to stop.
 
     A tenth of the ttl, and 2 at the most, unless told otherwise; less than half of the ttl.
     """
-    permits: int
-    """How many permits to take, all or none; 1."""
-    mode: Mode
-    """`"permit"`, unless told otherwise."""
     owner: str
     """For this claim alone."""
     labels: Mapping[str, str]
@@ -97,8 +92,17 @@ class TryOptions(TypedDict, total=False):
     request_id: str
     """The same id always means the same claim: whoever asks again under it comes back to its lease or place.
 
-    Unset: an id of this call's own.
+    Of a capture: to those of its leases that are held still. Unset: an id of this call's own.
     """
+
+
+class TryOptions(LeaseOptions, total=False):
+    """What can be chosen for a lock that is tried."""
+
+    permits: int
+    """How many permits to take, all or none; 1."""
+    mode: Mode
+    """`"permit"`, unless told otherwise."""
 
 
 class AskOptions(TryOptions, total=False):
@@ -122,6 +126,33 @@ class LockOptions(WaitOptions, total=False):
 
     cancel: Cancellation
     """Gives up the wait, from another thread."""
+
+
+class AskCaptureOptions(LeaseOptions, total=False):
+    """What a server is asked for that shall choose among many locks."""
+
+    prefix: str
+    """Locks whose names begin so, and that have a record; "": all. One of `prefix` and `names` has to be given."""
+    names: Sequence[str]
+    """Of these locks, 1,000 at the most; also those that nobody has named before."""
+    count: int
+    """How many at the most, 1 to 100; 1."""
+    wait: float
+    """How long to wait for the first one; 0, unless told otherwise: not at all. FOREVER: as long as it takes."""
+
+
+class CaptureOptions(AskCaptureOptions, total=False):
+    """What can be chosen for a capture that a thread asks for."""
+
+    cancel: Cancellation
+    """Gives up the wait, from another thread."""
+
+
+class AioCaptureOptions(AskCaptureOptions, total=False):
+    """What can be chosen for a capture that a task asks for. A task that is cancelled gives up the wait."""
+
+    cancel_on_loss: bool
+    """Whether the task in the scope of one of the locks is cancelled when that is lost; True."""
 
 
 class AioTryOptions(TryOptions, total=False):
@@ -157,6 +188,19 @@ class Asked:
     margin: float
     request_id: str | None
     position_interval: float
+    terms: Terms
+
+
+@dataclass(frozen=True)
+class AskedCapture:
+    """What was chosen for a capture."""
+
+    request: lock_service_pb2.CaptureRequest
+    """All of it but what differs from one try to the next."""
+    wait: float
+    margin: float
+    request_id: str | None
+    terms: Terms
 
 
 def settings_of(
@@ -173,7 +217,7 @@ def settings_of(
     if not named or "" in named:
         raise ValueError("addresses: name at least one server, as host:port")
     for name, seconds in (("connect_timeout", connect_timeout), ("give_up_after", give_up_after)):
-        _check_seconds(name, seconds)
+        check_seconds_or_forever(name, seconds)
         if seconds <= 0:
             raise ValueError(f"{name}: {seconds} must be above 0")
     return Settings(
@@ -198,14 +242,19 @@ def asked_of(
     labels: Mapping[str, str] | None = None,
     request_id: str | None = None,
     position_interval: float = _POSITION_INTERVAL,
+    min_interval: float | None = None,
+    lock_delay: float | None = None,
+    status_if_lost: str | None = None,
+    if_status: str | Sequence[str] = (),
 ) -> Asked:
     """Raise a ValueError or a TypeError for what no server could be asked.
 
     What is out of a server's bounds is for the server to say, of all fields at once.
     """
-    _check_seconds("wait", wait)
-    _check_seconds("ttl", ttl)
-    _check_seconds("position_interval", position_interval)
+    check_seconds_or_forever("wait", wait)
+    check_seconds_or_forever("ttl", ttl)
+    check_seconds_or_forever("position_interval", position_interval)
+    terms = Terms(min_interval, lock_delay, status_if_lost, if_status)
     request = lock_service_pb2.AcquireRequest(
         name=name,
         mode=proto_mode(mode),
@@ -217,10 +266,48 @@ def asked_of(
         request.no_expiry = True
     else:
         request.ttl.CopyFrom(duration_of(ttl))
+    terms.put_into(request)
     # An empty one would stand for none.
     if request_id is not None:
         request.request_id = request_id
-    return Asked(request, wait, _margin_of(ttl, margin), request_id or None, position_interval)
+    return Asked(request, wait, _margin_of(ttl, margin), request_id or None, position_interval, terms)
+
+
+def capture_asked_of(
+    *,
+    prefix: str | None = None,
+    names: Sequence[str] = (),
+    count: int = 1,
+    wait: float = 0.0,
+    ttl: float = _TTL,
+    margin: float | None = None,
+    owner: str = "",
+    labels: Mapping[str, str] | None = None,
+    request_id: str | None = None,
+    min_interval: float | None = None,
+    lock_delay: float | None = None,
+    status_if_lost: str | None = None,
+    if_status: str | Sequence[str] = (),
+) -> AskedCapture:
+    """Raise a ValueError or a TypeError for what no server could be asked."""
+    check_seconds_or_forever("wait", wait)
+    check_seconds("ttl", ttl)
+    if isinstance(names, str):
+        # Each letter of it would be a name.
+        raise TypeError(f"names: {names!r} is one name, and not a list of names")
+    terms = Terms(min_interval, lock_delay, status_if_lost, if_status)
+    request = lock_service_pb2.CaptureRequest(
+        prefix=prefix,
+        names=names,
+        max_leases=count,
+        ttl=duration_of(ttl),
+        owner=owner,
+        labels=labels or {},
+    )
+    terms.put_into(request)
+    if request_id is not None:
+        request.request_id = request_id
+    return AskedCapture(request, wait, _margin_of(ttl, margin), request_id or None, terms)
 
 
 def _margin_of(ttl: float, margin: float | None) -> float:
@@ -229,8 +316,3 @@ def _margin_of(ttl: float, margin: float | None) -> float:
     if math.isinf(ttl) or not 0 <= margin < ttl / 2:
         raise ValueError(f"margin: {margin} s must be less than half of the ttl of {ttl} s")
     return margin
-
-
-def _check_seconds(name: str, seconds: float) -> None:
-    if not (abs(seconds) <= _SECONDS_MAX or seconds == FOREVER):
-        raise ValueError(f"{name}: {seconds} must be a number of seconds, or FOREVER")

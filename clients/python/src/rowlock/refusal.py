@@ -15,7 +15,9 @@ class Refusal:
     """Why there is no lock."""
 
     reason: Reason | str
-    """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT, NEVER_FITS; or how a claim ended that was asked for again."""
+    """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT, NEVER_FITS; NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH by what the lock remembers; or how
+    a claim ended that was asked for again.
+    """
     message: str
     """What a person reads. Not stable."""
     holders: tuple[ClaimView, ...] = ()
@@ -24,14 +26,18 @@ class Refusal:
     """Seconds after which another try may be worth while: a hint."""
     limit: LimitView | None = None
     """What stands in the way, for NEVER_FITS and for PAUSED by a limit of 0."""
+    status: str | None = None
+    """The one that was found, for STATUS_MISMATCH."""
 
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
     """Return what the server has sent."""
+    reason = end_of(refused.reason)
     return Refusal(
-        reason=end_of(refused.reason),
+        reason=reason,
         message=refused.message,
         holders=tuple(map(claim_view, refused.holders)),
         retry_after=seconds_of(refused.retry_after) if refused.HasField("retry_after") else None,
         limit=limit_view(refused.limit) if refused.HasField("limit") else None,
+        status=refused.status if reason == Reason.STATUS_MISMATCH else None,
     )

@@ -11,6 +11,22 @@ from google.protobuf.timestamp_pb2 import Timestamp
 FOREVER = math.inf
 """Without end: of a wait, or of a lease."""
 
+# Beyond that a duration of the protocol is out of bounds in any case.
+_SECONDS_MAX = 1e9
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def check_seconds(name: str, seconds: float) -> None:
+    """Raise a ValueError for what is no time at all."""
+    if not abs(seconds) <= _SECONDS_MAX:
+        raise ValueError(f"{name}: {seconds} must be a number of seconds")
+
+
+def check_seconds_or_forever(name: str, seconds: float) -> None:
+    """Raise a ValueError for what is no time, unless it is FOREVER."""
+    if seconds != FOREVER:
+        check_seconds(name, seconds)
+
 
 def duration_of(seconds: float) -> Duration:
     """Round to the microsecond, which is what the server counts in."""
@@ -23,6 +39,14 @@ def duration_of(seconds: float) -> Duration:
 def seconds_of(duration: Duration) -> float:
     """Return the seconds of a duration."""
     return duration.seconds + duration.nanos / 1e9
+
+
+def timestamp_of(instant: datetime) -> Timestamp:
+    """Raise a ValueError where it is not known of which time zone it is."""
+    if instant.tzinfo is None:
+        raise ValueError(f"{instant}: say its time zone, as by datetime.now(timezone.utc)")
+    since = instant - _EPOCH
+    return Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)
 
 
 def instant_of(timestamp: Timestamp) -> datetime:

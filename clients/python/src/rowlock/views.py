@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from rowlock.modes import Mode, mode_of
+from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of, seconds_of
 from rowlock.v1 import lock_pb2, lock_service_pb2
 
@@ -61,6 +62,8 @@ class LockView:
     """Oldest first, and not all of many."""
     waiters: tuple[ClaimView, ...]
     """The first ones."""
+    record: RecordView | None
+    """What it remembers beyond its claims; None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,7 @@ def lock_view(lock: lock_pb2.Lock) -> LockView:
         last_token=lock.last_fencing_token,
         holders=tuple(map(claim_view, lock.holders)),
         waiters=tuple(map(claim_view, lock.waiters)),
+        record=record_view(lock.record) if lock.HasField("record") else None,
     )
 
 

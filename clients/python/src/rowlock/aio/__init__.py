@@ -9,7 +9,9 @@
 Its locks are kept by a thread of its own, so a loop that is blocked for a while loses none.
 """
 
+from rowlock.aio.captured import Captured
 from rowlock.aio.client import Client, connect
-from rowlock.aio.lock import Lock, Lost, Request
+from rowlock.aio.lock import Lock, Lost
+from rowlock.aio.request import Request
 
-__all__ = ["Client", "Lock", "Lost", "Request", "connect"]
+__all__ = ["Captured", "Client", "Lock", "Lost", "Request", "connect"]

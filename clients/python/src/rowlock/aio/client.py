@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from rowlock.aio.lock import Lock, Request
+from rowlock.aio.captured import Captured
+from rowlock.aio.lock import Lock
 from rowlock.aio.loops import call_soon, finished
+from rowlock.aio.request import Request
+from rowlock.engine.acquisition import Outcome
+from rowlock.engine.capture import CapturedLeases
 from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import Order, Verbs
 from rowlock.errors import refused
 from rowlock.options import (
+    AioCaptureOptions,
     AioLockOptions,
     AioTryOptions,
+    AskCaptureOptions,
     AskOptions,
     ConnectionEvent,
     Headers,
@@ -24,9 +31,11 @@ from rowlock.options import (
     Settings,
     Tls,
     asked_of,
+    capture_asked_of,
     settings_of,
 )
 from rowlock.reasons import Reason
+from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
 from rowlock.views import (
     ForceReleased,
@@ -40,6 +49,8 @@ from rowlock.views import (
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+Asked = TypeVar("Asked", Outcome, CapturedLeases)
 
 
 def connect(
@@ -94,7 +105,7 @@ class Client:
         self._engine = Engine(settings, self._made_headers if callable(headers) else headers, self._told)
         self._verbs = Verbs(self._engine)
 
-    def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Request:
+    def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Request[Lock]:
         """Wait for the lock and hold it: `async with client.lock("etl/load") as lock:`. Renewed until it is released.
 
         Raises LockRefused where it is refused, and LockTimeout where `wait` is over.
@@ -109,11 +120,11 @@ class Client:
         return Request(ask)
 
     async def try_lock(self, name: str, **options: Unpack[AioTryOptions]) -> Lock | None:
-        """Return the lock if it is free now; otherwise None."""
+        """Return the lock if it is free and due now; otherwise None."""
         outcome = await self.acquire(name, wait=0.0, **options)
         if isinstance(outcome, Lock):
             return outcome
-        if outcome.reason in (Reason.BUSY, Reason.PAUSED):
+        if outcome.reason in (Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE):
             return None
         raise refused(name, outcome)
 
@@ -124,19 +135,36 @@ class Client:
         cancel_on_loss = options.pop("cancel_on_loss", True)
         asked = asked_of(name, **cast(AskOptions, options))
         future = self._engine.acquire(asked, on_position, lambda run: call_soon(loop, run))
-        try:
-            outcome = await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            self._engine.give_up(future)
-            raise
+        outcome = await self._waited(future)
         if isinstance(outcome, HeldLease):
             return Lock(self._engine, outcome, loop, cancel_on_loss)
         return outcome
 
-    async def release(self, lease_id: str) -> bool:
-        """End a lease, or give up a place, by its id. Return whether it was this call that ended it."""
+    def capture(self, **options: Unpack[AioCaptureOptions]) -> Request[Captured]:
+        """Take up to `count` of many locks: those longest due of the free ones that have attempts left and a status of `if_status`.
+
+        Each is kept and renewed like any other until it is released; none is an answer, too. `async with client.capture(
+        prefix="task/", count=3) as tasks:` releases all that are left at its end; `await` leaves that to you.
+        """
+
+        async def ask() -> Captured:
+            loop = self._running_loop()
+            cancel_on_loss = options.pop("cancel_on_loss", True)
+            future = self._engine.capture(capture_asked_of(**cast(AskCaptureOptions, options)))
+            captured = await self._waited(future)
+            locks = [Lock(self._engine, lease, loop, cancel_on_loss) for lease in captured.leases]
+            return Captured(locks, captured.retry_after)
+
+        return Request(ask)
+
+    async def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
+        """End a lease, or give up a place, by its id. Return whether it was this call that ended it.
+
+        The options say what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
+        """
         self._running_loop()
-        return (await finished(self._engine.release_by_id(lease_id))).by_this_call
+        request = last_words_of(lease_id, **options)
+        return (await finished(self._engine.release_by_id(request))).by_this_call
 
     async def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
         """Renew a lease once, by its id; to `ttl` seconds where that is given."""
@@ -161,6 +189,22 @@ class Client:
         return await finished(
             self._verbs.set_limit(limit, name=name, pattern=pattern, if_version=if_version, reason=reason)
         )
+
+    async def update_lock(
+        self, name: str, *, if_version: int | None = None, **changes: Unpack[LockChanges]
+    ) -> RecordView:
+        """Set any of what a lock remembers, and make the lock where nobody has named it yet.
+
+        With `if_version` it is changed only if the record has this version (0: if there is none), otherwise it fails with
+        VERSION_MISMATCH; and it is not repeated when its answer is lost.
+        """
+        self._running_loop()
+        return await finished(self._verbs.update_lock(name, if_version, **changes))
+
+    async def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
+        """Take away what a lock remembers. Return whether there was anything. LOCK_IN_USE while it is held or waited for."""
+        self._running_loop()
+        return await finished(self._verbs.delete_lock(name, if_version))
 
     async def get_lock(self, name: str) -> LockView:
         """Look at one lock, with its holders and first waiters."""
@@ -221,6 +265,13 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _waited(self, future: Future[Asked]) -> Asked:
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._engine.give_up(future)
+            raise
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()

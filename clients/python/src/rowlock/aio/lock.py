@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rowlock.aio.loops import call_soon, finished
-from rowlock.engine.engine import Engine, Released
+from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease, LockState
+from rowlock.engine.held_leases import Released
 from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
 from rowlock.engine.teller import Latest
 from rowlock.errors import LockLost, RowlockError
 from rowlock.modes import Mode
+from rowlock.records import ReleaseOptions, last_words_of
 from rowlock.views import HandedOver
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 class Lost:
@@ -72,6 +74,8 @@ class Lock:
         self._loop = loop
         self._cancel_on_loss = cancel_on_loss
         self._released: Future[Released] | None = None
+        # Its own scope has ended, and has said how.
+        self._is_scope_over = False
         self._is_handed_over = False
         # The task in the scope, how often it was being cancelled when it came, and whether this lock has done so.
         self._task: asyncio.Task[Any] | None = None
@@ -136,13 +140,15 @@ class Lock:
 
         lease.listen(changed)
 
-    async def release(self) -> bool:
+    async def release(self, **options: Unpack[ReleaseOptions]) -> bool:
         """Give it back: the next in the queue has it at once. Return whether it was held until then. Can be called twice.
+
+        The options say what the lock remembers, the first time: its `status`, a `cool_down`, and `attempts_left`.
 
         Raises a RowlockError if no server answers; the lease then ends by itself. It is released also where the task that waits
         for this is cancelled.
         """
-        return (await finished(self._release())).by_this_call
+        return (await finished(self._release(**options))).by_this_call
 
     async def hand_over(self, ttl: float | None = None) -> HandedOver:
         """Renew it once more, to `ttl` seconds where that is given, and leave it at that.
@@ -164,19 +170,14 @@ class Lock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_scope_over = True
         task, self._task = self._task, None
         is_ours = False
         if self._has_cancelled and task is not None:
             is_ours = _uncancel(task) <= self._cancelling and isinstance(error, asyncio.CancelledError)
             if error is None:
                 await _swallow(task, self._cancelling)
-        loss = loss_of(self._lease)
-        if not self._is_handed_over and self._released is None:
-            try:
-                loss = loss_by(self._lease, await finished(self._release())) or loss
-            except RowlockError as failure:
-                if not is_harmless(failure):
-                    raise
+        loss = await self._leave()()
         if loss and (error is None or is_ours):
             raise loss from error
         note(error, loss)
@@ -187,32 +188,29 @@ class Lock:
             self._has_cancelled = True
             self._task.cancel()
 
-    def _release(self) -> Future[Released]:
+    def _leave(self) -> Callable[[], Awaitable[LockLost | None]]:
+        """Begin to give it back; what is returned waits for that, and says how it was lost."""
+        loss = loss_of(self._lease)
+        is_given_away = self._is_handed_over or self._released is not None
+        released = None if is_given_away else self._release()
+
+        async def left() -> LockLost | None:
+            if released is None:
+                return loss
+            try:
+                return loss_by(self._lease, await finished(released)) or loss
+            except RowlockError as failure:
+                if not is_harmless(failure):
+                    raise
+                return loss
+
+        return left
+
+    def _release(self, **options: Unpack[ReleaseOptions]) -> Future[Released]:
+        request = last_words_of(self.lease_id, **options)
         if self._released is None:
-            self._released = self._engine.release(self._lease)
+            self._released = self._engine.release(self._lease, request)
         return self._released
-
-
-class Request:
-    """A lock that is asked for: `lock = await client.lock(name)`, or `async with client.lock(name) as lock:`."""
-
-    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Lock]]) -> None:
-        """Made by a client."""
-        self._ask = ask
-        self._lock: Lock | None = None
-
-    def __await__(self) -> Generator[Any, None, Lock]:
-        return self._ask().__await__()
-
-    async def __aenter__(self) -> Lock:
-        self._lock = await self._ask()
-        return await self._lock.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._lock is not None
-        await self._lock.__aexit__(kind, error, trace)
 
 
 def _when_over(lease: HeldLease, loop: asyncio.AbstractEventLoop, run: Callable[[], object]) -> None:

@@ -25,6 +25,7 @@ from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE, Ticket
 from rowlock.v1.lock_service_pb2 import (
     AcquireRequest,
     AcquireResponse,
+    CaptureRequest,
     RenewedLease,
     RenewedLeases,
     RenewResponse,
@@ -37,7 +38,7 @@ from rowlock.v1.lock_service_pb2 import (
 )
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
-# A server that has not answered a call by then is taken for gone.
+# A server that has not answered a call by then is taken for gone; where it waits, so long after the end of that.
 _ANSWER_WITHIN = 10.0
 _COMMANDS_MAX = 100
 _WAITS_MAX = 100_000
@@ -109,6 +110,7 @@ class UnaryConnection:
         self._owner = owner
         self._stub = LockServiceStub(channel)
         self._waits: dict[int, _Wait] = {}
+        self._captures: dict[int, Any] = {}
         self._due: deque[_Wait] = deque()
         self._polls = 0
         self._kept_for = math.inf
@@ -180,8 +182,14 @@ class UnaryConnection:
                 self._ask(number, stub.ListLimits, command.list_limits, "list_limits")
             case "force_release":
                 self._ask(number, stub.ForceRelease, command.force_release, "force_release")
+            case "update_lock":
+                self._ask(number, stub.UpdateLock, command.update_lock, "update_lock")
+            case "delete_lock":
+                self._ask(number, stub.DeleteLock, command.delete_lock, "delete_lock")
+            case "capture":
+                self._capture(number, command.capture)
 
-    def _complete(self, request: AcquireRequest) -> None:
+    def _complete(self, request: AcquireRequest | CaptureRequest) -> None:
         """Add what a session would have said once for all."""
         request.owner = request.owner or self._session_owner
         for key, value in self._labels.items():
@@ -189,11 +197,25 @@ class UnaryConnection:
                 request.labels[key] = value
 
     def _ask(self, number: int, method: _Method, request: object, result: str) -> None:
+        self._call(method, request, self._answered(number, result))
+
+    def _answered(self, number: int, result: str) -> _Done:
         def done(answer: object, sent_at: float) -> None:
             field = "error" if isinstance(answer, Status) else result
             self._answer(SessionResult(call=number, **{field: answer}), sent_at)  # type: ignore[arg-type]
 
-        self._call(method, request, done)
+        return done
+
+    def _capture(self, number: int, request: CaptureRequest) -> None:
+        """It may wait, in one call, and be given up meanwhile."""
+        self._complete(request)
+        within = seconds_of(request.max_wait) + _ANSWER_WITHIN
+        answered = self._answered(number, "capture")
+        call = self._call(
+            self._stub.Capture, request, answered, within, is_wanted=lambda: self._captures.pop(number, None)
+        )
+        if call is not None:
+            self._captures[number] = call
 
     def _renew(self, number: int, command: SessionCommand) -> None:
         """One lease: see `renewals_at_once`."""
@@ -210,10 +232,12 @@ class UnaryConnection:
         self._call(self._stub.Renew, request, done)
 
     def _cancel(self, number: int) -> None:
-        wait = self._waits.get(number)
+        wait = self._waits.pop(number, None)
         if wait:
             self._leave(wait)
-            del self._waits[number]
+        capture = self._captures.pop(number, None)
+        if capture:
+            capture.cancel()
 
     def _leave(self, wait: _Wait) -> None:
         wait.is_over = True
@@ -277,13 +301,27 @@ class UnaryConnection:
         self._waits.pop(wait.number, None)
         self._answer(result, sent_at)
 
-    def _call(self, method: _Method, request: object, done: _Done) -> None:
+    def _call(
+        self,
+        method: _Method,
+        request: object,
+        done: _Done,
+        within: float = _ANSWER_WITHIN,
+        is_wanted: Callable[[], object] = lambda: True,
+    ) -> Any:
+        """Return the call of gRPC; None where the connection is over. `is_wanted` is asked when it has ended."""
         if self._is_over:
-            return
+            return None
         sent_at = self._now()
-        future = method.future(request, timeout=_ANSWER_WITHIN, metadata=self._metadata)
+
+        def ended(call: Any) -> None:
+            if is_wanted():
+                self._done(call, done, sent_at)
+
+        future = method.future(request, timeout=within, metadata=self._metadata)
         # On a thread of gRPC.
-        future.add_done_callback(lambda ended: self._loop.post(lambda: self._done(ended, done, sent_at)))
+        future.add_done_callback(lambda call: self._loop.post(lambda: ended(call)))
+        return future
 
     def _done(self, ended: Any, done: _Done, sent_at: float) -> None:
         if self._is_over:

@@ -18,6 +18,7 @@ from rowlock.connection.connection import Connection
 from rowlock.engine.calls import Ask, Call, Calls
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.holder import Holder
 from rowlock.errors import RowlockError
 from rowlock.options import Asked, Place
 from rowlock.reasons import Reason
@@ -63,22 +64,17 @@ class Acquisition:
         now: Clock,
         asked: Asked,
         give_up_after: float,
-        keep: Callable[[HeldLease], None],
-        give_back: Callable[[str], None],
+        holder: Holder,
         ended: Callable[[Acquisition], None],
         moved: Callable[[Place], object] | None,
     ) -> None:
-        """`moved` is told each place, and must not block; `keep`: the lease is held from now on.
-
-        `give_back` ends a claim that nobody wants any more.
-        """
+        """`moved` is told each place, and must not block."""
         self.outcome: Future[Outcome] = Future()
         self._calls = calls
         self._now = now
         self._asked = asked
         self._give_up_after = give_up_after
-        self._keep = keep
-        self._on_give_back = give_back
+        self._holder = holder
         self._on_ended = ended
         self._moved = moved
         self._is_wait = asked.wait != 0
@@ -122,12 +118,12 @@ class Acquisition:
         self._is_settled = True
         self._on_ended(self)
 
-    def _resolve(self, outcome: Outcome) -> None:
+    def _resolve(self, outcome: Outcome) -> bool:
+        """Whether anybody wants it still."""
         if self._is_settled:
-            return
+            return False
         self._settle()
-        if not resolve(self.outcome, outcome) and isinstance(outcome, HeldLease):
-            self._on_give_back(outcome.id)
+        return resolve(self.outcome, outcome)
 
     def _reject(self, error: BaseException) -> None:
         if self._is_settled:
@@ -195,7 +191,7 @@ class Acquisition:
         """Whether nobody wants it any more."""
         self._ticket_id = ticket.ticket_id
         if self._is_abandoned:
-            self._on_give_back(ticket.ticket_id)
+            self._unwanted(ticket.ticket_id)
             return True
         if self._moved:
             waited = seconds_of(ticket.waited)
@@ -204,15 +200,21 @@ class Acquisition:
 
     def _granted(self, lease: Lease, basis: float) -> None:
         if self._is_abandoned or self.outcome.cancelled():
-            self._on_give_back(lease.lease_id)
+            self._unwanted(lease.lease_id)
             return
-        held = HeldLease(lease, basis, self._asked.margin, self._now)
+        # It was asked for before, under the same request id.
+        known = self._holder.find(lease.lease_id)
+        if known:
+            self._resolve(known)
+            return
+        held = HeldLease(lease, basis, self._asked.margin, self._now, self._asked.terms)
         if held.is_short:
             self._renew(lease.lease_id)
             return
         # In this very turn, so that nothing that is said of it is missed.
-        self._keep(held)
-        self._resolve(held)
+        self._holder.keep(held)
+        if not self._resolve(held):
+            self._holder.let_go(held)
 
     def _renew(self, lease_id: str) -> None:
         """Rely on it only when it is renewed: the grant was long on its way, or is confirmed too late."""
@@ -255,4 +257,7 @@ class Acquisition:
     def _give_back(self, ticket_id: str) -> None:
         if self._call:
             self._calls.cancel(self._call)
-        self._on_give_back(ticket_id)
+        self._unwanted(ticket_id)
+
+    def _unwanted(self, claim_id: str) -> None:
+        self._holder.give_back(claim_id, self._asked.terms)

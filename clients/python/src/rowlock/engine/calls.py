@@ -29,8 +29,8 @@ class Ask:
     """What is asked for, and how."""
 
     kind: Kind
-    command: Callable[[Connection], SessionCommand]
-    """What to ask for, each time that it is asked for; without its number."""
+    command: Callable[[Connection], SessionCommand | None]
+    """What to ask for, each time that it is asked for; without its number. None: nobody wants it any more."""
     repeat: Literal["always", "unsent", "in this connection"]
     """always; not once it may have taken effect; or not in another connection."""
     give_up_after: Callable[[], float]
@@ -116,6 +116,14 @@ class Calls:
         if call.link and call.number in self._by_number:
             call.link.connection.send(SessionCommand(cancel=call.number))
         self._close(call)
+
+    def withdraw(self, call: Call) -> None:
+        """Tell the server that nobody waits any more. What it had done by then may still be answered."""
+        # A call of its own that is cancelled is answered no more.
+        if call.link is None or not call.link.connection.via_session:
+            self.cancel(call)
+        else:
+            call.link.connection.send(SessionCommand(cancel=call.number))
 
     def when_idle(self, tell: Callable[[], None]) -> None:
         """Tell when nothing is open any more."""
@@ -242,6 +250,10 @@ class Calls:
         elif link.commands >= opened.commands_max:
             return False
         command = ask.command(connection)
+        if command is None:
+            # Not in this turn: whoever is told that nothing is open may ask for more.
+            self._loop.post(lambda: self._close(call))
+            return True
         self._numbers += 1
         command.call = self._numbers
         size = command.ByteSize()

@@ -6,13 +6,11 @@ What it is asked for is answered by futures of concurrent.futures; whoever cance
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rowlock.clock import Clock
 from rowlock.clock import now as clock_now
@@ -21,14 +19,16 @@ from rowlock.connection.connections import Connections
 from rowlock.engine.acquisition import Acquisition, Outcome
 from rowlock.engine.ask_once import Repeat, ask_once
 from rowlock.engine.calls import Calls
+from rowlock.engine.capture import Capture, CapturedLeases
 from rowlock.engine.event_loop import EventLoop
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.held_leases import HeldLeases, Released
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.renewal import renew_command
 from rowlock.engine.teller import Latest, Tell
 from rowlock.errors import RowlockError, closed, forked
-from rowlock.options import Asked, ConnectionEvent, Headers, Place, Settings
+from rowlock.options import Asked, AskedCapture, ConnectionEvent, Headers, Place, Settings
 from rowlock.reasons import Reason
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
@@ -44,15 +44,6 @@ _CLOSE_WITHIN = 1.0
 _JOIN_WITHIN = _GIVE_BACK_WITHIN + _CLOSE_WITHIN + 1.0
 
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class Released:
-    """What became of a lease that was given back."""
-
-    by_this_call: bool
-    had_ended: bool = False
-    """The server says that it had ended before, and no earlier try of this call can have done that."""
 
 
 class Engine:
@@ -80,8 +71,8 @@ class Engine:
         self._keeper = LeaseKeeper(self._calls, self._loop, now)
         self._connections = Connections(settings, headers, self._loop, now, self)
         self._keeper.connections = self._connections
-        self._acquisitions: set[Acquisition] = set()
-        self._held: dict[str, HeldLease] = {}
+        self._held = HeldLeases(self._calls, self._keeper, settings.give_up_after)
+        self._acquisitions: set[Acquisition | Capture] = set()
         self._closed: Future[None] | None = None
         self._is_finished = False
         # Read on any thread.
@@ -108,65 +99,58 @@ class Engine:
             self._now,
             asked,
             self._settings.give_up_after,
-            keep=self._keep,
-            give_back=self._give_back,
+            self._held,
             ended=self._acquisitions.discard,
             moved=Latest(tell, moved) if on_position else None,
         )
 
-        def begin() -> None:
-            if self._closed:
-                acquisition.abandon(closed())
-                return
-            self._acquisitions.add(acquisition)
-            acquisition.begin()
-
-        def given_up(future: Future[Outcome]) -> None:
-            if future.cancelled():
-                self._loop.post(lambda: acquisition.abandon(None))
-
-        acquisition.outcome.add_done_callback(given_up)
-        self._loop.post(begin)
+        self._begin(acquisition, acquisition.outcome)
         return acquisition.outcome
 
-    def give_up(self, outcome: Future[Outcome]) -> None:
+    def capture(self, asked: AskedCapture) -> Future[CapturedLeases]:
+        """Ask for some of many locks."""
+        self._check()
+        capture = Capture(
+            self._calls,
+            self._now,
+            asked,
+            self._settings.give_up_after,
+            self._held,
+            ended=self._acquisitions.discard,
+        )
+        self._begin(capture, capture.outcome)
+        return capture.outcome
+
+    def give_up(self, outcome: Future[Outcome] | Future[CapturedLeases]) -> None:
         """Cancel what was asked for, and give back what came in that moment."""
         if not outcome.cancel():
-            outcome.add_done_callback(self._give_back_outcome)
+            outcome.add_done_callback(self._let_go_of)
 
-    def release(self, lease: HeldLease) -> Future[Released]:
-        """Give it back. It is nobody's from now on."""
-        self.check_fork()
+    def release(self, lease: HeldLease, request: ReleaseRequest) -> Future[Released]:
+        """Give it back, with what the lock remembers of it. It is nobody's from now on."""
         future: Future[Released] = Future()
+        if self._refuse is forked:
+            reject(future, forked())
+            return future
 
         def begin() -> None:
             if self._is_finished:
                 resolve(future, Released(False))
-                return
-            is_held = lease.loss is None
-            # By then it has ended by itself.
-            within = lease.remaining + lease.margin
-            self._forget(lease, "released")
-            if is_held:
-                self._release(lease.id, future, within)
-                return
-            # It was lost by this client's own count, perhaps, and the server keeps it still.
-            self._give_back(lease.id)
-            resolve(future, Released(False))
+            else:
+                self._held.release(lease, request, future)
 
         lease.look()
         self._loop.post(begin)
         return future
 
-    def release_by_id(self, lease_id: str) -> Future[Released]:
+    def release_by_id(self, request: ReleaseRequest) -> Future[Released]:
         """End a lease or give up a place."""
         self._check()
-        lease = self._held.get(lease_id)
+        lease = self._held.find(request.lease_id)
         if lease:
-            return self.release(lease)
-        ReleaseRequest(lease_id=lease_id)
+            return self.release(lease, request)
         future: Future[Released] = Future()
-        self._post(lambda: self._release(lease_id, future), future)
+        self._post(lambda: self._held.end(request, future), future)
         return future
 
     def hand_over(self, lease: HeldLease, ttl: float | None) -> Future[Lease]:
@@ -174,7 +158,7 @@ class Engine:
         command = renew_command(lease.id, ttl)
 
         def read(result: SessionResult) -> Lease:
-            self._forget(lease, "handed over")
+            self._held.forget(lease, "handed over")
             return result.renew.lease
 
         return self.ask(command, read, is_urgent=True)
@@ -225,7 +209,7 @@ class Engine:
     def forked(self) -> None:
         """Take note that this is the child of a fork: there is no thread here, and the locks belong to the parent."""
         self._refuse = forked
-        for lease in self._held.values():
+        for lease in self._held:
             lease.disown(forked())
 
     # What the connections tell.
@@ -246,7 +230,7 @@ class Engine:
         self._keeper.lost(response.lost)
         if response.HasField("opened"):
             self._calls.opened()
-        if any(result.wait_in_queue.granted.provisional for result in response.results):
+        if any(map(_is_provisional, response.results)):
             connection.acknowledge()
 
     def leaving(self, connection: Connection) -> None:
@@ -269,49 +253,46 @@ class Engine:
 
     # On the thread of the engine.
 
-    def _keep(self, lease: HeldLease) -> None:
-        self._held[lease.id] = lease
-        self._keeper.keep(lease)
+    def _begin(
+        self, acquisition: Acquisition | Capture, outcome: Future[Outcome] | Future[CapturedLeases]
+    ) -> None:
+        """On any thread."""
 
-    def _forget(self, lease: HeldLease, how: str) -> None:
-        self._held.pop(lease.id, None)
-        self._keeper.drop(lease)
-        lease.give_back(how)
+        def begin() -> None:
+            if self._closed:
+                acquisition.abandon(closed())
+                return
+            self._acquisitions.add(acquisition)
+            acquisition.begin()
 
-    def _give_back(self, claim_id: str) -> None:
-        """Of what nobody wants any more. If it does not arrive, it ends by itself."""
-        lease = self._held.get(claim_id)
-        if lease:
-            self._forget(lease, "released")
-        self._release(claim_id, Future())
+        def given_up(future: Future[Any]) -> None:
+            if future.cancelled():
+                self._loop.post(lambda: acquisition.abandon(None))
 
-    def _give_back_outcome(self, outcome: Future[Outcome]) -> None:
+        outcome.add_done_callback(given_up)
+        self._loop.post(begin)
+
+    def _let_go_of(self, outcome: Future[Any]) -> None:
         if outcome.cancelled() or outcome.exception() is not None:
             return
-        result = outcome.result()
+        result: Outcome | CapturedLeases = outcome.result()
         if isinstance(result, HeldLease):
-            self._loop.post(lambda: self._give_back(result.id))
+            self._post_let_go((result,))
+        elif isinstance(result, CapturedLeases):
+            self._post_let_go(result.leases)
 
-    def _release(self, claim_id: str, future: Future[Released], within: float = math.inf) -> None:
-        def read(result: SessionResult, times_sent: int) -> Released:
-            released = result.release.released
-            return Released(released, had_ended=not released and times_sent == 1)
+    def _post_let_go(self, leases: Iterable[HeldLease]) -> None:
+        def let_go() -> None:
+            for lease in leases:
+                self._held.let_go(lease)
 
-        ask_once(
-            self._calls,
-            SessionCommand(release=ReleaseRequest(lease_id=claim_id)),
-            read,
-            future,
-            give_up_after=min(self._settings.give_up_after, within),
-            kind="urgent",
-        )
+        self._loop.post(let_go)
 
     def _close(self) -> None:
         for acquisition in list(self._acquisitions):
             acquisition.abandon(closed())
         # Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
-        for lease in list(self._held.values()):
-            self._give_back(lease.id)
+        self._held.release_all()
         if not self._connections.is_open:
             self._finish()
             return
@@ -340,7 +321,7 @@ class Engine:
         """Nothing is known for certain any more, so nothing is held."""
         error = RowlockError(Reason.UNKNOWN, "INTERNAL", f"A bug in this client: {bug!r}")
         error.__cause__ = bug
-        for lease in list(self._held.values()):
+        for lease in self._held:
             lease.lose(error)
         self._calls.fail_all(error)
 
@@ -360,6 +341,13 @@ class Engine:
                 begin()
 
         self._loop.post(run)
+
+
+def _is_provisional(result: SessionResult) -> bool:
+    """Whether it brings a lease that is to be acknowledged."""
+    return result.wait_in_queue.granted.provisional or any(
+        lease.provisional for lease in result.capture.leases
+    )
 
 
 # Those whose thread may run.

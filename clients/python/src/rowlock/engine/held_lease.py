@@ -18,6 +18,7 @@ from rowlock.clock import Clock
 from rowlock.errors import LockLost, RowlockError
 from rowlock.modes import mode_of
 from rowlock.reasons import Reason
+from rowlock.records import Terms
 from rowlock.times import seconds_of
 from rowlock.v1 import lock_pb2
 
@@ -28,6 +29,7 @@ _RENEWED_SHARE = 1 / 3
 _SHARE_TO_BEGIN = 1 / 3
 # A lease that waits for its confirmation must last for so many margins, or it is renewed before anybody relies on it.
 _MARGINS_TO_BEGIN = 4
+_NO_TERMS = Terms()
 
 
 class LockState(str, Enum):
@@ -49,13 +51,17 @@ Listener = Callable[[LockState], object]
 class HeldLease:
     """Made of a lease that the server has told, in an answer of `basis` or later."""
 
-    def __init__(self, lease: lock_pb2.Lease, basis: float, margin: float, now: Clock) -> None:
+    def __init__(
+        self, lease: lock_pb2.Lease, basis: float, margin: float, now: Clock, terms: Terms = _NO_TERMS
+    ) -> None:
         self.id = lease.lease_id
         self.lock_name = lease.lock_name
         self.token = lease.fencing_token
         self.mode = mode_of(lease.mode)
         self.permits = lease.permits
         self.margin = margin
+        self.terms = terms
+        """What the lock shall remember of it."""
         self.told_at = now()
         """When this client was told of it, and had not acknowledged it yet."""
         self.is_renewing = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowlock.engine.engine import Released
 from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.held_leases import Released
 from rowlock.errors import LockLost, RowlockError
 from rowlock.reasons import Reason
 

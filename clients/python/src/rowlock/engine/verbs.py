@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from rowlock.engine.ask_once import Repeat
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
+from rowlock.records import LockChanges, RecordView, record_view, update_of
 from rowlock.v1.lock_service_pb2 import (
     LIST_ORDER_LONGEST_WAIT,
     LIST_ORDER_MOST_WAITERS,
     LIST_ORDER_NAME,
     ClaimReference,
+    DeleteLockRequest,
     ForceReleaseRequest,
     GetLockRequest,
     ListLimitsRequest,
@@ -32,6 +35,9 @@ from rowlock.views import (
     lock_view,
     renewed_lease,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Order = Literal["name", "longest wait", "most waiters"]
 """Of a listing. The two orders by waiters have one page."""
@@ -80,8 +86,26 @@ class Verbs:
         return self._engine.ask(
             SessionCommand(set_limit=request),
             lambda result: limit_in_force(result.set_limit),
-            # A change that was made is a mismatch when it is repeated.
-            repeat="always" if if_version is None else "unsent",
+            repeat=_repeat_if(if_version),
+        )
+
+    def update_lock(
+        self, name: str, if_version: int | None, **changes: Unpack[LockChanges]
+    ) -> Future[RecordView]:
+        """Set any of what a lock remembers."""
+        return self._engine.ask(
+            SessionCommand(update_lock=update_of(name, if_version, **changes)),
+            lambda result: record_view(result.update_lock.record),
+            repeat=_repeat_if(if_version),
+        )
+
+    def delete_lock(self, name: str, if_version: int | None) -> Future[bool]:
+        """Take away what a lock remembers."""
+        request = DeleteLockRequest(name=name, expected_version=if_version)
+        return self._engine.ask(
+            SessionCommand(delete_lock=request),
+            lambda result: result.delete_lock.deleted,
+            repeat=_repeat_if(if_version),
         )
 
     def get_lock(self, name: str) -> Future[LockView]:
@@ -125,3 +149,8 @@ class Verbs:
             # Of a name, a repeated one would end those who were granted by the first.
             repeat="unsent" if ticket_number is None else "always",
         )
+
+
+def _repeat_if(if_version: int | None) -> Repeat:
+    """A change that was made is a mismatch when it is repeated."""
+    return "always" if if_version is None else "unsent"

@@ -1,0 +1,41 @@
+"""What is asked for in asyncio: it can be awaited, or be a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class _Scope(Protocol):
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+Asked = TypeVar("Asked", bound=_Scope)
+
+
+class Request(Generic[Asked]):
+    """What is asked for: `lock = await client.lock(name)`, or `async with client.lock(name) as lock:`."""
+
+    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Asked]]) -> None:
+        """Made by a client."""
+        self._ask = ask
+        self._got: Asked | None = None
+
+    def __await__(self) -> Generator[Any, None, Asked]:
+        return self._ask().__await__()
+
+    async def __aenter__(self) -> Asked:
+        self._got = await self._ask()
+        await self._got.__aenter__()
+        return self._got
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._got is not None
+        await self._got.__aexit__(kind, error, trace)

@@ -1,0 +1,206 @@
+"""Some of many locks being asked for: from the first request to the leases, or to none, however many connections that takes.
+
+A long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy cuts it off.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+
+from rowlock.clock import Clock
+from rowlock.connection.connection import Connection
+from rowlock.engine.calls import Ask, Call, Calls
+from rowlock.engine.futures import reject, resolve
+from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.holder import Holder
+from rowlock.errors import RowlockError
+from rowlock.options import AskedCapture
+from rowlock.reasons import Reason
+from rowlock.times import duration_of, seconds_of
+from rowlock.v1.lock_pb2 import Lease
+from rowlock.v1.lock_service_pb2 import CaptureRequest, RenewRequest, SessionCommand, SessionResult
+
+# What one piece of a wait takes at the most; and at the most half of the time after which a call without an answer fails.
+_PIECE = 15.0
+# What the protocol takes for the shortest wait.
+_WAIT_MIN = 0.001
+# Nobody can hold these any more.
+_GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
+
+
+@dataclass(frozen=True)
+class CapturedLeases:
+    """What was taken, those longest due first."""
+
+    leases: tuple[HeldLease, ...]
+    retry_after: float | None = None
+    """Where there are none: when another try may be worth while, as far as that is known."""
+
+
+class Capture:
+    """Lives on the thread of the engine; its outcome can be waited for and cancelled on any."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        now: Clock,
+        asked: AskedCapture,
+        give_up_after: float,
+        holder: Holder,
+        ended: Callable[[Capture], None],
+    ) -> None:
+        self.outcome: Future[CapturedLeases] = Future()
+        self._calls = calls
+        self._now = now
+        self._asked = asked
+        self._give_up_after = give_up_after
+        self._holder = holder
+        self._on_ended = ended
+        self._is_wait = asked.wait != 0
+        self._until = now() + asked.wait
+        self._request_id = ""
+        self._piece_ends = 0.0
+        self._call: Call | None = None
+        # Those that this capture has brought; others may have been held before.
+        self._kept: list[HeldLease] = []
+        self._is_settled = False
+        self._is_abandoned = False
+
+    def begin(self) -> None:
+        """Ask for them."""
+        if self.outcome.cancelled():
+            self._settle()
+            return
+        # If something was got under the last one after all, and was lost on its way, that id gets nothing else any more.
+        self._request_id = self._asked.request_id or str(uuid.uuid4())
+        piece = min(self._left, _PIECE, self._give_up_after / 2)
+        self._piece_ends = self._now() + piece
+        self._call = self._calls.begin(
+            Ask(
+                "wait" if self._is_wait else "other",
+                self._command,
+                "always",
+                lambda: self._give_up_after,
+                self._answered,
+                self._failed,
+            )
+        )
+
+    def abandon(self, why: BaseException | None) -> None:
+        """Fail with `why`, unless who asked has given up, and give back what was or will be got."""
+        if self._is_settled:
+            return
+        self._is_abandoned = True
+        if why:
+            reject(self.outcome, why)
+        self._settle()
+        self._let_go()
+        if self._call is None:
+            return
+        if self._call.times_sent == 0:
+            self._calls.cancel(self._call)
+        elif self._is_wait:
+            self._calls.withdraw(self._call)
+
+    def _settle(self) -> None:
+        self._is_settled = True
+        self._on_ended(self)
+
+    def _let_go(self) -> None:
+        kept, self._kept = self._kept, []
+        for lease in kept:
+            self._holder.let_go(lease)
+
+    @property
+    def _left(self) -> float:
+        return max(_WAIT_MIN, self._until - self._now())
+
+    def _command(self, _: Connection) -> SessionCommand | None:
+        # Its connection was lost, and nobody wants it any more.
+        if self._is_abandoned:
+            return None
+        request = CaptureRequest()
+        request.CopyFrom(self._asked.request)
+        request.request_id = self._request_id
+        if self._is_wait:
+            request.max_wait.CopyFrom(duration_of(max(_WAIT_MIN, self._piece_ends - self._now())))
+        return SessionCommand(capture=request)
+
+    def _answered(self, result: SessionResult, basis: float) -> bool:
+        answer = result.capture
+        retry_after = seconds_of(answer.retry_after) if answer.HasField("retry_after") else None
+        taken: list[HeldLease | None] = [None] * len(answer.leases)
+        left = len(taken)
+
+        def settled(index: int, lease: HeldLease | None) -> None:
+            nonlocal left
+            taken[index] = lease
+            left -= 1
+            if left == 0:
+                self._taken([each for each in taken if each], retry_after)
+
+        for index, lease in enumerate(answer.leases):
+            self._take(lease, basis, partial(settled, index))
+        if not taken:
+            self._taken([], retry_after)
+        return True
+
+    def _take(self, lease: Lease, basis: float, taken: Callable[[HeldLease | None], None]) -> None:
+        """None: it was lost on its way, or nobody wants it any more."""
+        if self._is_abandoned or self.outcome.cancelled():
+            self._holder.give_back(lease.lease_id, self._asked.terms)
+            taken(None)
+            return
+        known = self._holder.find(lease.lease_id)
+        if known:
+            taken(known)
+            return
+        held = HeldLease(lease, basis, self._asked.margin, self._now, self._asked.terms)
+        if held.is_short:
+            self._renew(lease.lease_id, taken)
+            return
+        # In this very turn, so that nothing that is said of it is missed.
+        self._holder.keep(held)
+        self._kept.append(held)
+        taken(held)
+
+    def _renew(self, lease_id: str, taken: Callable[[HeldLease | None], None]) -> None:
+        """Rely on it only when it is renewed: the grant was long on its way, or came after a wait."""
+
+        def answered(result: SessionResult, basis: float) -> bool:
+            self._take(result.renew.lease, basis, taken)
+            return True
+
+        def failed(error: RowlockError) -> None:
+            if error.reason not in _GONE:
+                self._holder.give_back(lease_id, self._asked.terms)
+                self._failed(error)
+            taken(None)
+
+        self._calls.begin(
+            Ask(
+                "urgent",
+                lambda _: SessionCommand(renew=RenewRequest(lease_id=lease_id)),
+                "always",
+                lambda: self._give_up_after,
+                answered,
+                failed,
+            )
+        )
+
+    def _taken(self, leases: list[HeldLease], retry_after: float | None) -> None:
+        if self._is_settled:
+            return
+        if not leases and self._is_wait and self._now() < self._until:
+            self.begin()
+            return
+        self._settle()
+        if not resolve(self.outcome, CapturedLeases(tuple(leases), None if leases else retry_after)):
+            self._let_go()
+
+    def _failed(self, error: RowlockError) -> None:
+        self.abandon(error)

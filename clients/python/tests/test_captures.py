@@ -1,0 +1,224 @@
+"""Some of many locks: taken, waited for, released one by one or together, and given up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from conftest import MakeClient
+from rowlock_server import RowlockServer, until
+
+import rowlock
+from rowlock import FOREVER, Captured, LockState, Reason
+
+
+def put(client: rowlock.Client, name: str, *tasks: int) -> str:
+    """Make tasks that are due in this order, and return their prefix."""
+    for task in tasks:
+        client.update_lock(f"{name}/{task}", status="new", not_before_in=0)
+    return f"{name}/"
+
+
+def names_of(captured: Iterable[rowlock.Lock]) -> list[int]:
+    return [int(lock.name.rsplit("/", 1)[1]) for lock in captured]
+
+
+def status_of(client: rowlock.Client, name: str) -> str:
+    record = client.get_lock(name).record
+    assert record is not None
+    return record.status
+
+
+def test_takes_those_longest_due_first_and_keeps_them(
+    server: RowlockServer, connect: MakeClient, name: str
+) -> None:
+    client = connect(server.address, labels={"host": "a"})
+    prefix = put(client, name, 2, 1, 3)
+    asked: dict[str, Any] = {"prefix": prefix, "if_status": "new", "ttl": 1.5}
+    taken = client.capture(**asked, count=2, labels={"job": "7"})
+    assert (names_of(taken), len(taken), taken.retry_after) == ([2, 1], 2, None)
+    (holder,) = client.get_lock(f"{prefix}2").holders
+    assert (holder.owner, holder.labels) == ("tester", {"host": "a", "job": "7"})
+    first = holder.expires_at
+    assert first is not None
+    # Over several ttls.
+    later = first + timedelta(seconds=4)
+    until(lambda: (client.get_lock(f"{prefix}2").holders[0].expires_at or first) > later)
+    assert [lock.state for lock in taken] == [LockState.HELD] * 2
+    assert names_of(client.capture(**asked, count=2)) == [3]
+    none = client.capture(**asked)
+    assert not none
+    assert list(none) == []
+    assert taken.locks[0].release(status="done")
+    assert names_of(client.capture(names=[f"{prefix}2", f"{prefix}4"], count=9)) == [4, 2]
+
+
+def test_waits_for_one_that_becomes_free_and_says_nothing_where_none_does(
+    client: rowlock.Client, name: str
+) -> None:
+    prefix = put(client, name, 1)
+    (first,) = client.capture(prefix=prefix)
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.capture, prefix=prefix, wait=FOREVER)
+        assert not client.capture(prefix=prefix, wait=0.05)
+        first.release()
+        (second,) = wait.result(30)
+    assert second.token == 2
+    until(lambda: second.remaining > 20)
+    assert second.state is LockState.HELD
+
+
+def test_whose_wait_is_given_up_takes_nothing_any_more(client: rowlock.Client, name: str) -> None:
+    prefix = put(client, name, 1)
+    cancel = rowlock.Cancellation()
+    (first,) = client.capture(prefix=prefix)
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.capture, prefix=prefix, wait=60, min_interval=3_600, cancel=cancel)
+        until(lambda: len(client._engine._acquisitions) == 1)
+        # It is asked for before this is answered.
+        client.capture(prefix=prefix)
+        cancel.cancel()
+        with pytest.raises(rowlock.RowlockError) as given_up:
+            wait.result(30)
+    assert given_up.value.reason == Reason.CANCELLED
+    first.release()
+    assert names_of(client.capture(prefix=prefix, wait=10)) == [1]
+    until(lambda: len(client._engine._calls) == 0)
+
+
+def test_that_is_given_up_as_it_comes_is_given_back_as_if_it_had_not_been(
+    client: rowlock.Client, name: str
+) -> None:
+    prefix = put(client, name, 1, 2)
+    asked = rowlock.options.capture_asked_of(prefix=prefix, count=2, min_interval=3_600)
+    future = client._engine.capture(asked)
+    assert len(future.result(30).leases) == 2
+    client._engine.give_up(future)
+    assert len(client.capture(prefix=prefix, count=2, wait=10)) > 0
+
+
+def test_under_one_request_id_has_the_same_leases_and_only_those(
+    server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
+) -> None:
+    prefix = put(client, name, 1, 2)
+    asked: dict[str, Any] = {"prefix": prefix, "request_id": name, "ttl": 1.5}
+    (lock,) = client.capture(**asked)
+    (elsewhere,) = connect(server.address).capture(**asked)
+    (again,) = client.capture(**asked)
+    assert lock.lease_id == elsewhere.lease_id == again.lease_id
+    # It is one lease here, which is renewed for both.
+    assert lock._lease is again._lease
+    assert again.release()
+    assert lock.state is LockState.LOST
+    assert list(client.capture(**asked)) == []
+
+
+def test_its_scope_releases_what_is_left(client: rowlock.Client, name: str) -> None:
+    prefix = put(client, name, 1, 2, 3)
+    with client.capture(prefix=prefix, count=3) as tasks:
+        one, two, three = tasks
+        one.release(status="done")
+        three.hand_over()
+    assert [lock.holder_count for lock in client.list_locks(prefix)] == [0, 0, 1]
+    assert [status_of(client, f"{prefix}{task}") for task in (1, 2)] == ["done", "new"]
+    assert two.state is LockState.LOST
+    assert client.release(three.lease_id)
+
+
+def test_each_can_be_held_in_a_scope_of_its_own(client: rowlock.Client, name: str) -> None:
+    prefix = put(client, name, 1, 2)
+    with client.capture(prefix=prefix, count=2, status_if_lost="lost") as tasks:
+        for task in tasks:
+            if task.name.endswith("1"):
+                with pytest.raises(rowlock.LockLost), task:
+                    client.force_release(task.name, "test")
+                    assert task.lost.wait(10)
+            else:
+                with task:
+                    assert task.release(status="done")
+    assert [status_of(client, f"{prefix}{task}") for task in (1, 2)] == ["lost", "done"]
+
+
+def test_its_scope_says_that_one_was_lost_and_releases_the_others(client: rowlock.Client, name: str) -> None:
+    prefix = put(client, name, 1, 2)
+    with pytest.raises(rowlock.LockLost) as lost, client.capture(prefix=prefix, count=2) as tasks:
+        client.force_release(f"{prefix}1", "test")
+        assert tasks.locks[0].lost.wait(10)
+        # Also to who has not looked.
+        assert not tasks.locks[0].release(status="done")
+    assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+    assert [lock.holder_count for lock in client.list_locks(prefix)] == [0, 0]
+
+
+def test_what_the_work_raises_is_not_hidden(client: rowlock.Client, name: str) -> None:
+    prefix = put(client, name, 1)
+    with pytest.raises(KeyError), client.capture(prefix=prefix) as tasks:
+        client.force_release(f"{prefix}1", "test")
+        assert tasks.locks[0].lost.wait(10)
+        raise KeyError("work")
+
+
+def test_goes_on_when_the_server_dies_and_comes_back(own_server: RowlockServer, connect: MakeClient) -> None:
+    client = connect(own_server.address)
+    prefix = put(client, "task", 1)
+    (first,) = client.capture(prefix=prefix, ttl=60.0)
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.capture, prefix=prefix, wait=FOREVER)
+        until(lambda: len(client._engine._calls._by_number) == 1)
+        own_server.kill()
+        own_server.start_again()
+        until(lambda: first.state is LockState.HELD)
+        assert first.release()
+        assert names_of(wait.result(30)) == [1]
+
+
+def test_of_a_client_that_is_closed_is_given_up_and_its_locks_are_released(
+    server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
+) -> None:
+    prefix = put(client, name, 1, 2)
+    before = set(threading.enumerate())
+    other = connect(server.address)
+    taken = other.capture(prefix=prefix, count=2)
+    with ThreadPoolExecutor(1) as pool:
+        wait = pool.submit(other.capture, prefix=prefix, wait=FOREVER)
+        until(lambda: len(other._engine._calls) > 0)
+        other.close()
+        with pytest.raises(rowlock.RowlockError) as closed:
+            wait.result(10)
+    assert closed.value.reason == Reason.CLOSED
+    assert [lock.state for lock in taken] == [LockState.LOST] * 2
+    assert names_of(client.capture(prefix=prefix, count=2)) == [1, 2]
+    until(lambda: set(threading.enumerate()) <= before | {threading.current_thread()})
+
+
+def test_mistakes_are_named_all_at_once(client: rowlock.Client) -> None:
+    with pytest.raises(rowlock.RowlockError) as wrong:
+        client.capture(prefix="a", names=["b"], count=101, if_status="x" * 64)
+    assert wrong.value.reason == Reason.BAD_REQUEST
+    assert {each.field for each in wrong.value.violations} == {"if_status[0]", "max_leases", "names"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ttl": 2.0, "margin": 1.0},
+        {"ttl": FOREVER},
+        {"names": "task/1"},
+        {"count": -1},
+        {"wait": "long"},
+        {"permits": 2},
+    ],
+)
+def test_options_that_no_server_could_be_asked_are_refused_at_once(
+    client: rowlock.Client, options: dict[str, Any]
+) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        client.capture(**{"prefix": "never/", **options})
+
+
+def test_is_seen_in_full() -> None:
+    assert repr(Captured([], 1.5)) == "<rowlock.Captured []>"

@@ -1,0 +1,190 @@
+"""What a lock remembers, as users set it and see it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from conftest import MakeClient
+from rowlock_server import RowlockServer, until
+
+import rowlock
+from rowlock import LockState, Reason, RecordView, Refusal
+
+_HOUR = 3_600.0
+
+
+def record_of(client: rowlock.Client, name: str) -> RecordView:
+    record = client.get_lock(name).record
+    assert record is not None
+    return record
+
+
+def refusal_of(outcome: rowlock.Lock | Refusal) -> Refusal:
+    assert isinstance(outcome, Refusal)
+    return outcome
+
+
+def test_is_set_by_version_until_it_is_deleted(client: rowlock.Client, name: str) -> None:
+    assert client.get_lock(name).record is None
+    due = datetime(2020, 2, 2, 20, 20, 20, 202_303, tzinfo=timezone(timedelta(hours=2)))
+    first = client.update_lock(name, not_before=due, attempts_left=3, status="new", if_version=0)
+    assert (first.not_before, first.attempts_left, first.status, first.last_run) == (due, 3, "new", None)
+    assert record_of(client, name) == first
+    assert [lock.record for lock in client.list_locks(name)] == [first]
+    with pytest.raises(rowlock.RowlockError) as mismatch:
+        client.update_lock(name, status="old", if_version=0)
+    assert mismatch.value.reason == Reason.VERSION_MISMATCH
+    assert mismatch.value.metadata == {"version": str(first.version)}
+    second = client.update_lock(name, not_before=None, attempts_left=None, if_version=first.version)
+    assert (second.not_before, second.attempts_left, second.status) == (None, None, "new")
+    assert client.update_lock(name, attempts_left=0).attempts_left == 0
+    client.update_lock(name, attempts_left=None)
+    with client.lock(name), pytest.raises(rowlock.RowlockError) as in_use:
+        client.delete_lock(name)
+    assert in_use.value.reason == Reason.LOCK_IN_USE
+    with pytest.raises(rowlock.RowlockError):
+        client.delete_lock(name, if_version=first.version)
+    assert client.delete_lock(name, if_version=record_of(client, name).version)
+    assert not client.delete_lock(name)
+    assert client.get_lock(name).record is None
+
+
+def test_tells_how_the_last_run_went_and_what_was_said_at_its_end(client: rowlock.Client, name: str) -> None:
+    lock = client.lock(name, if_status=["", "new"])
+    assert lock.release(status="done", attempts_left=5, cool_down=60)
+    # What is said later is not heard any more.
+    assert lock.release(status="failed")
+    record = record_of(client, name)
+    run = record.last_run
+    assert run is not None
+    assert (record.status, record.attempts_left) == ("done", 5)
+    assert (run.owner, run.token, run.end_reason, run.status) == ("tester", 1, Reason.RELEASED, "done")
+    assert run.granted_at is not None
+    assert run.ended_at is not None
+    assert run.granted_at <= run.ended_at
+    assert record.not_before == run.ended_at + timedelta(seconds=60)
+
+
+def test_is_due_again_after_its_interval(client: rowlock.Client, name: str) -> None:
+    with client.lock(name, min_interval=_HOUR):
+        pass
+    assert client.try_lock(name) is None
+    refusal = refusal_of(client.acquire(name, wait=0))
+    assert refusal.reason == Reason.NOT_BEFORE
+    assert refusal.retry_after is not None
+    assert 3_000 < refusal.retry_after <= _HOUR
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.lock, name)
+        until(lambda: client.get_lock(name).waiting == 1)
+        client.update_lock(name, not_before=None)
+        assert wait.result(30).token == 2
+    client.update_lock(name, not_before_in=_HOUR)
+    not_before = record_of(client, name).not_before
+    assert not_before is not None
+    assert abs(not_before - datetime.now(timezone.utc) - timedelta(hours=1)) < timedelta(minutes=5)
+
+
+def test_says_why_it_is_not_granted(client: rowlock.Client, name: str) -> None:
+    client.update_lock(name, attempts_left=1, status="new")
+    refusal = refusal_of(client.acquire(name, if_status="done"))
+    assert (refusal.reason, refusal.status) == (Reason.STATUS_MISMATCH, "new")
+    assert client.release(client.lock(name, if_status="new").lease_id, status="failed")
+    refusal = refusal_of(client.acquire(name))
+    assert (refusal.reason, refusal.status) == (Reason.EXHAUSTED, None)
+    with pytest.raises(rowlock.LockRefused) as exhausted:
+        client.try_lock(name)
+    assert exhausted.value.reason == Reason.EXHAUSTED
+    assert record_of(client, name).status == "failed"
+
+
+def test_that_it_was_lost_also_where_its_holder_gives_it_back_afterwards(
+    client: rowlock.Client, name: str
+) -> None:
+    lock = client.lock(name, status_if_lost="crashed", lock_delay=60, min_interval=_HOUR)
+    client.force_release(name, "it hangs")
+    assert lock.lost.wait(10)
+    assert not lock.release(status="done")
+    record = record_of(client, name)
+    assert record.last_run is not None
+    assert (record.status, record.last_run.end_reason) == ("crashed", Reason.FORCE_RELEASED)
+    assert record.last_run.ended_at is not None
+    assert record.not_before == record.last_run.ended_at + timedelta(seconds=60)
+
+
+def test_that_it_was_lost_where_only_its_holder_knows(
+    server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
+) -> None:
+    """Its time was over by the client's own count: the lock is told by the end of the lease, and not by its release."""
+    other = connect(server.address)
+    lock = client.lock(name, ttl=2.0, status_if_lost="crashed")
+    lock._lease.lose(rowlock.LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", "not renewed in time"))
+    assert not lock.release(status="done")
+    until(lambda: other.get_lock(name).holder_count == 0)
+    assert record_of(other, name).status == "crashed"
+
+
+def test_knows_of_no_run_of_one_who_gave_up_before_it_was_granted(client: rowlock.Client, name: str) -> None:
+    cancel = rowlock.Cancellation()
+    held = client.lock(name)
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.lock, name, min_interval=_HOUR, cancel=cancel)
+        until(lambda: client.get_lock(name).waiting == 1)
+        cancel.cancel()
+        with pytest.raises(rowlock.RowlockError):
+            wait.result(30)
+        # Sooner than by the grace period.
+        until(lambda: client.get_lock(name).waiting == 0, within=8.0)
+    held.release()
+    assert client.try_lock(name) is not None
+
+
+def test_knows_of_no_run_of_one_who_gave_up_as_it_was_granted(client: rowlock.Client, name: str) -> None:
+    future = client._engine.acquire(
+        rowlock.options.asked_of(name, min_interval=_HOUR), None, client._teller.tell
+    )
+    future.result(30)
+    client._engine.give_up(future)
+    until(lambda: client.get_lock(name).holder_count == 0)
+    assert client.try_lock(name) is not None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"not_before": datetime(2030, 1, 1)},
+        {"not_before_in": float("inf")},
+        {"attempts_left": -1},
+        {"status": 1},
+        {"stauts": "new"},
+    ],
+)
+def test_changes_that_no_server_could_be_asked_for_are_refused_at_once(
+    client: rowlock.Client, options: dict[str, Any]
+) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        client.update_lock("never", **options)
+
+
+@pytest.mark.parametrize("options", [{"status": 1}, {"cool_down": float("nan")}, {"colour": "red"}])
+def test_last_words_that_no_server_could_be_told_leave_the_lock_held(
+    client: rowlock.Client, name: str, options: dict[str, Any]
+) -> None:
+    with client.lock(name) as lock:
+        with pytest.raises((ValueError, TypeError)):
+            lock.release(**options)
+        assert lock.state is LockState.HELD
+
+
+def test_mistakes_are_named_all_at_once(client: rowlock.Client, name: str) -> None:
+    long = "x" * 64
+    with pytest.raises(rowlock.RowlockError) as wrong:
+        client.lock(name, min_interval=-1, lock_delay=4e8, status_if_lost=long, if_status=[long])
+    assert {each.field for each in wrong.value.violations} == {
+        "acquire.min_interval",
+        "acquire.lock_delay",
+        "acquire.status_if_lost",
+        "acquire.if_status[0]",
+    }
