@@ -29,6 +29,10 @@ class AioSide:
         asking = asyncio.ensure_future(client.acquire(name, **options))
         return Asking(asking, asking.cancel)
 
+    def capture(self, client: rowlock.aio.Client, options: dict[str, Any]) -> Asking:
+        asking = asyncio.ensure_future(client.capture(**options))
+        return Asking(asking, asking.cancel)
+
     def enter(self, client: rowlock.aio.Client, name: str, options: dict[str, Any]) -> Scope:
         entered: asyncio.Future[AnyLock] = asyncio.get_running_loop().create_future()
         leave = asyncio.Event()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import rowlock
 import rowlock.aio
-from rowlock import ClaimView, LockView, Place, Refusal, RowlockError
+from rowlock import ClaimView, LockView, Place, RecordView, Refusal, RowlockError
 
 AnyLock = rowlock.Lock | rowlock.aio.Lock
+AnyCaptured = rowlock.Captured | rowlock.aio.Captured
 
 
 def ms(seconds: float | None) -> float | None:
@@ -42,6 +44,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
                 "message": outcome.message,
                 "holders": holders,
                 "retryAfterMs": ms(outcome.retry_after),
+                "status": outcome.status,
             }
         }
     return {
@@ -51,6 +54,17 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
             "mode": outcome.mode,
             "permits": outcome.permits,
         }
+    }
+
+
+def captured_json(handles: Sequence[str], captured: AnyCaptured) -> dict[str, Any]:
+    locks: Sequence[AnyLock] = captured.locks
+    return {
+        "captured": [
+            {"lock": handle, "name": lock.name, "token": str(lock.token), "leaseId": lock.lease_id}
+            for handle, lock in zip(handles, locks, strict=True)
+        ],
+        "retryAfterMs": ms(captured.retry_after),
     }
 
 
@@ -75,6 +89,24 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "lastToken": str(lock.last_token),
         "holders": [{**_claim_json(each), "token": str(each.token)} for each in lock.holders],
         "waiters": [_claim_json(each) for each in lock.waiters],
+        "record": lock.record and record_json(lock.record),
+    }
+
+
+def record_json(record: RecordView) -> dict[str, Any]:
+    run = record.last_run
+    return {
+        "status": record.status,
+        "attemptsLeft": record.attempts_left,
+        "notBeforeMs": record.not_before and round(record.not_before.timestamp() * 1_000),
+        "version": str(record.version),
+        "lastRun": run
+        and {
+            "owner": run.owner,
+            "token": str(run.token),
+            "endReason": run.end_reason,
+            "status": run.status,
+        },
     }
 
 

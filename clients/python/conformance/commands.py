@@ -7,29 +7,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from answers import AnyLock, lock_json, ms, outcome_json, place_json
+from answers import AnyLock, captured_json, lock_json, ms, outcome_json, place_json, record_json
+from asked import Command, capture_options, changes_of, lock_options, release_options
 from fenced_store import connect_to, fenced_write, guarded_write
 from side import Asking, Scope, Side
 
-from rowlock import FOREVER, LimitSetting, LockView, Tls
+from rowlock import LimitSetting, LockView, Tls
 
 Answer = Callable[[dict[str, Any]], None]
-Command = dict[str, Any]
-
-# What a command calls it, and what an option of the client is called.
-_LOCK_OPTIONS = {
-    "permits": "permits",
-    "mode": "mode",
-    "requestId": "request_id",
-    "owner": "owner",
-    "labels": "labels",
-}
-_LOCK_TIMES = {
-    "waitMs": "wait",
-    "ttlMs": "ttl",
-    "marginMs": "margin",
-    "positionIntervalMs": "position_interval",
-}
 
 
 class Commands:
@@ -54,6 +39,8 @@ class Commands:
             "handOver": self._hand_over,
             "renewLease": self._renew_lease,
             "releaseLease": self._release_lease,
+            "updateLock": self._update_lock,
+            "deleteLock": self._delete_lock,
             "setLimit": self._set_limit,
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
@@ -66,6 +53,8 @@ class Commands:
         }
         if command["do"] == "acquire":
             await self._acquire(command, answer)
+        elif command["do"] == "capture":
+            await self._capture(command, answer)
         else:
             answer(await runs[command["do"]](command))
 
@@ -93,13 +82,7 @@ class Commands:
 
     async def _acquire(self, command: Command, answer: Answer) -> None:
         handle, client = command["lock"], self._clients[command["client"]]
-        options: dict[str, Any] = {
-            option: command[name] for name, option in _LOCK_OPTIONS.items() if command.get(name) is not None
-        }
-        for name, option in _LOCK_TIMES.items():
-            value = command.get(name)
-            if value is not None:
-                options[option] = FOREVER if value == "forever" else value / 1_000
+        options = lock_options(command)
         if command.get("positions"):
             options["on_position"] = lambda place: self._tell(
                 {"event": "position", "lock": handle, **place_json(place)}
@@ -112,6 +95,15 @@ class Commands:
         answer(outcome_json(outcome))
         if hasattr(outcome, "release"):
             self._held(handle, outcome)
+
+    async def _capture(self, command: Command, answer: Answer) -> None:
+        handle, client = command["lock"], self._clients[command["client"]]
+        asking = self._asking[handle] = self._side.capture(client, capture_options(command))
+        captured = await asking.outcome
+        handles = [f"{handle}{index}" for index in range(len(captured))]
+        answer(captured_json(handles, captured))
+        for each, lock in zip(handles, captured.locks, strict=True):
+            self._held(each, lock)
 
     async def _enter(self, client: Any, command: Command, options: dict[str, Any], answer: Answer) -> None:
         handle = command["lock"]
@@ -142,7 +134,8 @@ class Commands:
         return {"state": lock.state, "remainingMs": ms(lock.remaining)}
 
     async def _release(self, command: Command) -> dict[str, Any]:
-        return {"released": await self._side.call(self._locks[command["lock"]].release)}
+        lock = self._locks[command["lock"]]
+        return {"released": await self._side.call(lock.release, **release_options(command))}
 
     async def _hand_over(self, command: Command) -> dict[str, Any]:
         over = await self._side.call(self._locks[command["lock"]].hand_over, **_ttl_of(command))
@@ -155,16 +148,26 @@ class Commands:
 
     async def _release_lease(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]
-        return {"released": await self._side.call(client.release, command["leaseId"])}
+        released = await self._side.call(client.release, command["leaseId"], **release_options(command))
+        return {"released": released}
+
+    async def _update_lock(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        changes = {**changes_of(command), **_if_version_of(command)}
+        return record_json(await self._side.call(client.update_lock, command["name"], **changes))
+
+    async def _delete_lock(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        deleted = await self._side.call(client.delete_lock, command["name"], **_if_version_of(command))
+        return {"deleted": deleted}
 
     async def _set_limit(self, command: Command) -> dict[str, Any]:
-        if_version = command.get("ifVersion")
         limit = await self._side.call(
             self._clients[command["client"]].set_limit,
             command.get("limit"),
             name=command.get("name"),
             pattern=command.get("pattern"),
-            if_version=None if if_version is None else int(if_version),
+            **_if_version_of(command),
             reason=command.get("reason") or "",
         )
         return {
@@ -225,6 +228,11 @@ def _bytes_of(path: str | None) -> bytes | None:
 def _ttl_of(command: Command) -> dict[str, float]:
     ttl = command.get("ttlMs")
     return {} if ttl is None else {"ttl": ttl / 1_000}
+
+
+def _if_version_of(command: Command) -> dict[str, int]:
+    version = command.get("ifVersion")
+    return {} if version is None else {"if_version": int(version)}
 
 
 def _limit_json(limit: LimitSetting) -> dict[str, Any]:

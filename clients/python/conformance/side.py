@@ -12,7 +12,7 @@ from answers import AnyLock
 
 @dataclass(frozen=True)
 class Asking:
-    """An acquire that is under way."""
+    """An acquire or a capture that is under way."""
 
     outcome: asyncio.Future[Any]
     give_up: Callable[[], object]
@@ -44,6 +44,9 @@ class Side(Protocol):
 
     def ask(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
         """Begin to ask for a lock."""
+
+    def capture(self, client: Any, options: dict[str, Any]) -> Asking:
+        """Begin to ask for some of many locks."""
 
     def enter(self, client: Any, name: str, options: dict[str, Any]) -> Scope:
         """Begin to hold a lock in a scope."""

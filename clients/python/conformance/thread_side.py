@@ -40,6 +40,11 @@ class ThreadSide:
         asking = self.call(client.acquire, name, cancel=cancellation, **options)
         return Asking(asyncio.ensure_future(asking), cancellation.cancel)
 
+    def capture(self, client: rowlock.Client, options: dict[str, Any]) -> Asking:
+        cancellation = rowlock.Cancellation()
+        asking = self.call(client.capture, cancel=cancellation, **options)
+        return Asking(asyncio.ensure_future(asking), cancellation.cancel)
+
     def enter(self, client: rowlock.Client, name: str, options: dict[str, Any]) -> Scope:
         loop = asyncio.get_running_loop()
         entered: asyncio.Future[AnyLock] = loop.create_future()

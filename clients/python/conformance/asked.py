@@ -1,0 +1,72 @@
+"""What a command asks for, as the options of the client."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from rowlock import FOREVER
+
+Command = dict[str, Any]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+# What a command calls it, and what an option of the client is called.
+_LEASE = {
+    "requestId": "request_id",
+    "owner": "owner",
+    "labels": "labels",
+    "statusIfLost": "status_if_lost",
+    "ifStatus": "if_status",
+}
+_LEASE_TIMES = {
+    "waitMs": "wait",
+    "ttlMs": "ttl",
+    "marginMs": "margin",
+    "minIntervalMs": "min_interval",
+    "lockDelayMs": "lock_delay",
+}
+
+
+def lock_options(command: Command) -> dict[str, Any]:
+    return {
+        **_named(command, {**_LEASE, "permits": "permits", "mode": "mode"}),
+        **_times(command, {**_LEASE_TIMES, "positionIntervalMs": "position_interval"}),
+    }
+
+
+def capture_options(command: Command) -> dict[str, Any]:
+    return {
+        **_named(command, {**_LEASE, "prefix": "prefix", "names": "names", "count": "count"}),
+        **_times(command, _LEASE_TIMES),
+    }
+
+
+def release_options(command: Command) -> dict[str, Any]:
+    return {
+        **_named(command, {"status": "status", "attemptsLeft": "attempts_left"}),
+        **_times(command, {"coolDownMs": "cool_down"}),
+    }
+
+
+def changes_of(command: Command) -> dict[str, Any]:
+    changes = {
+        **_named(command, {"status": "status", "attemptsLeft": "attempts_left"}),
+        **_times(command, {"notBeforeInMs": "not_before_in"}),
+    }
+    if changes.get("attempts_left") == "unlimited":
+        changes["attempts_left"] = None
+    not_before = command.get("notBeforeMs")
+    if not_before is not None:
+        changes["not_before"] = None if not_before == "none" else _EPOCH + timedelta(milliseconds=not_before)
+    return changes
+
+
+def _named(command: Command, options: dict[str, str]) -> dict[str, Any]:
+    return {option: command[name] for name, option in options.items() if command.get(name) is not None}
+
+
+def _times(command: Command, options: dict[str, str]) -> dict[str, float]:
+    """Seconds of what the command says in milliseconds."""
+    asked = _named(command, options)
+    return {option: FOREVER if value == "forever" else value / 1_000 for option, value in asked.items()}
