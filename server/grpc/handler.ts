@@ -20,6 +20,8 @@ import { type Failure, failureOf } from "./messages/status.ts";
 export interface AnyCall {
   /** Whether nobody waits for its answer any more. */
   readonly cancelled: boolean;
+  /** Whether that is so because its client has said so, and not because it was lost on its way, and may come back. */
+  readonly isGivenUp?: boolean;
   getPeer(): string;
   /** Calls `listener` when `cancelled` becomes true. One listener at a time. */
   once(event: "cancelled", listener: () => void): unknown;

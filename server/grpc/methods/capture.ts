@@ -42,7 +42,9 @@ async function whenFree(
 }
 
 function answerOf({ leases, retryAfterUs }: Captured, ask: CaptureInput, engine: LockEngine, call: AnyCall) {
-  for (const { claim } of leases) giveBackUnheard(engine, claim, call, ask.requestId !== "");
+  // Of a capture that was given up nobody was told an id, by which a place could be given up.
+  const canReturn = ask.requestId !== "" && !call.isGivenUp;
+  for (const { claim } of leases) giveBackUnheard(engine, claim, call, canReturn);
   return {
     leases: leases.map(({ claim, lockName, nowUs }) => leaseMessage(claim, lockName, nowUs)),
     ...(retryAfterUs !== null && { retryAfter: durationMessage(retryAfterUs) }),

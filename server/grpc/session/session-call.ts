@@ -6,6 +6,8 @@ import type { AnyCall } from "../handler.ts";
 export class SessionCall implements AnyCall {
   /** Whether nobody waits for its answer any more. */
   cancelled = false;
+  /** Set before it is cancelled by a Cancel. */
+  isGivenUp = false;
   readonly number: bigint;
   readonly method: string;
   /** Whether it waits in a queue, as far as its request says. */

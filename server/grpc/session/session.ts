@@ -165,7 +165,9 @@ export class Session {
     const { call: number, command: asked } = command;
     if (asked.case === "cancel") {
       const call = this.#calls.get(asked.value);
-      if (call) this.#fail(call, cancelled());
+      if (!call) return;
+      call.isGivenUp = true;
+      this.#fail(call, cancelled());
       return;
     }
     if (number === 0n || this.#calls.has(number)) {

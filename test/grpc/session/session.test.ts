@@ -13,6 +13,7 @@ import {
   BareSession,
   type Command,
   cancel,
+  capture,
   comeBack,
   release,
   renew,
@@ -181,6 +182,23 @@ describe("calls", () => {
       session.resultsOf(50n).find(({ case: kind }) => kind === "acquire"),
     );
     expect(granted).toMatchObject({ value: { outcome: { case: "lease" } } });
+    session.cancel();
+  });
+
+  test("leave nothing held where a capture is cancelled that is just taking it, also under a request id", async () => {
+    const server = await start();
+    await server.client.call("updateLock", { name: "task/1", status: "new" });
+    const session = new BareSession(server.client);
+    await session.until(([first]) => first);
+    const hour = { seconds: 3_600n };
+    const asked = { prefix: "task/", maxLeases: 1, requestId: "r", maxWait: hour, minInterval: hour };
+    session.send({ commands: [{ call: 1n, command: capture(asked) }] });
+    session.send({ commands: [{ command: cancel(1n) }] });
+    expect(await session.last(1n)).toMatchObject({ case: "error", value: { code: 1 } });
+    await until(() => server.events.some(({ kind }) => kind === "granted"));
+    await until(() => server.events.some(({ kind }) => kind === "ended"));
+    const [again] = (await server.client.call("capture", { prefix: "task/", maxLeases: 1 })).leases;
+    expect(again).toMatchObject({ lockName: "task/1", fencingToken: 2n });
     session.cancel();
   });
 
