@@ -209,7 +209,7 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 
 func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	if a.isAbandoned {
-		a.client.verbs.endUnwanted(lease.GetLeaseId())
+		a.client.giveBack(lease.GetLeaseId(), &a.asked.terms)
 		return
 	}
 	held := newHeldLease(&a.client.turns, lease, basis, a.asked.margin)
@@ -218,7 +218,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 		return
 	}
 	// In this very turn, so that nothing that is said of it is missed.
-	a.settle(a.client.locked(held, lease), nil, nil)
+	a.settle(a.client.locked(held, lease, &a.asked.terms), nil, nil)
 }
 
 // renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
@@ -273,7 +273,7 @@ func (a *acquisition) giveBack() {
 	if a.call != nil {
 		a.client.calls.cancel(a.call)
 	}
-	a.client.verbs.endUnwanted(a.ticketID)
+	a.client.giveBack(a.ticketID, &a.asked.terms)
 }
 
 func unexpected(result *rowlockv1.SessionResult) *Error {

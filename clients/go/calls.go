@@ -111,9 +111,23 @@ func (c *calls) cancel(one *call) {
 		return
 	}
 	if one.on != nil {
-		one.on.send(&rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Cancel{Cancel: one.number}})
+		one.on.cancel(one.number)
 	}
 	c.close(one)
+}
+
+// withdraw: nobody wants it any more, so it is not asked for again, and the server is told of a wait. What it had done by then
+// may still be answered.
+func (c *calls) withdraw(one *call) {
+	// A call of its own that is cancelled is answered no more.
+	if one.on == nil || one.kind == waiting && !one.on.followsTickets() {
+		c.cancel(one)
+		return
+	}
+	one.repeat = inThisConnection
+	if one.kind == waiting && !one.on.cancel(one.number) {
+		c.close(one)
+	}
 }
 
 // whenIdle answers with a channel that is closed when nothing is open any more.
@@ -194,7 +208,13 @@ func (c *calls) unanswered(one *call) {
 		return
 	}
 	within := one.giveUpAfter()
-	one.giveUpTimer = c.turns.after(within, func() { c.fail(one, c.noAnswer(one, within)) })
+	one.giveUpTimer = c.turns.after(within, func() {
+		// Not to be done any more, once it was told that it has failed.
+		if one.on != nil {
+			one.on.cancel(one.number)
+		}
+		c.fail(one, c.noAnswer(one, within))
+	})
 }
 
 func (c *calls) failed(one *call, err *Error) {

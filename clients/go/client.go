@@ -3,6 +3,7 @@ package rowlock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/clients/go/internal/boottime"
@@ -18,17 +19,24 @@ const (
 
 // Client holds all locks of a program over one connection. All methods can be called from any goroutine.
 type Client struct {
-	config       Config
-	turns        turns
-	connections  *connections
-	calls        *calls
-	keeper       *leaseKeeper
-	verbs        *verbs
-	acquisitions map[*acquisition]struct{}
+	config      Config
+	turns       turns
+	connections *connections
+	calls       *calls
+	keeper      *leaseKeeper
+	verbs       *verbs
+	// asking are the locks and captures that were neither granted nor refused.
+	asking map[asking]struct{}
 	// locks are those that were not given back, by their lease ids.
 	locks    map[string]*Lock
 	isClosed bool
 	closed   chan struct{}
+}
+
+// asking is what somebody waits for: see [acquisition] and [capturing]. To be called in turns.
+type asking interface {
+	begin()
+	abandon(why *Error)
 }
 
 // Connect makes a client. Nothing is sent before something is asked for, so it fails only for what cannot work.
@@ -42,11 +50,11 @@ func Connect(config Config) (*Client, error) {
 
 func newClient(config Config, now func() time.Duration) *Client {
 	c := &Client{
-		config:       config,
-		turns:        turns{now: now},
-		acquisitions: map[*acquisition]struct{}{},
-		locks:        map[string]*Lock{},
-		closed:       make(chan struct{}),
+		config: config,
+		turns:  turns{now: now},
+		asking: map[asking]struct{}{},
+		locks:  map[string]*Lock{},
+		closed: make(chan struct{}),
 	}
 	events := &events{turns: &c.turns, to: config.OnConnection}
 	c.connections = &connections{
@@ -78,7 +86,7 @@ func (c *Client) Lock(ctx context.Context, name string, options ...LockOption) (
 	return lock, nil
 }
 
-// TryLock answers with the lock and true if it is free now, and otherwise with false.
+// TryLock answers with the lock and true if it is free and due now, and otherwise with false.
 func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption) (*Lock, bool, error) {
 	lock, refusal, err := c.Acquire(ctx, name, append(options[:len(options):len(options)], Wait(0))...)
 	switch {
@@ -86,7 +94,7 @@ func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption
 		return nil, false, err
 	case refusal == nil:
 		return lock, true, nil
-	case refusal.Reason == ErrBusy || refusal.Reason == ErrPaused:
+	case refusal.Reason == ErrBusy || refusal.Reason == ErrPaused || refusal.Reason == ErrNotBefore:
 		return nil, false, nil
 	default:
 		return nil, false, refusedError(name, refusal)
@@ -123,26 +131,34 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 	if err != nil {
 		return nil, nil, err
 	}
-	if ctx.Err() != nil {
-		return nil, nil, cancelledError(ctx)
-	}
 	acquisition := newAcquisition(c, name, asked)
-	isClosed := false
-	c.turns.take(func() {
-		if isClosed = c.isClosed; !isClosed {
-			c.acquisitions[acquisition] = struct{}{}
-			acquisition.begin()
-		}
-	})
-	if isClosed {
-		return nil, nil, closedError()
+	if err := c.begin(ctx, acquisition); err != nil {
+		return nil, nil, err
 	}
-	defer c.turns.take(func() { delete(c.acquisitions, acquisition) })
+	defer c.turns.take(func() { delete(c.asking, acquisition) })
 	lock, refused, failed := acquisition.run(ctx)
 	if failed != nil {
 		return nil, nil, failed
 	}
 	return lock, refused, nil
+}
+
+// begin asks, unless the caller has given up before, or the client was closed.
+func (c *Client) begin(ctx context.Context, one asking) error {
+	if ctx.Err() != nil {
+		return cancelledError(ctx)
+	}
+	isClosed := false
+	c.turns.take(func() {
+		if isClosed = c.isClosed; !isClosed {
+			c.asking[one] = struct{}{}
+			one.begin()
+		}
+	})
+	if isClosed {
+		return closedError()
+	}
+	return nil
 }
 
 // Close gives up all waits, releases all locks, and closes the connection, within some seconds. It can be called twice, and
@@ -156,12 +172,12 @@ func (c *Client) Close() error {
 		if !isFirst {
 			return
 		}
-		for acquisition := range c.acquisitions {
-			acquisition.abandon(closedError())
+		for one := range c.asking {
+			one.abandon(closedError())
 		}
 		// Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
 		for _, lock := range c.locks {
-			lock.release()
+			lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id})
 		}
 		if c.connections.isOpen() {
 			idle = c.calls.whenIdle()
@@ -193,15 +209,31 @@ func (c *Client) Close() error {
 
 // locked makes a lock of a lease, in the turn in which it was granted. Who has asked again under the same request id gets the
 // same lock.
-func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease) *Lock {
-	if own := c.locks[held.id]; own != nil && own.lease.state() != Lost {
+func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *terms) *Lock {
+	if own := c.heldAlready(held.id); own != nil {
 		c.keeper.prolong(own.lease, lease, held.basis)
 		return own
 	}
-	lock := &Lock{client: c, lease: held}
+	lock := &Lock{client: c, lease: held, terms: asked}
 	c.locks[held.id] = lock
 	c.keeper.keep(held)
 	return lock
+}
+
+// heldAlready is the lock of a lease that this client holds: the request id is that of a claim of its own.
+func (c *Client) heldAlready(leaseID string) *Lock {
+	if own := c.locks[leaseID]; own != nil && own.lease.state() != Lost {
+		return own
+	}
+	return nil
+}
+
+// giveBack ends a claim that nobody wants any more, unless another call of this client has it. If that does not arrive, the
+// claim ends by itself.
+func (c *Client) giveBack(id string, asked *terms) {
+	if c.heldAlready(id) == nil {
+		c.verbs.endUnused(id, asked)
+	}
 }
 
 // forget: it is not held any more, as far as this client is concerned.
@@ -228,11 +260,16 @@ func (c *Client) responded(from connection, response *rowlockv1.SessionResponse,
 		c.calls.pump()
 	}
 	for _, result := range response.GetResults() {
-		if result.GetWaitInQueue().GetGranted().GetProvisional() {
+		if isProvisional(result) {
 			// It waits to be acknowledged.
 			from.touch()
 		}
 	}
+}
+
+func isProvisional(result *rowlockv1.SessionResult) bool {
+	return result.GetWaitInQueue().GetGranted().GetProvisional() ||
+		slices.ContainsFunc(result.GetCapture().GetLeases(), (*rowlockv1.Lease).GetProvisional)
 }
 
 func (c *Client) leaving(from connection) {

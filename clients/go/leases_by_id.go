@@ -14,14 +14,19 @@ type RenewedLease struct {
 	TTL time.Duration
 }
 
-// Release ends a lease, or gives up a place, by its id, and says whether it was this call that ended it.
-func (c *Client) Release(ctx context.Context, leaseID string) (bool, error) {
+// Release ends a lease, or gives up a place, by its id, and says whether it was this call that ended it. The options say what the
+// lock remembers of the lease.
+func (c *Client) Release(ctx context.Context, leaseID string, options ...ReleaseOption) (bool, error) {
 	var own *Lock
 	c.turns.take(func() { own = c.locks[leaseID] })
 	if own != nil {
-		return own.Release(ctx)
+		return own.Release(ctx, options...)
 	}
-	result, err := c.ask(ctx, releaseDemand(leaseID))
+	request, err := releaseRequestOf(leaseID, options)
+	if err != nil {
+		return false, err
+	}
+	result, err := c.ask(ctx, releaseDemand(request))
 	return result.GetRelease().GetReleased(), err
 }
 

@@ -26,17 +26,17 @@ func ForPattern(pattern string) LimitTarget {
 }
 
 // LimitOption is something that is chosen for one change of a limit.
-type LimitOption func(*rowlockv1.SetLimitRequest)
-
-// IfVersion changes the setting only if it has this version, or for 0 only if it was never set; otherwise the change fails with
-// [ErrVersionMismatch]. Such a change is not repeated when its answer is lost, but fails with [ErrConnectionLost].
-func IfVersion(version uint64) LimitOption {
-	return func(request *rowlockv1.SetLimitRequest) { request.ExpectedVersion = &version }
+type LimitOption interface {
+	ofLimit(*rowlockv1.SetLimitRequest)
 }
+
+type limitOption func(*rowlockv1.SetLimitRequest)
+
+func (set limitOption) ofLimit(request *rowlockv1.SetLimitRequest) { set(request) }
 
 // Because is why, for those who look later.
 func Because(reason string) LimitOption {
-	return func(request *rowlockv1.SetLimitRequest) { request.Reason = reason }
+	return limitOption(func(request *rowlockv1.SetLimitRequest) { request.Reason = reason })
 }
 
 // LimitInForce is what is in force after a change.
@@ -73,17 +73,13 @@ func (c *Client) changeLimit(
 		request.Target = &rowlockv1.SetLimitRequest_Pattern{Pattern: target.text}
 	}
 	for _, option := range options {
-		option(request)
+		option.ofLimit(request)
 	}
-	asked := &demand{
+	result, err := c.ask(ctx, &demand{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_SetLimit{SetLimit: request}},
 		kind:    ordinary,
-	}
-	if request.ExpectedVersion != nil {
-		// A change that was made is a mismatch when it is repeated.
-		asked.repeat = ifUnsent
-	}
-	result, err := c.ask(ctx, asked)
+		repeat:  unlessOf(request.ExpectedVersion),
+	})
 	answer := result.GetSetLimit()
 	return LimitInForce{
 		Limit:       answer.GetLimit(),

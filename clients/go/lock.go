@@ -14,6 +14,7 @@ import (
 type Lock struct {
 	client *Client
 	lease  *heldLease
+	terms  *terms
 	// released is what became of its release, once that was asked for.
 	released *release
 }
@@ -90,11 +91,15 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 }
 
 // Release gives it back: the next in the queue has it at once. It answers whether it was held until then, also when it is
-// called again. The context bounds the waiting for the answer alone: the release goes on. Where no server answers, the lease
+// called again. The options say what the lock remembers; what is said when it is called again, nobody hears. The context bounds the waiting for the answer alone: the release goes on. Where no server answers, the lease
 // ends by itself.
-func (l *Lock) Release(ctx context.Context) (bool, error) {
+func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, error) {
+	request, err := releaseRequestOf(l.lease.id, options)
+	if err != nil {
+		return false, err
+	}
 	var begun *release
-	l.client.turns.take(func() { begun = l.release() })
+	l.client.turns.take(func() { begun = l.release(request) })
 	select {
 	case <-begun.done:
 	case <-ctx.Done():
@@ -136,24 +141,27 @@ func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
 }
 
 // release begins it, in a turn.
-func (l *Lock) release() *release {
+func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 	if l.released != nil {
 		return l.released
 	}
 	begun := &release{done: make(chan struct{})}
 	l.released = begun
 	isHeld := l.lease.state() != Lost
-	end := releaseDemand(l.lease.id)
+	end := releaseDemand(request)
 	// By then it has ended by itself.
 	end.within = later(l.lease.remaining(), l.lease.margin)
 	l.client.forget(l.lease)
 	if !isHeld {
-		// It was lost by this client's own count, perhaps, and the server keeps it still.
-		l.client.verbs.endUnwanted(l.lease.id)
+		// It was lost by this client's own count, perhaps, and the server keeps it still. Where the lock shall remember that it
+		// was lost, it has to end by itself.
+		if !l.terms.tellsLossApart() {
+			l.client.giveBack(l.lease.id, l.terms)
+		}
 		close(begun.done)
 		return begun
 	}
-	l.client.verbs.begin(end, func(result *rowlockv1.SessionResult, err *Error) {
+	l.client.verbs.begin(end, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		begun.wasHeld, begun.err = result.GetRelease().GetReleased(), err
 		close(begun.done)
 	})

@@ -19,6 +19,8 @@ type Refusal struct {
 	RetryAfter time.Duration
 	// Limit is the limit that stands in the way, for [ErrNeverFits], and for [ErrPaused] where that is why.
 	Limit *Limit
+	// Status is the one that was found, for [ErrStatusMismatch].
+	Status string
 }
 
 func refusalOf(refused *rowlockv1.Refusal) *Refusal {
@@ -27,6 +29,7 @@ func refusalOf(refused *rowlockv1.Refusal) *Refusal {
 		Message:    refused.GetMessage(),
 		Holders:    claimsOf(refused.GetHolders()),
 		RetryAfter: refused.GetRetryAfter().AsDuration(),
+		Status:     refused.GetStatus(),
 	}
 	if refused.GetLimit() != nil {
 		limit := limitOf(refused.GetLimit())

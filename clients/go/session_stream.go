@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -28,10 +29,10 @@ const (
 // sessionStream is one session with one server. It gathers what is asked for into requests, knows when each of them was sent,
 // is heard as often as the server wants, and notices a server that falls silent. It knows nothing of what commands mean.
 type sessionStream struct {
-	turns  *turns
-	at     string
-	owner  connectionOwner
-	cancel context.CancelFunc
+	turns *turns
+	at    string
+	owner connectionOwner
+	stop  context.CancelFunc
 	// over is closed when it has ended.
 	over chan struct{}
 	// wake has something in it when there is something to send.
@@ -64,7 +65,7 @@ func openSession(turns *turns, config Config, address string, bytesMax int, owne
 		turns:       turns,
 		at:          address,
 		owner:       owner,
-		cancel:      cancel,
+		stop:        cancel,
 		over:        make(chan struct{}),
 		wake:        make(chan struct{}, 1),
 		bytesMax:    bytesMax,
@@ -105,6 +106,17 @@ func (s *sessionStream) send(command *rowlockv1.SessionCommand) {
 	s.touch()
 }
 
+func (s *sessionStream) cancel(call uint64) bool {
+	// In the same request it would come before what it is to end.
+	isIt := func(command *rowlockv1.SessionCommand) bool { return command.GetCall() == call }
+	if at := slices.IndexFunc(s.commands, isIt); at >= 0 {
+		s.commands = slices.Delete(s.commands, at, at+1)
+		return false
+	}
+	s.send(&rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Cancel{Cancel: call}})
+	return true
+}
+
 // touch sends a request soon, if only an empty one.
 func (s *sessionStream) touch() {
 	s.isTouched = true
@@ -127,7 +139,7 @@ func (s *sessionStream) destroy() {
 	s.isOver = true
 	s.beatTimer.stop()
 	s.listenTimer.stop()
-	s.cancel()
+	s.stop()
 	close(s.over)
 }
 

@@ -1,9 +1,11 @@
 package rowlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -15,10 +17,11 @@ import (
 const (
 	// unaryCallMax is how long one call may take: no call waits for a lock, so a server that takes longer is not there.
 	unaryCallMax = 10 * time.Second
-	// unaryCommandsMax at once, and unaryWaitsAtOnce of the calls that look after places: renewals get through beside them,
-	// also where a proxy lets no more than 100 calls through.
-	unaryCommandsMax = 60
-	unaryWaitsAtOnce = 30
+	// unaryCommandsMax at once, unaryWaitsAtOnce of the calls that look after places, and unaryCapturesAtOnce that wait: renewals
+	// get through beside them, also where a proxy lets no more than 100 calls through.
+	unaryCommandsMax    = 60
+	unaryWaitsAtOnce    = 30
+	unaryCapturesAtOnce = 5
 	// unaryWaitsMax is as many as a session has by default.
 	unaryWaitsMax = 5_000
 	// unaryBytesMax is the largest that a server can be set to: a smaller one says so itself.
@@ -35,12 +38,12 @@ type unaryCalls struct {
 	at     string
 	owner  connectionOwner
 	ctx    context.Context
-	cancel context.CancelFunc
+	stop   context.CancelFunc
 	// over is closed when it has ended.
 	over    chan struct{}
 	service rowlockv1.LockServiceClient
-	// waitSlots has something in it for each call that looks after a place.
-	waitSlots chan struct{}
+	// waitSlots has something in it for each call that looks after a place, and captureSlots for each capture that waits.
+	waitSlots, captureSlots chan struct{}
 
 	inForce *rowlockv1.SessionOpened
 	// early are the commands that have come before the server was known to be there.
@@ -56,15 +59,16 @@ type unaryCalls struct {
 func openUnary(turns *turns, config Config, address string, owner connectionOwner) *unaryCalls {
 	ctx, cancel := context.WithCancel(context.Background())
 	u := &unaryCalls{
-		turns:     turns,
-		config:    config,
-		at:        address,
-		owner:     owner,
-		ctx:       ctx,
-		cancel:    cancel,
-		over:      make(chan struct{}),
-		waitSlots: make(chan struct{}, unaryWaitsAtOnce),
-		running:   map[uint64]context.CancelFunc{},
+		turns:        turns,
+		config:       config,
+		at:           address,
+		owner:        owner,
+		ctx:          ctx,
+		stop:         cancel,
+		over:         make(chan struct{}),
+		waitSlots:    make(chan struct{}, unaryWaitsAtOnce),
+		captureSlots: make(chan struct{}, unaryCapturesAtOnce),
+		running:      map[uint64]context.CancelFunc{},
 	}
 	turns.goroutines.Go(u.connect)
 	return u
@@ -94,17 +98,21 @@ func (u *unaryCalls) followsTickets() bool {
 func (u *unaryCalls) touch() {}
 
 func (u *unaryCalls) send(command *rowlockv1.SessionCommand) {
-	if asked, ok := command.GetCommand().(*rowlockv1.SessionCommand_Cancel); ok {
-		if cancel := u.running[asked.Cancel]; cancel != nil {
-			cancel()
-		}
-		return
-	}
 	if u.inForce == nil {
 		u.early = append(u.early, command)
 		return
 	}
 	u.begin(command)
+}
+
+func (u *unaryCalls) cancel(call uint64) bool {
+	isIt := func(command *rowlockv1.SessionCommand) bool { return command.GetCall() == call }
+	u.early = slices.DeleteFunc(u.early, isIt)
+	end := u.running[call]
+	if end != nil {
+		end()
+	}
+	return end != nil
 }
 
 func (u *unaryCalls) close(within time.Duration) <-chan struct{} {
@@ -121,7 +129,7 @@ func (u *unaryCalls) destroy() {
 		return
 	}
 	u.isOver = true
-	u.cancel()
+	u.stop()
 	close(u.over)
 }
 
@@ -223,14 +231,25 @@ func isConnectionLost(err *Error) bool {
 // owned adds what a session says once for all claims.
 func (u *unaryCalls) owned(request *rowlockv1.AcquireRequest) *rowlockv1.AcquireRequest {
 	request = proto.CloneOf(request)
-	if request.GetOwner() == "" {
-		request.Owner = u.config.Owner
-	}
+	request.Owner, request.Labels = u.ownerOf(request), u.labelsOf(request)
+	return request
+}
+
+// claimRequest is an AcquireRequest, or a CaptureRequest.
+type claimRequest interface {
+	GetOwner() string
+	GetLabels() map[string]string
+}
+
+func (u *unaryCalls) ownerOf(request claimRequest) string {
+	return cmp.Or(request.GetOwner(), u.config.Owner)
+}
+
+func (u *unaryCalls) labelsOf(request claimRequest) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, u.config.Labels)
 	maps.Copy(labels, request.GetLabels())
-	request.Labels = labels
-	return request
+	return labels
 }
 
 // run asks a command, and answers with its last result and when it was asked for. A wait tells its places on the way.
@@ -239,6 +258,9 @@ func (u *unaryCalls) run(ctx context.Context, command *rowlockv1.SessionCommand)
 ) {
 	if wait, ok := command.GetCommand().(*rowlockv1.SessionCommand_WaitInQueue); ok {
 		return u.wait(ctx, command.GetCall(), wait.WaitInQueue)
+	}
+	if capture, ok := command.GetCommand().(*rowlockv1.SessionCommand_Capture); ok {
+		return u.capture(ctx, capture.Capture)
 	}
 	basis := u.turns.now()
 	ctx, cancel := context.WithTimeout(ctx, unaryCallMax)
@@ -265,6 +287,14 @@ func (u *unaryCalls) ask(ctx context.Context, command *rowlockv1.SessionCommand)
 	case *rowlockv1.SessionCommand_Release:
 		answer, err := u.service.Release(ctx, asked.Release)
 		result.Result = &rowlockv1.SessionResult_Release{Release: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_UpdateLock:
+		answer, err := u.service.UpdateLock(ctx, asked.UpdateLock)
+		result.Result = &rowlockv1.SessionResult_UpdateLock{UpdateLock: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_DeleteLock:
+		answer, err := u.service.DeleteLock(ctx, asked.DeleteLock)
+		result.Result = &rowlockv1.SessionResult_DeleteLock{DeleteLock: answer}
 		return result, err
 	case *rowlockv1.SessionCommand_SetLimit:
 		answer, err := u.service.SetLimit(ctx, asked.SetLimit)

@@ -25,8 +25,9 @@ type demand struct {
 	within time.Duration
 }
 
-// begin is to be called in a turn; done is called with the result or the error, in a turn, too.
-func (v *verbs) begin(asked *demand, done func(*rowlockv1.SessionResult, *Error)) *call {
+// begin is to be called in a turn; done is called with the result, which was so at basis or later, or with the error, in a turn,
+// too.
+func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, basis time.Duration, err *Error)) *call {
 	within := v.giveUpAfter
 	if asked.within > 0 {
 		within = min(within, asked.within)
@@ -38,23 +39,31 @@ func (v *verbs) begin(asked *demand, done func(*rowlockv1.SessionResult, *Error)
 			return &rowlockv1.SessionCommand{Command: asked.command.GetCommand()}
 		},
 		giveUpAfter: func() time.Duration { return within },
-		answered: func(result *rowlockv1.SessionResult, _ time.Duration) bool {
-			done(result, nil)
+		answered: func(result *rowlockv1.SessionResult, basis time.Duration) bool {
+			done(result, basis, nil)
 			return true
 		},
-		failed: func(err *Error) { done(nil, err) },
+		failed: func(err *Error) { done(nil, 0, err) },
 	})
 }
 
-// endUnwanted ends a claim that nobody wants any more, in a turn. If that does not arrive, the claim ends by itself.
-func (v *verbs) endUnwanted(id string) {
-	v.begin(releaseDemand(id), func(*rowlockv1.SessionResult, *Error) {})
+// endUnused ends a claim that nobody has used, in a turn: it is no run, after which the next one is not due yet.
+func (v *verbs) endUnused(id string, asked *terms) {
+	request := &rowlockv1.ReleaseRequest{LeaseId: id}
+	if asked.minInterval != nil {
+		request.CoolDown = durationpb.New(0)
+	}
+	v.begin(releaseDemand(request), func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
+		// A ticket leaves the queue without a word about the lock.
+		if err != nil && err.Reason == ErrNotGrantedYet {
+			v.endUnused(id, &terms{})
+		}
+	})
 }
 
-func releaseDemand(id string) *demand {
-	release := &rowlockv1.ReleaseRequest{LeaseId: id}
+func releaseDemand(request *rowlockv1.ReleaseRequest) *demand {
 	return &demand{
-		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Release{Release: release}},
+		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Release{Release: request}},
 		kind:    urgent,
 	}
 }
@@ -84,7 +93,7 @@ func (c *Client) ask(ctx context.Context, asked *demand) (*rowlockv1.SessionResu
 		if isClosed = c.isClosed; isClosed {
 			return
 		}
-		begun = c.verbs.begin(asked, func(answer *rowlockv1.SessionResult, err *Error) {
+		begun = c.verbs.begin(asked, func(answer *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 			result, failed = answer, err
 			close(done)
 		})

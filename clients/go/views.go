@@ -65,6 +65,8 @@ type LockInfo struct {
 	Holders []Claim
 	// Waiters are the first ones, in order.
 	Waiters []Claim
+	// Record is what it remembers; nil: nothing.
+	Record *Record
 }
 
 // LimitSetting is a limit that was set, for one name or for a pattern.
@@ -129,6 +131,7 @@ func lockInfoOf(lock *rowlockv1.Lock) LockInfo {
 		LastToken:   lock.GetLastFencingToken(),
 		Holders:     claimsOf(lock.GetHolders()),
 		Waiters:     claimsOf(lock.GetWaiters()),
+		Record:      recordOf(lock.GetRecord()),
 	}
 }
 

@@ -37,7 +37,7 @@ type command struct {
 	Limit              *int
 	IfVersion          *json.RawMessage
 	Reason             string
-	Prefix             string
+	Prefix             *string
 	BusyOnly           bool
 	Order              string
 	TicketNumber       *json.RawMessage
@@ -48,6 +48,17 @@ type command struct {
 	Value              string
 	Token              *json.RawMessage
 	Ms                 float64
+	Names              []string
+	Count              *int
+	MinIntervalMs      *float64
+	LockDelayMs        *float64
+	StatusIfLost       *string
+	IfStatus           []string
+	Status             *string
+	CoolDownMs         *float64
+	AttemptsLeft       *attempts
+	NotBeforeMs        *instant
+	NotBeforeInMs      *float64
 
 	handle     *handle
 	isAnswered bool
@@ -58,6 +69,42 @@ func (c *command) name() string {
 		return ""
 	}
 	return *c.Name
+}
+
+// prefix of what is listed; empty where none is named.
+func (c *command) prefix() string {
+	if c.Prefix == nil {
+		return ""
+	}
+	return *c.Prefix
+}
+
+// attempts are a number, or "unlimited".
+type attempts struct {
+	number int
+}
+
+func (a *attempts) UnmarshalJSON(text []byte) error {
+	if string(text) == `"unlimited"` {
+		a.number = rowlock.Unlimited
+		return nil
+	}
+	return json.Unmarshal(text, &a.number)
+}
+
+// instant is in milliseconds since 1970, or "none".
+type instant struct {
+	time.Time
+}
+
+func (i *instant) UnmarshalJSON(text []byte) error {
+	if string(text) == `"none"` {
+		return nil
+	}
+	var number float64
+	err := json.Unmarshal(text, &number)
+	i.Time = time.Unix(0, 0).Add(durationOf(number))
+	return err
 }
 
 // milliseconds are a number, or "forever".

@@ -33,7 +33,7 @@ func (d *driver) acquire(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, options := asked.handle, d.optionsOf(asked)
+	own, options := asked.handle, d.lockOptionsOf(asked)
 	if asked.Scope {
 		err := client.WithLock(own.asking, asked.name(), func(_ context.Context, lock *rowlock.Lock) error {
 			d.granted(asked, lock)
@@ -54,55 +54,60 @@ func (d *driver) acquire(asked *command) (any, error) {
 	return nil, nil
 }
 
+// capture answers with a handle for each lock that was taken.
+func (d *driver) capture(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := client.Capture(asked.handle.asking, captureOptionsOf(asked)...)
+	if err != nil {
+		return nil, err
+	}
+	captured := []object{}
+	for number, lock := range taken.Locks {
+		name := fmt.Sprint(asked.Lock, number)
+		d.holds(d.newHandle(name), lock)
+		captured = append(captured, object{
+			"lock": name, "name": lock.Name(), "token": strconv.FormatUint(lock.Token(), 10), "leaseId": lock.LeaseID(),
+		})
+	}
+	result := object{"captured": captured}
+	if taken.RetryAfter != 0 {
+		result["retryAfterMs"] = msOf(taken.RetryAfter)
+	}
+	d.answer(asked, result, nil)
+	for number, lock := range taken.Locks {
+		d.tellLoss(fmt.Sprint(asked.Lock, number), lock)
+	}
+	return nil, nil
+}
+
+func (d *driver) holds(own *handle, lock *rowlock.Lock) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	own.lock = lock
+}
+
 // granted answers, and tells when the lock is lost.
 func (d *driver) granted(asked *command, lock *rowlock.Lock) {
-	d.mu.Lock()
-	asked.handle.lock = lock
-	d.mu.Unlock()
+	d.holds(asked.handle, lock)
 	d.answer(asked, object{"granted": object{
 		"token":   strconv.FormatUint(lock.Token(), 10),
 		"leaseId": lock.LeaseID(),
 		"mode":    lock.Mode(),
 		"permits": lock.Permits(),
 	}}, nil)
+	d.tellLoss(asked.Lock, lock)
+}
+
+func (d *driver) tellLoss(name string, lock *rowlock.Lock) {
 	go func() {
 		<-lock.Done()
 		if errors.Is(lock.Err(), rowlock.ErrLeaseLost) {
-			d.say(object{"event": "state", "lock": asked.Lock, "state": "lost"})
+			d.say(object{"event": "state", "lock": name, "state": "lost"})
 		}
 	}()
-}
-
-func (d *driver) optionsOf(asked *command) []rowlock.LockOption {
-	var options []rowlock.LockOption
-	if asked.WaitMs != nil {
-		options = append(options, rowlock.Wait(asked.WaitMs.Duration))
-	}
-	if asked.TTLMs != nil {
-		options = append(options, rowlock.TTL(asked.TTLMs.Duration))
-	}
-	if asked.MarginMs != nil {
-		options = append(options, rowlock.Margin(durationOf(*asked.MarginMs)))
-	}
-	if asked.Permits != nil {
-		options = append(options, rowlock.Permits(*asked.Permits))
-	}
-	if asked.Mode != nil {
-		options = append(options, rowlock.As(rowlock.Mode(*asked.Mode)))
-	}
-	if asked.Positions {
-		options = append(options, rowlock.OnPosition(func(place rowlock.Place) {
-			d.say(object{
-				"event": "position", "lock": asked.Lock, "ahead": place.Ahead, "permitsAhead": place.PermitsAhead,
-				"queueLength": place.QueueLength, "waitedMs": msOf(place.Waited),
-			})
-		}))
-	}
-	if asked.PositionIntervalMs != nil {
-		options = append(options, rowlock.PositionInterval(durationOf(*asked.PositionIntervalMs)))
-	}
-	return append(options,
-		rowlock.Owner(asked.Owner), rowlock.Labels(asked.Labels), rowlock.RequestID(asked.RequestID))
 }
 
 func (d *driver) find(asked *command) (*handle, error) {
@@ -157,7 +162,7 @@ func (d *driver) release(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	released, err := lock.Release(context.Background())
+	released, err := lock.Release(context.Background(), releaseOptionsOf(asked)...)
 	return object{"released": released}, err
 }
 
@@ -174,6 +179,9 @@ func refusedOf(refusal *rowlock.Refusal) object {
 	refused := object{"reason": refusal.Reason, "message": refusal.Message}
 	if refusal.RetryAfter != 0 {
 		refused["retryAfterMs"] = msOf(refusal.RetryAfter)
+	}
+	if refusal.Reason == rowlock.ErrStatusMismatch {
+		refused["status"] = refusal.Status
 	}
 	holders := []object{}
 	for _, holder := range refusal.Holders {

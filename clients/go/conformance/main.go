@@ -18,6 +18,7 @@ type verb func(*driver, *command) (any, error)
 var verbs = map[string]verb{
 	"connect":      (*driver).connect,
 	"acquire":      (*driver).acquire,
+	"capture":      (*driver).capture,
 	"giveUp":       (*driver).giveUp,
 	"leave":        (*driver).leave,
 	"state":        (*driver).state,
@@ -26,6 +27,8 @@ var verbs = map[string]verb{
 	"renewLease":   (*driver).renewLease,
 	"releaseLease": (*driver).releaseLease,
 	"setLimit":     (*driver).setLimit,
+	"updateLock":   (*driver).updateLock,
+	"deleteLock":   (*driver).deleteLock,
 	"getLock":      (*driver).getLock,
 	"listLocks":    (*driver).listLocks,
 	"listLimits":   (*driver).listLimits,
@@ -62,7 +65,7 @@ func (d *driver) run() error {
 		if err := json.Unmarshal(lines.Bytes(), asked); err != nil {
 			return fmt.Errorf("%s: %w", lines.Text(), err)
 		}
-		if asked.Do == "acquire" {
+		if asked.Do == "acquire" || asked.Do == "capture" {
 			// Here, so that the commands which follow find it.
 			asked.handle = d.newHandle(asked.Lock)
 		}

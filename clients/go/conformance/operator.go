@@ -39,7 +39,7 @@ func (d *driver) releaseLease(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	released, err := client.Release(background, asked.LeaseID)
+	released, err := client.Release(background, asked.LeaseID, releaseOptionsOf(asked)...)
 	return object{"released": released}, err
 }
 
@@ -82,7 +82,7 @@ func (d *driver) getLock(asked *command) (any, error) {
 		"name": lock.Name, "limit": lock.Limit.Limit, "limitSource": lock.Limit.Source, "heldPermits": lock.HeldPermits,
 		"holderCount": lock.HolderCount, "waiting": lock.Waiting, "draining": lock.IsDraining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
-		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters),
+		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
 	}, err
 }
 
@@ -93,7 +93,7 @@ func (d *driver) listLocks(asked *command) (any, error) {
 	}
 	names := []string{}
 	options := rowlock.ListOptions{
-		Prefix: asked.Prefix, BusyOnly: asked.BusyOnly, Order: rowlock.ListOrder(asked.Order),
+		Prefix: asked.prefix(), BusyOnly: asked.BusyOnly, Order: rowlock.ListOrder(asked.Order),
 	}
 	for lock, err := range client.ListLocks(background, options) {
 		if err != nil {
@@ -110,7 +110,7 @@ func (d *driver) listLimits(asked *command) (any, error) {
 		return nil, err
 	}
 	limits := []object{}
-	for setting, err := range client.ListLimits(background, asked.Prefix) {
+	for setting, err := range client.ListLimits(background, asked.prefix()) {
 		if err != nil {
 			return nil, err
 		}

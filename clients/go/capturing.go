@@ -1,0 +1,204 @@
+package rowlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// pieceMax is how long one piece of a wait lasts at the most; and at the most half of the time after which a call without an
+// answer fails.
+const pieceMax = 15 * time.Second
+
+// capturing is some of many locks being asked for: from the first request to the leases, or to none, however many connections
+// that takes. A long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy
+// cuts it off. Whoever gives up leaves nothing behind: what comes late is given back.
+type capturing struct {
+	client *Client
+	asked  *captureOptions
+	until  time.Duration
+
+	requestID string
+	pieceEnds time.Duration
+	call      *call
+	// locks are those of the answer, in its order; nil: not yet, or lost on its way.
+	locks []*Lock
+	// made are those that nobody had before.
+	made       []*Lock
+	retryAfter time.Duration
+	// renewing is how many leases are renewed before anybody relies on them.
+	renewing int
+	// settled is closed when one of the two is known.
+	settled   chan struct{}
+	isSettled bool
+	captured  Captured
+	failure   *Error
+}
+
+func newCapturing(client *Client, asked *captureOptions) *capturing {
+	return &capturing{
+		client:  client,
+		asked:   asked,
+		until:   later(client.turns.now(), asked.wait),
+		settled: make(chan struct{}),
+	}
+}
+
+// run waits for what becomes of it, outside of turns.
+func (c *capturing) run(ctx context.Context) (Captured, error) {
+	select {
+	case <-c.settled:
+	case <-ctx.Done():
+		// Unless it was settled just now: then what was got is not thrown away.
+		c.client.turns.take(func() { c.abandon(cancelledError(ctx)) })
+		<-c.settled
+	}
+	if c.failure != nil {
+		return Captured{}, c.failure
+	}
+	return c.captured, nil
+}
+
+// abandon fails with this error, and gives back what was or will be got.
+func (c *capturing) abandon(why *Error) {
+	if c.isSettled {
+		return
+	}
+	c.fail(why)
+	if c.call != nil {
+		c.client.calls.withdraw(c.call)
+	}
+}
+
+func (c *capturing) isWait() bool {
+	return c.asked.wait != 0
+}
+
+// begin asks for one piece of the wait, or for all that is free now.
+func (c *capturing) begin() {
+	now := c.client.turns.now()
+	piece := min(c.until-now, pieceMax, c.client.config.GiveUpAfter/2)
+	c.pieceEnds = now + max(time.Millisecond, piece)
+	c.requestID = c.asked.requestID
+	if c.requestID == "" {
+		// If something was got under the last one after all, and was lost on its way, that id gets nothing else any more.
+		c.requestID = newRequestID()
+	}
+	kind := ordinary
+	if c.isWait() {
+		kind = waiting
+	}
+	c.call = c.client.calls.begin(ask{
+		kind:        kind,
+		repeat:      always,
+		command:     c.command,
+		giveUpAfter: func() time.Duration { return c.client.config.GiveUpAfter },
+		answered:    c.answered,
+		failed:      c.fail,
+	})
+}
+
+func (c *capturing) command(connection) *rowlockv1.SessionCommand {
+	wait := time.Duration(0)
+	if c.isWait() {
+		wait = max(time.Millisecond, c.pieceEnds-c.client.turns.now())
+	}
+	return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Capture{
+		Capture: c.asked.request(c.requestID, wait),
+	}}
+}
+
+func (c *capturing) answered(result *rowlockv1.SessionResult, basis time.Duration) bool {
+	answer := result.GetCapture()
+	if answer == nil {
+		c.fail(unexpected(result))
+		return true
+	}
+	c.locks = make([]*Lock, len(answer.GetLeases()))
+	c.retryAfter = answer.GetRetryAfter().AsDuration()
+	for at, lease := range answer.GetLeases() {
+		c.take(at, lease, basis)
+	}
+	c.conclude()
+	return true
+}
+
+// take makes a lock of a lease, unless nobody wants it any more.
+func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration) {
+	if c.isSettled {
+		c.client.giveBack(lease.GetLeaseId(), &c.asked.terms)
+		return
+	}
+	if known := c.client.heldAlready(lease.GetLeaseId()); known != nil {
+		c.locks[at] = known
+		return
+	}
+	held := newHeldLease(&c.client.turns, lease, basis, c.asked.margin)
+	if held.isShort() {
+		c.renew(at, lease.GetLeaseId())
+		return
+	}
+	// In this very turn, so that nothing that is said of it is missed.
+	c.locks[at] = c.client.locked(held, lease, &c.asked.terms)
+	c.made = append(c.made, c.locks[at])
+}
+
+// renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
+func (c *capturing) renew(at int, leaseID string) {
+	c.renewing++
+	renewal := renewDemand(leaseID, 0)
+	c.client.verbs.begin(renewal, func(result *rowlockv1.SessionResult, basis time.Duration, err *Error) {
+		c.renewing--
+		lease := result.GetRenew().GetLease()
+		switch {
+		case lease != nil:
+			c.take(at, lease, basis)
+		case err == nil:
+			c.fail(unexpected(result))
+		case err.Reason != ErrLeaseLost && err.Reason != ErrUnknownClaim:
+			c.fail(err)
+		}
+		c.conclude()
+	})
+}
+
+// conclude settles it, when all leases are known, or asks for the next piece of the wait.
+func (c *capturing) conclude() {
+	if c.isSettled || c.renewing > 0 {
+		return
+	}
+	var locks []*Lock
+	for _, lock := range c.locks {
+		if lock != nil {
+			locks = append(locks, lock)
+		}
+	}
+	if len(locks) == 0 && c.isWait() && c.client.turns.now() < c.until {
+		c.begin()
+		return
+	}
+	c.captured.Locks = locks
+	if len(locks) == 0 {
+		c.captured.RetryAfter = c.retryAfter
+	}
+	c.settle()
+}
+
+// fail lets go of what was got.
+func (c *capturing) fail(err *Error) {
+	if c.isSettled {
+		return
+	}
+	c.failure = err
+	c.settle()
+	for _, lock := range c.made {
+		c.client.forget(lock.lease)
+		c.client.giveBack(lock.lease.id, &c.asked.terms)
+	}
+}
+
+func (c *capturing) settle() {
+	c.isSettled = true
+	close(c.settled)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
+	var options []rowlock.LockOption
+	for _, option := range claimOptionsOf(asked) {
+		options = append(options, option)
+	}
+	if asked.Permits != nil {
+		options = append(options, rowlock.Permits(*asked.Permits))
+	}
+	if asked.Mode != nil {
+		options = append(options, rowlock.As(rowlock.Mode(*asked.Mode)))
+	}
+	if asked.Positions {
+		options = append(options, rowlock.OnPosition(func(place rowlock.Place) {
+			d.say(object{
+				"event": "position", "lock": asked.Lock, "ahead": place.Ahead, "permitsAhead": place.PermitsAhead,
+				"queueLength": place.QueueLength, "waitedMs": msOf(place.Waited),
+			})
+		}))
+	}
+	if asked.PositionIntervalMs != nil {
+		options = append(options, rowlock.PositionInterval(durationOf(*asked.PositionIntervalMs)))
+	}
+	return options
+}
+
+func captureOptionsOf(asked *command) []rowlock.CaptureOption {
+	var options []rowlock.CaptureOption
+	for _, option := range claimOptionsOf(asked) {
+		options = append(options, option)
+	}
+	if asked.Prefix != nil {
+		options = append(options, rowlock.Prefix(*asked.Prefix))
+	}
+	if asked.Names != nil {
+		options = append(options, rowlock.Names(asked.Names...))
+	}
+	if asked.Count != nil {
+		options = append(options, rowlock.Count(*asked.Count))
+	}
+	return options
+}
+
+func claimOptionsOf(asked *command) []rowlock.ClaimOption {
+	options := []rowlock.ClaimOption{
+		rowlock.Owner(asked.Owner), rowlock.Labels(asked.Labels), rowlock.RequestID(asked.RequestID),
+		rowlock.IfStatus(asked.IfStatus...),
+	}
+	if asked.WaitMs != nil {
+		options = append(options, rowlock.Wait(asked.WaitMs.Duration))
+	}
+	if asked.TTLMs != nil {
+		options = append(options, rowlock.TTL(asked.TTLMs.Duration))
+	}
+	if asked.MarginMs != nil {
+		options = append(options, rowlock.Margin(durationOf(*asked.MarginMs)))
+	}
+	if asked.MinIntervalMs != nil {
+		options = append(options, rowlock.MinInterval(durationOf(*asked.MinIntervalMs)))
+	}
+	if asked.LockDelayMs != nil {
+		options = append(options, rowlock.LockDelay(durationOf(*asked.LockDelayMs)))
+	}
+	if asked.StatusIfLost != nil {
+		options = append(options, rowlock.StatusIfLost(*asked.StatusIfLost))
+	}
+	return options
+}
+
+func releaseOptionsOf(asked *command) []rowlock.ReleaseOption {
+	var options []rowlock.ReleaseOption
+	if asked.CoolDownMs != nil {
+		options = append(options, rowlock.CoolDown(durationOf(*asked.CoolDownMs)))
+	}
+	for _, option := range recordOptionsOf(asked) {
+		options = append(options, option)
+	}
+	return options
+}
+
+func recordOptionsOf(asked *command) []rowlock.RecordOption {
+	var options []rowlock.RecordOption
+	if asked.Status != nil {
+		options = append(options, rowlock.Status(*asked.Status))
+	}
+	if asked.AttemptsLeft != nil {
+		options = append(options, rowlock.AttemptsLeft(asked.AttemptsLeft.number))
+	}
+	return options
+}

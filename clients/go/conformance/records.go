@@ -1,0 +1,70 @@
+package main
+
+import (
+	"strconv"
+
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+func (d *driver) updateLock(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	var options []rowlock.UpdateOption
+	for _, option := range recordOptionsOf(asked) {
+		options = append(options, option)
+	}
+	if asked.NotBeforeMs != nil {
+		options = append(options, rowlock.NotBefore(asked.NotBeforeMs.Time))
+	}
+	if asked.NotBeforeInMs != nil {
+		options = append(options, rowlock.NotBeforeIn(durationOf(*asked.NotBeforeInMs)))
+	}
+	if asked.IfVersion != nil {
+		version, err := numberOf(asked.IfVersion)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, rowlock.IfVersion(version))
+	}
+	record, err := client.UpdateLock(background, asked.name(), options...)
+	return recordOf(&record), err
+}
+
+func (d *driver) deleteLock(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	var options []rowlock.VersionOption
+	if asked.IfVersion != nil {
+		version, err := numberOf(asked.IfVersion)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, rowlock.IfVersion(version))
+	}
+	deleted, err := client.DeleteLock(background, asked.name(), options...)
+	return object{"deleted": deleted}, err
+}
+
+// recordOf is nil where the lock remembers nothing.
+func recordOf(record *rowlock.Record) object {
+	if record == nil {
+		return nil
+	}
+	shown := object{"status": record.Status, "version": strconv.FormatUint(record.Version, 10)}
+	if record.AttemptsLeft != rowlock.Unlimited {
+		shown["attemptsLeft"] = record.AttemptsLeft
+	}
+	if !record.NotBefore.IsZero() {
+		shown["notBeforeMs"] = record.NotBefore.UnixMilli()
+	}
+	if run := record.LastRun; run != nil {
+		shown["lastRun"] = object{
+			"owner": run.Owner, "token": strconv.FormatUint(run.Token, 10), "endReason": run.EndReason, "status": run.Status,
+		}
+	}
+	return shown
+}

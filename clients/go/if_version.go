@@ -1,0 +1,29 @@
+package rowlock
+
+import "github.com/rowlock/rowlock/clients/go/rowlockv1"
+
+// VersionOption is [IfVersion]: a [LimitOption], an [UpdateOption], and the option of [Client.DeleteLock].
+type VersionOption struct {
+	version uint64
+}
+
+// IfVersion changes a limit, or what a lock remembers, only if it has this version, or for 0 only if there is none; otherwise the
+// change fails with [ErrVersionMismatch]. Such a change is not repeated when its answer is lost, but fails with
+// [ErrConnectionLost].
+func IfVersion(version uint64) VersionOption {
+	return VersionOption{version}
+}
+
+func (o VersionOption) ofLimit(request *rowlockv1.SetLimitRequest) {
+	request.ExpectedVersion = &o.version
+}
+
+func (o VersionOption) ofUpdate(options *updateOptions) { options.version = &o.version }
+
+// unlessOf: a change of a version that was made is a mismatch when it is repeated.
+func unlessOf(version *uint64) repeating {
+	if version != nil {
+		return ifUnsent
+	}
+	return always
+}

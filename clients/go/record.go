@@ -1,0 +1,64 @@
+package rowlock
+
+import (
+	"math"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// Unlimited is a number of attempts without end, for [AttemptsLeft].
+const Unlimited = math.MaxInt
+
+// Record is what a lock remembers beyond its claims.
+type Record struct {
+	// NotBefore is when it may be granted again, by the database's clock; zero: at any time.
+	NotBefore time.Time
+	// AttemptsLeft is how many more times it may be granted; [Unlimited]: any number of times.
+	AttemptsLeft int
+	// Status is a word of the users' own; empty at first.
+	Status string
+	// LastRun is nil where no lease has ended since there is a record.
+	LastRun *LastRun
+	// Version is for the [IfVersion] of the next change.
+	Version uint64
+}
+
+// LastRun is how the last lease of a lock went.
+type LastRun struct {
+	Owner     string
+	Token     uint64
+	GrantedAt time.Time
+	EndedAt   time.Time
+	// EndReason is [ErrReleased], [ErrExpired] or [ErrForceReleased].
+	EndReason Reason
+	// Status is that of the lock when it had ended.
+	Status string
+}
+
+// recordOf is nil where the lock remembers nothing.
+func recordOf(record *rowlockv1.LockRecord) *Record {
+	if record == nil {
+		return nil
+	}
+	view := &Record{
+		NotBefore:    timeOf(record.GetNotBefore()),
+		AttemptsLeft: Unlimited,
+		Status:       record.GetStatus(),
+		Version:      record.GetVersion(),
+	}
+	if record.AttemptsLeft != nil {
+		view.AttemptsLeft = int(record.GetAttemptsLeft())
+	}
+	if run := record.GetLastRun(); run != nil {
+		view.LastRun = &LastRun{
+			Owner:     run.GetOwner(),
+			Token:     run.GetFencingToken(),
+			GrantedAt: timeOf(run.GetGrantedAt()),
+			EndedAt:   timeOf(run.GetEndedAt()),
+			EndReason: refusalReason(run.GetEndReason()),
+			Status:    run.GetStatus(),
+		}
+	}
+	return view
+}
