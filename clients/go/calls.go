@@ -119,8 +119,7 @@ func (c *calls) cancel(one *call) {
 // withdraw: nobody wants it any more, so it is not asked for again, and the server is told of a wait. What it had done by then
 // may still be answered.
 func (c *calls) withdraw(one *call) {
-	// A call of its own that is cancelled is answered no more.
-	if one.on == nil || one.kind == waiting && !one.on.followsTickets() {
+	if one.on == nil {
 		c.cancel(one)
 		return
 	}

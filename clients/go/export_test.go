@@ -1,6 +1,9 @@
 package rowlock
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // ConnectWithClock is Connect with a clock of the test's own.
 func ConnectWithClock(config Config, now func() time.Duration) (*Client, error) {
@@ -9,4 +12,11 @@ func ConnectWithClock(config Config, now func() time.Duration) (*Client, error) 
 		return nil, err
 	}
 	return newClient(config, now), nil
+}
+
+// UntilAsking comes back when the client has a lock or a capture asked for, so that what is asked for from then on comes after it.
+func UntilAsking(c *Client) {
+	for isAsking := false; !isAsking; runtime.Gosched() {
+		c.turns.take(func() { isAsking = len(c.asking) > 0 })
+	}
 }

@@ -17,11 +17,10 @@ import (
 const (
 	// unaryCallMax is how long one call may take: no call waits for a lock, so a server that takes longer is not there.
 	unaryCallMax = 10 * time.Second
-	// unaryCommandsMax at once, unaryWaitsAtOnce of the calls that look after places, and unaryCapturesAtOnce that wait: renewals
-	// get through beside them, also where a proxy lets no more than 100 calls through.
-	unaryCommandsMax    = 60
-	unaryWaitsAtOnce    = 30
-	unaryCapturesAtOnce = 5
+	// unaryCommandsMax at once, and unaryWaitsAtOnce of the calls that look after places: renewals get through beside them,
+	// also where a proxy lets no more than 100 calls through.
+	unaryCommandsMax = 60
+	unaryWaitsAtOnce = 30
 	// unaryWaitsMax is as many as a session has by default.
 	unaryWaitsMax = 5_000
 	// unaryBytesMax is the largest that a server can be set to: a smaller one says so itself.
@@ -42,8 +41,8 @@ type unaryCalls struct {
 	// over is closed when it has ended.
 	over    chan struct{}
 	service rowlockv1.LockServiceClient
-	// waitSlots has something in it for each call that looks after a place, and captureSlots for each capture that waits.
-	waitSlots, captureSlots chan struct{}
+	// waitSlots has something in it for each call that looks after a place, or for a lock to capture.
+	waitSlots chan struct{}
 
 	inForce *rowlockv1.SessionOpened
 	// early are the commands that have come before the server was known to be there.
@@ -59,16 +58,15 @@ type unaryCalls struct {
 func openUnary(turns *turns, config Config, address string, owner connectionOwner) *unaryCalls {
 	ctx, cancel := context.WithCancel(context.Background())
 	u := &unaryCalls{
-		turns:        turns,
-		config:       config,
-		at:           address,
-		owner:        owner,
-		ctx:          ctx,
-		stop:         cancel,
-		over:         make(chan struct{}),
-		waitSlots:    make(chan struct{}, unaryWaitsAtOnce),
-		captureSlots: make(chan struct{}, unaryCapturesAtOnce),
-		running:      map[uint64]context.CancelFunc{},
+		turns:     turns,
+		config:    config,
+		at:        address,
+		owner:     owner,
+		ctx:       ctx,
+		stop:      cancel,
+		over:      make(chan struct{}),
+		waitSlots: make(chan struct{}, unaryWaitsAtOnce),
+		running:   map[uint64]context.CancelFunc{},
 	}
 	turns.goroutines.Go(u.connect)
 	return u
@@ -194,10 +192,10 @@ func (u *unaryCalls) begin(command *rowlockv1.SessionCommand) {
 	u.turns.goroutines.Go(func() {
 		basis, result, err := u.run(ctx, command)
 		u.turns.take(func() {
-			isCancelled := ctx.Err() != nil
 			cancel()
 			delete(u.running, call)
-			if !isCancelled && !u.isOver {
+			// Of a call that was cancelled nobody hears it, but of the connection's end.
+			if !u.isOver {
 				u.answer(call, basis, result, err)
 			}
 			u.endIfIdle()
