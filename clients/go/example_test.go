@@ -24,6 +24,28 @@ func ExampleClient_WithLock() {
 	}
 }
 
+func ExampleClient_Capture() {
+	client, err := rowlock.Connect(rowlock.Config{Addresses: []string{"127.0.0.1:50051"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	for {
+		captured, err := client.Capture(ctx, rowlock.Prefix("task/"), rowlock.Count(3),
+			rowlock.IfStatus("new", "failed"), rowlock.StatusIfLost("failed"), rowlock.Wait(rowlock.Forever))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, task := range captured.Locks {
+			fmt.Printf("%s, with fencing token %d\n", task.Name(), task.Token())
+			if _, err := task.Release(ctx, rowlock.Status("done")); err != nil {
+				log.Print(err)
+			}
+		}
+	}
+}
+
 func ExampleClient_Lock() {
 	client, err := rowlock.Connect(rowlock.Config{Addresses: []string{"locks-1:50051", "locks-2:50051"}})
 	if err != nil {

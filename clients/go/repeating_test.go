@@ -4,10 +4,15 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	rowlock "github.com/rowlock/rowlock/clients/go"
@@ -20,12 +25,23 @@ type scriptedServer struct {
 	commands chan *rowlockv1.SessionCommand
 	mu       sync.Mutex
 	stop     func()
+	// say sends a response in the session that there is.
+	say func(*rowlockv1.SessionResponse)
+	// received is how far the client has read.
+	received atomic.Uint64
 }
 
 func (s *scriptedServer) Session(stream grpc.BidiStreamingServer[rowlockv1.SessionRequest, rowlockv1.SessionResponse]) error {
 	over := make(chan struct{})
 	s.mu.Lock()
 	s.stop = sync.OnceFunc(func() { close(over) })
+	var saying sync.Mutex
+	s.say = func(response *rowlockv1.SessionResponse) {
+		saying.Lock()
+		defer saying.Unlock()
+		stream.Send(response)
+	}
+	say := s.say
 	s.mu.Unlock()
 	go func() {
 		for heard := uint64(1); ; heard++ {
@@ -33,17 +49,18 @@ func (s *scriptedServer) Session(stream grpc.BidiStreamingServer[rowlockv1.Sessi
 			if err != nil {
 				return
 			}
-			for _, command := range request.GetCommands() {
-				s.commands <- command
-			}
 			response := &rowlockv1.SessionResponse{Heard: heard}
 			if request.GetOpen() != nil {
 				response.Opened = &rowlockv1.SessionOpened{
-					Replica: "scripted", HeartbeatInterval: durationpb.New(time.Second), SilenceMax: durationpb.New(time.Minute),
+					Replica: "scripted", HeartbeatInterval: durationpb.New(time.Hour), SilenceMax: durationpb.New(time.Hour),
 					WaitsMax: 100, CommandsMax: 100, MessageBytesMax: 65_536,
 				}
 			}
-			stream.Send(response)
+			s.received.Store(request.GetReceived())
+			say(response)
+			for _, command := range request.GetCommands() {
+				s.commands <- command
+			}
 		}
 	}()
 	<-over
@@ -55,6 +72,15 @@ func (s *scriptedServer) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
+}
+
+// answer answers a command.
+func (s *scriptedServer) answer(command *rowlockv1.SessionCommand, result *rowlockv1.SessionResult) {
+	result.Call = command.GetCall()
+	s.mu.Lock()
+	say := s.say
+	s.mu.Unlock()
+	say(&rowlockv1.SessionResponse{Results: []*rowlockv1.SessionResult{result}})
 }
 
 // What is safe is asked for again when the connection was lost before its answer came, and nothing else.
@@ -69,6 +95,22 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 		}},
 		"a limit of a version": {isUnsafe: true, ask: func(client *rowlock.Client) error {
 			_, err := client.SetLimit(background, rowlock.ForName("x"), 1, rowlock.IfVersion(1))
+			return err
+		}},
+		"a record": {ask: func(client *rowlock.Client) error {
+			_, err := client.UpdateLock(background, "x", rowlock.Status("new"))
+			return err
+		}},
+		"a record of a version": {isUnsafe: true, ask: func(client *rowlock.Client) error {
+			_, err := client.UpdateLock(background, "x", rowlock.Status("new"), rowlock.IfVersion(1))
+			return err
+		}},
+		"a record's end": {ask: func(client *rowlock.Client) error {
+			_, err := client.DeleteLock(background, "x")
+			return err
+		}},
+		"the end of a record of a version": {isUnsafe: true, ask: func(client *rowlock.Client) error {
+			_, err := client.DeleteLock(background, "x", rowlock.IfVersion(1))
 			return err
 		}},
 		"the end of all holders": {isUnsafe: true, ask: func(client *rowlock.Client) error {
@@ -111,4 +153,13 @@ func serve(t *testing.T, own rowlockv1.LockServiceServer) string {
 	go service.Serve(listener)
 	t.Cleanup(service.Stop)
 	return listener.Addr().String()
+}
+
+// reasoned is an error as the server tells it.
+func reasoned(code codes.Code, reason string) *statuspb.Status {
+	detailed, err := status.New(code, "no").WithDetails(&errdetails.ErrorInfo{Domain: "rowlock", Reason: reason})
+	if err != nil {
+		panic(err)
+	}
+	return detailed.Proto()
 }

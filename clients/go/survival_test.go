@@ -70,21 +70,14 @@ func TestALockIsLostBeforeItsLeaseEnds(t *testing.T) {
 
 func TestASleepIsNoticedByTheClock(t *testing.T) {
 	t.Parallel()
-	var slept atomic.Int64
-	now := func() time.Duration { return boottime.Now() + time.Duration(slept.Load()) }
-	config := rowlock.Config{Addresses: []string{sharedAddress(t)}}
-	client, err := rowlock.ConnectWithClock(config, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
+	client, sleep := connectSleeper(t)
 	lock := mustLock(t, client, nameOf(t), rowlock.TTL(time.Minute))
 	ctx, cancel := lock.Context(background)
 	defer cancel()
 	if ctx.Err() != nil {
 		t.Fatal(ctx.Err())
 	}
-	slept.Store(int64(59 * time.Second))
+	sleep(59 * time.Second)
 	// At once, and not when a timer happens to come.
 	if ctx.Err() == nil || lock.State() != rowlock.Lost || !errors.Is(lock.Err(), rowlock.ErrLeaseLost) {
 		t.Fatal(ctx.Err(), lock.State(), lock.Err())
@@ -94,6 +87,20 @@ func TestASleepIsNoticedByTheClock(t *testing.T) {
 	default:
 		t.Fatal("the context is not cancelled")
 	}
+}
+
+// connectSleeper makes a client of a machine that can be put to sleep.
+func connectSleeper(t *testing.T) (*rowlock.Client, func(time.Duration)) {
+	t.Helper()
+	var slept atomic.Int64
+	now := func() time.Duration { return boottime.Now() + time.Duration(slept.Load()) }
+	config := rowlock.Config{Addresses: []string{sharedAddress(t)}}
+	client, err := rowlock.ConnectWithClock(config, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client, func(asLong time.Duration) { slept.Add(int64(asLong)) }
 }
 
 func TestLocksAndPlacesOutliveAServer(t *testing.T) {
