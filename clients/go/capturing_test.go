@@ -275,11 +275,12 @@ func TestProvisionalLeasesOfACaptureAreAcknowledged(t *testing.T) {
 	stage := stageCapture(t, rowlock.Wait(time.Minute))
 	command, _ := stage.nextCapture()
 	before := stage.received.Load()
-	stage.grant(command, provisional("1", time.Minute))
+	// Not to be renewed for as long as this test waits.
+	stage.grant(command, provisional("1", time.Hour))
 	lock := within(t, "the lock", stage.captured).Locks[0]
 	until(t, "the acknowledgement", func() bool { return stage.received.Load() > before })
-	stage.say(&rowlockv1.SessionResponse{Heard: 2, Confirmed: []*rowlockv1.Lease{leaseOf("1", time.Hour)}})
-	until(t, "the confirmation", func() bool { return lock.Remaining() > 50*time.Minute })
+	stage.say(&rowlockv1.SessionResponse{Heard: 2, Confirmed: []*rowlockv1.Lease{leaseOf("1", 3*time.Hour)}})
+	until(t, "the confirmation", func() bool { return lock.Remaining() > 2*time.Hour })
 }
 
 func TestACaptureWhoseLeasesWereAllLostGoesOn(t *testing.T) {

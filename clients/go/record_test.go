@@ -191,7 +191,8 @@ func TestALeaseThatIsOverByTheClientsCountEndsAsLost(t *testing.T) {
 
 func TestWhoGivesUpBeforeTheGrantHadNoRun(t *testing.T) {
 	t.Parallel()
-	client := connectTo(t, sharedAddress(t))
+	// The place would be kept for longer than anybody waits here.
+	client := connectTo(t, startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m").address)
 	held := mustLock(t, client, nameOf(t))
 	ctx, cancel := context.WithCancel(background)
 	failed := make(chan error)
