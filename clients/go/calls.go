@@ -280,13 +280,13 @@ func (c *calls) send(one *call, on *usage) bool {
 	command := one.command(on.connection)
 	c.numbers++
 	command.Call = c.numbers
-	if bytes, bytesMax := proto.Size(command), on.commandBytesMax(); bytes > bytesMax {
-		if opened == nil {
-			return false
-		}
-		// In another turn: whoever is told may ask for more.
-		c.turns.after(0, func() { c.fail(one, tooLarge(bytes, bytesMax)) })
-		return true
+	encoded, err := proto.Marshal(command)
+	if err != nil {
+		// In a request it would end the session of all others.
+		return c.failSoon(one, unsendable(err))
+	}
+	if bytes, bytesMax := len(encoded), on.commandBytesMax(); bytes > bytesMax {
+		return opened != nil && c.failSoon(one, tooLarge(bytes, bytesMax))
 	}
 	one.number = c.numbers
 	one.on = on
@@ -299,6 +299,12 @@ func (c *calls) send(one *call, on *usage) bool {
 		on.commands++
 	}
 	on.send(command)
+	return true
+}
+
+// failSoon has it fail in another turn, as whoever is told may ask for more.
+func (c *calls) failSoon(one *call, err *Error) bool {
+	c.turns.after(0, func() { c.fail(one, err) })
 	return true
 }
 
@@ -368,6 +374,10 @@ func (c *calls) noAnswer(one *call, within time.Duration) *Error {
 func inDoubt(err *Error) *Error {
 	return newError(ErrConnectionLost, codes.Unavailable,
 		"the connection was lost before the answer came, so it may have been done or not: "+err.Message, err)
+}
+
+func unsendable(cause error) *Error {
+	return newError(ErrBadRequest, codes.InvalidArgument, "this cannot be sent: "+cause.Error(), cause)
 }
 
 func tooLarge(bytes, bytesMax int) *Error {

@@ -238,6 +238,21 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestTextThatIsNotUTF8HarmsNobodyElse(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	held := mustLock(t, client, nameOf(t))
+	if _, err := client.Lock(background, "\xff"); !errors.Is(err, rowlock.ErrBadRequest) {
+		t.Error(err)
+	}
+	if _, err := client.UpdateLock(background, nameOf(t), rowlock.Status("\xff")); !errors.Is(err, rowlock.ErrBadRequest) {
+		t.Error(err)
+	}
+	if held.State() != rowlock.Held {
+		t.Error("its session was ended:", held.State())
+	}
+}
+
 func TestOptionsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, "127.0.0.1:1")
