@@ -27,11 +27,20 @@ type capturingStage struct {
 func stageCapture(t *testing.T, options ...rowlock.CaptureOption) *capturingStage {
 	t.Helper()
 	t.Parallel()
+	stage, begin := stageCaptureLater(t, options...)
+	begin()
+	return stage
+}
+
+// stageCaptureLater has a server that answers nothing before it is told to begin.
+func stageCaptureLater(t *testing.T, options ...rowlock.CaptureOption) (*capturingStage, func()) {
+	t.Helper()
 	scripted := &scriptedServer{commands: make(chan *rowlockv1.SessionCommand, 10)}
+	address, begin := serveLater(t, scripted)
 	stage := &capturingStage{
 		scriptedServer: scripted,
 		t:              t,
-		client:         connectTo(t, serve(t, scripted)),
+		client:         connect(t, rowlock.Config{Addresses: []string{address}, GiveUpAfter: time.Hour}),
 		captured:       make(chan rowlock.Captured, 1),
 		failed:         make(chan error, 1),
 	}
@@ -46,7 +55,7 @@ func stageCapture(t *testing.T, options ...rowlock.CaptureOption) *capturingStag
 			stage.captured <- captured
 		}
 	}()
-	return stage
+	return stage, begin
 }
 
 func (s *capturingStage) next(what string) *rowlockv1.SessionCommand {
@@ -220,6 +229,16 @@ func TestACaptureGoesOnWhenItsConnectionIsLost(t *testing.T) {
 	if captured := within(t, "the lock", stage.captured); tasksOf(captured) != "1" {
 		t.Fatal(tasksOf(captured))
 	}
+}
+
+func TestACaptureThatWasGivenUpBeforeItWasSentIsNotSent(t *testing.T) {
+	t.Parallel()
+	stage, begin := stageCaptureLater(t, rowlock.Wait(time.Hour))
+	rowlock.UntilAsking(stage.client)
+	stage.giveUp()
+	within(t, "the failure", stage.failed)
+	begin()
+	stage.asksElse()
 }
 
 func TestACaptureThatWasGivenUpIsNotAskedForAgain(t *testing.T) {

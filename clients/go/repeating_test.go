@@ -144,15 +144,25 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 // serve has a server of the test's own listen, and answers with its address.
 func serve(t *testing.T, own rowlockv1.LockServiceServer) string {
 	t.Helper()
+	address, begin := serveLater(t, own)
+	begin()
+	return address
+}
+
+// serveLater has it listen, and answer nothing before it is told to begin.
+func serveLater(t *testing.T, own rowlockv1.LockServiceServer) (address string, begin func()) {
+	t.Helper()
 	service := grpc.NewServer()
 	rowlockv1.RegisterLockServiceServer(service, own)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go service.Serve(listener)
-	t.Cleanup(service.Stop)
-	return listener.Addr().String()
+	t.Cleanup(func() {
+		service.Stop()
+		listener.Close()
+	})
+	return listener.Addr().String(), func() { go service.Serve(listener) }
 }
 
 // reasoned is an error as the server tells it.
