@@ -262,6 +262,19 @@ describe("rowlock run, where the lock remembers", () => {
     expect([code, err]).toEqual([0, expect.stringMatching(/not known whether "once" remembers .*\n$/)]);
   });
 
+  test("runs again soon after a command that has failed, and only then", async () => {
+    const { ran } = await shell();
+    const job = "run report --at-most-every 1h --cool-down-failed 0s --no-wait --".split(" ");
+    expect(await ran(...job, "false")).toMatchObject({ code: 1, err: "" });
+    expect(await ran(...job, "true")).toMatchObject({ code: 0, err: "" });
+    expect(await ran(...job, "true")).toMatchObject({ code: 75 });
+    const task = "capture task/ --cool-down-failed 1h".split(" ");
+    await ran("update", "task/1", "--status", "new");
+    expect(await ran(...task, "--", "false")).toMatchObject({ code: 1 });
+    expect(await ran(...task, "--", "true")).toMatchObject({ code: 75 });
+    expect(await ran(...task)).toMatchObject({ code: 64, err: expect.stringContaining("there is none") });
+  });
+
   test("is cancelled by a run that has failed, until somebody has looked", async () => {
     const { server, ran } = await shell();
     const sync = ["run", "sync", "--if-status", "", "--status-done", "", "--status-failed", "failed", "--"];

@@ -42,6 +42,7 @@ interface Flags {
   readonly wait?: number | "forever";
   readonly statusDone?: string;
   readonly statusFailed?: string;
+  readonly coolDownFailed?: number;
   readonly quiet?: true;
   readonly json?: true;
 }
@@ -59,12 +60,14 @@ export function addCapture(command: ShellCommand, context: CliContext, exit: (co
   addServerOptions(addOutcomeOptions(addLeaseOptions(command)))
     .addHelpText("after", HELP)
     .action(async (prefix: string, words: string[]) => {
-      const { count, wait, statusDone, statusFailed, quiet, json }: Flags = command.opts();
+      const { count, wait, statusDone, statusFailed, coolDownFailed, quiet, json }: Flags = command.opts();
       const isRun = words.length > 0;
       if (isRun && (count ?? json) !== undefined)
         command.fault("a command is run for one lock: --count and --json do not go with it");
-      if (!isRun && (statusDone ?? statusFailed) !== undefined)
-        command.fault("--status-done and --status-failed go with a command: there is none");
+      if (!isRun && (statusDone ?? statusFailed ?? coolDownFailed) !== undefined)
+        command.fault(
+          "--status-done, --status-failed and --cool-down-failed go with a command: there is none",
+        );
       const asked: CaptureOptions = {
         prefix,
         ...(count !== undefined && { count }),

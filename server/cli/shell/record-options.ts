@@ -12,6 +12,7 @@ interface Flags {
   readonly ifStatus?: readonly string[];
   readonly statusDone?: string;
   readonly statusFailed?: string;
+  readonly coolDownFailed?: number;
   readonly statusIfLost?: string;
   readonly atMostEvery?: number;
   readonly lockDelay?: number;
@@ -30,11 +31,16 @@ export function addRecordOptions(command: ShellCommand): ShellCommand {
     .option("--lock-delay <time>", "once lost, it is not due for so long", parseDelay);
 }
 
-/** What becomes of the lock's status when the command under it has ended. */
+/** What becomes of the lock when the command under it has ended. */
 export function addOutcomeOptions(command: ShellCommand): ShellCommand {
   return command
     .option("--status-done <word>", "the lock's status after a command that ends with 0", parseStatus)
-    .option("--status-failed <word>", "its status after one that does not, and when it is lost", parseStatus);
+    .option("--status-failed <word>", "its status after one that does not, and when it is lost", parseStatus)
+    .option(
+      "--cool-down-failed <time>",
+      "after one that does not, it is due again in so long, whatever --at-most-every says",
+      parseDelay,
+    );
 }
 
 export function recordOptions(command: ShellCommand): RecordOptions {
@@ -55,9 +61,12 @@ export function recordOptions(command: ShellCommand): RecordOptions {
 
 /** What the lock remembers of a command that has ended with this code. */
 export function outcomeOf(command: ShellCommand, code: number): ReleaseOptions {
-  const { statusDone, statusFailed }: Flags = command.opts();
+  const { statusDone, statusFailed, coolDownFailed }: Flags = command.opts();
   const status = code === 0 ? statusDone : statusFailed;
-  return status === undefined ? {} : { status };
+  return {
+    ...(status !== undefined && { status }),
+    ...(code !== 0 && coolDownFailed !== undefined && { coolDown: coolDownFailed }),
+  };
 }
 
 export function parseStatus(text: string): string {

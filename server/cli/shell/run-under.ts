@@ -59,7 +59,7 @@ export async function runUnder(
   }
   const outcome = outcomeOf(code);
   const isRemembered = await giveBack(lock, outcome);
-  if (!isRemembered && (outcome.status ?? asked.minInterval) !== undefined)
+  if (!isRemembered && (outcome.status ?? outcome.coolDown ?? asked.minInterval) !== undefined)
     context.err(
       `rowlock: It is not known whether "${lock.name}" remembers this run: look with \`rowlock show\`.\n`,
     );
