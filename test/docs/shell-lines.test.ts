@@ -8,7 +8,7 @@ import { ranInProcess } from "../cli/in-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Others run databases and servers. */
-const COMMANDS = /^rowlock (run|ls|show|watch|limit|acquire|renew|release|completion) /;
+const COMMANDS = /^rowlock (run|ls|show|watch|limit|acquire|renew|release|capture|update|delete|completion) /;
 const SERVERS = JSON.stringify({ production: { addresses: "127.0.0.1:9" } });
 
 /** In blocks of code, in code within text and tables, and in what a shell evaluates; without what comes after it. */
@@ -36,7 +36,7 @@ const lines = documents.flatMap((document) => linesOf(document).map((line) => [d
 
 test("are found", () => {
   expect(lines.length).toBeGreaterThan(30);
-  expect(new Set(lines.map(([, line]) => line.split(" ")[1])).size).toBe(9);
+  expect(new Set(lines.map(([, line]) => line.split(" ")[1])).size).toBe(12);
 });
 
 test.each(lines)("%s: %s", async (_, line) => {
