@@ -4,6 +4,7 @@ package rowlock;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -16,6 +17,7 @@ final class Pipe implements AutoCloseable {
   private final Address target;
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
   private ServerSocket listening;
+  private Thread accepting;
   private final int port;
   private volatile boolean isMuted;
 
@@ -38,6 +40,12 @@ final class Pipe implements AutoCloseable {
   /** All connections are lost, and no other can be had. */
   void cut() throws IOException {
     listening.close();
+    try {
+      // Until then the port is taken, and one more connection may come.
+      accepting.join();
+    } catch (InterruptedException interrupted) {
+      throw new InterruptedIOException();
+    }
     for (Socket socket : open) socket.close();
   }
 
@@ -56,18 +64,18 @@ final class Pipe implements AutoCloseable {
   }
 
   private void accept(ServerSocket on) {
-    run(
-        () -> {
-          for (; ; ) {
-            Socket near = on.accept();
-            Socket far = new Socket(target.host(), target.port());
-            open.add(near);
-            open.add(far);
-            if (on.isClosed()) cut();
-            run(() -> copy(near, far, false));
-            run(() -> copy(far, near, true));
-          }
-        });
+    accepting =
+        run(
+            () -> {
+              for (; ; ) {
+                Socket near = on.accept();
+                Socket far = new Socket(target.host(), target.port());
+                open.add(near);
+                open.add(far);
+                run(() -> copy(near, far, false));
+                run(() -> copy(far, near, true));
+              }
+            });
   }
 
   private void copy(Socket from, Socket to, boolean isAnswer) throws IOException {
@@ -86,7 +94,7 @@ final class Pipe implements AutoCloseable {
   }
 
   /** Ends with its sockets. */
-  private static void run(Sockets task) {
+  private static Thread run(Sockets task) {
     Thread thread =
         new Thread(
             () -> {
@@ -98,5 +106,6 @@ final class Pipe implements AutoCloseable {
             });
     thread.setDaemon(true);
     thread.start();
+    return thread;
   }
 }
