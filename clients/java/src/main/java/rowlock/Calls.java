@@ -217,18 +217,32 @@ final class Calls {
 
   private void fail(Call call, RowlockException error) {
     if (call.isOver) return;
-    close(call);
+    end(call);
     call.ask.failed(error);
+    lookIfIdle();
   }
 
   private void close(Call call) {
     if (call.isOver) return;
+    end(call);
+    lookIfIdle();
+  }
+
+  private void end(Call call) {
     call.isOver = true;
     Loop.cancel(call.retryTimer);
     Loop.cancel(call.giveUpTimer);
     leave(call);
     queues.get(call.ask.kind()).remove(call.order);
     open.remove(call);
+  }
+
+  /** Not in this turn: whoever was answered may have asked for more, as to give back what came too late. */
+  private void lookIfIdle() {
+    if (open.isEmpty() && !onIdle.isEmpty()) loop.run(this::tellIdle);
+  }
+
+  private void tellIdle() {
     if (!open.isEmpty()) return;
     List<Runnable> told = List.copyOf(onIdle);
     onIdle.clear();

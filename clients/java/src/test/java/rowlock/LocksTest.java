@@ -423,6 +423,20 @@ class LocksTest {
   }
 
   @Test
+  void closingGivesBackWhatIsAnsweredMeanwhile() throws Exception {
+    CompletableFuture<Outcome> late;
+    try (Rowlock other = Rowlock.connect(server.address)) {
+      other.getLock("late");
+      late = other.acquireAsync("late", LockOptions.builder().noWait().build());
+    }
+    Throwable why = assertThrows(Exception.class, late::get).getCause();
+    assertEquals(Reason.CLOSED, assertInstanceOf(RowlockException.class, why).reason());
+    LockView lock = rowlock.getLock("late");
+    assertEquals(1, lock.lastToken());
+    assertEquals(0, lock.holderCount());
+  }
+
+  @Test
   void aClosedClientLeavesNoThreadAndDoesNothing() throws InterruptedException {
     List<Thread> before = threads();
     Rowlock other = Rowlock.connect(server.address);
