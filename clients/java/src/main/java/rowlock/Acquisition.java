@@ -20,16 +20,7 @@ import rowlock.v1.Ticket;
 import rowlock.v1.WaitInQueueRequest;
 import rowlock.v1.WhenBusy;
 
-final class Acquisition implements Ask {
-  /** What an acquisition needs of its client. */
-  interface Owner {
-    /** The lease is held from now on. */
-    Lock keep(HeldLease lease);
-
-    /** Ends a claim that nobody wants any more. */
-    void giveBack(String id);
-  }
-
+final class Acquisition implements Ask, Asking {
   /** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
   private static final Set<Reason> UNTOLD_ENDS = Set.of(Reason.LAPSED, Reason.EXPIRED);
 
@@ -45,7 +36,7 @@ final class Acquisition implements Ask {
   private final Clock clock;
   private final Calls calls;
   private final Executor positions;
-  private final Owner owner;
+  private final HeldLocks locks;
   private final String name;
   private final LockOptions asked;
   private final long giveUpAfter;
@@ -69,7 +60,7 @@ final class Acquisition implements Ask {
       Clock clock,
       Calls calls,
       Executor positions,
-      Owner owner,
+      HeldLocks locks,
       String name,
       LockOptions asked,
       long giveUpAfter,
@@ -78,7 +69,7 @@ final class Acquisition implements Ask {
     this.clock = clock;
     this.calls = calls;
     this.positions = positions;
-    this.owner = owner;
+    this.locks = locks;
     this.name = name;
     this.asked = asked;
     this.giveUpAfter = giveUpAfter;
@@ -87,13 +78,13 @@ final class Acquisition implements Ask {
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
 
-  /** To be called once. */
-  void begin() {
+  @Override
+  public void begin() {
     if (!isAbandoned) call = calls.begin(this);
   }
 
-  /** Fails with {@code why}, and gives back what was or will be got. */
-  void abandon(Throwable why) {
+  @Override
+  public void abandon(Throwable why) {
     if (isSettled) return;
     isSettled = true;
     isAbandoned = true;
@@ -104,7 +95,7 @@ final class Acquisition implements Ask {
 
   private void settle(Outcome how) {
     isSettled = true;
-    if (!outcome.complete(how) && how instanceof Outcome.Granted granted) granted.lock().releaseAsync();
+    if (!outcome.complete(how) && how instanceof Outcome.Granted granted) granted.lock().giveUp();
   }
 
   private void fail(RowlockException error) {
@@ -163,6 +154,7 @@ final class Acquisition implements Ask {
             .setOwner(asked.owner)
             .putAllLabels(asked.labels)
             .setWhenBusy(whenBusy);
+    asked.terms.addTo(request);
     asked.ttl.ifPresentOrElse(
         ttl -> request.setTtl(Times.protoOf(ttl)), () -> request.setNoExpiry(true));
     if (isWait() && until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
@@ -194,7 +186,7 @@ final class Acquisition implements Ask {
   private boolean isAtPlace(Ticket ticket) {
     ticketId = ticket.getTicketId();
     if (isAbandoned) {
-      owner.giveBack(ticketId);
+      locks.giveBack(ticketId, asked.terms);
       return true;
     }
     asked.onPosition.ifPresent(listener -> tell(listener, Place.of(ticket)));
@@ -216,15 +208,18 @@ final class Acquisition implements Ask {
   }
 
   private static RowlockException unexpected(SessionResult result) {
-    return new RowlockException(
-        Reason.UNKNOWN,
-        Status.Code.INTERNAL,
-        "The server answered with " + result.getResultCase() + " of nothing.");
+    String message = "The server answered with " + result.getResultCase() + " of nothing.";
+    return new RowlockException(Reason.UNKNOWN, Status.Code.INTERNAL, message);
   }
 
   private void granted(Lease lease, long basis) {
     if (isAbandoned) {
-      owner.giveBack(lease.getLeaseId());
+      locks.giveBack(lease.getLeaseId(), asked.terms);
+      return;
+    }
+    Lock known = locks.shared(lease.getLeaseId());
+    if (known != null) {
+      settle(new Outcome.Granted(known));
       return;
     }
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
@@ -233,7 +228,7 @@ final class Acquisition implements Ask {
       return;
     }
     // In this very turn, so that nothing that is said of it is missed.
-    settle(new Outcome.Granted(owner.keep(held)));
+    settle(new Outcome.Granted(locks.keep(held, asked.terms)));
   }
 
   /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
@@ -270,6 +265,6 @@ final class Acquisition implements Ask {
 
   private void giveBack(String id) {
     if (call != null) calls.cancel(call);
-    owner.giveBack(id);
+    locks.giveBack(id, asked.terms);
   }
 }

@@ -65,9 +65,20 @@ final class Calls {
   /** From now on, its answers are nobody's business. The server is told; what it has done by then stays done. */
   void cancel(Call call) {
     if (call.isOver) return;
-    if (byNumber.get(call.number) == call)
-      call.use.connection.send(SessionCommand.newBuilder().setCancel(call.number).build());
+    forget(call);
     close(call);
+  }
+
+  private static void forget(Call call) {
+    if (call.use != null)
+      call.use.connection.send(SessionCommand.newBuilder().setCancel(call.number).build());
+  }
+
+  /** Nobody waits for it any more, which its server is told. What it had done by then is still answered. */
+  void withdraw(Call call) {
+    if (call.isOver) return;
+    if (call.use == null) close(call);
+    else call.use.connection.withdraw(call.number);
   }
 
   /** Runs it when nothing is open any more. */
@@ -177,7 +188,14 @@ final class Calls {
   private void expectAnswer(Call call) {
     long within = call.ask.giveUpAfter();
     if (call.giveUpTimer != null || within >= Times.FOREVER) return;
-    call.giveUpTimer = loop.after(within, () -> fail(call, noAnswer(call, within)));
+    call.giveUpTimer =
+        loop.after(
+            within,
+            () -> {
+              // Its server may be there, and only slow.
+              forget(call);
+              fail(call, noAnswer(call, within));
+            });
   }
 
   private void pump() {

@@ -33,6 +33,9 @@ interface Connection {
   /** The command has its number. It is sent soon, with others. */
   void send(SessionCommand command);
 
+  /** Nobody waits for the answer of this call any more; what there is of it by then is still told. */
+  void withdraw(long call);
+
   /** Says something soon, if there is only an acknowledgement. */
   void touch();
 

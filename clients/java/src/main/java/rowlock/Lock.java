@@ -18,16 +18,23 @@ public final class Lock implements AutoCloseable {
   /** What a lock needs of its client. */
   interface Verbs {
     /** Ends the lease; whether it was this call that ended it. */
-    CompletableFuture<Boolean> release(HeldLease lease);
+    CompletableFuture<Boolean> release(Lock lock, ReleaseOptions options);
+
+    /** Ends the lease of which nobody was told. */
+    void giveUp(Lock lock);
 
     /** Renews it once more, and then no more. */
-    CompletableFuture<HandedOver> handOver(HeldLease lease, RenewRequest request);
+    CompletableFuture<HandedOver> handOver(Lock lock, RenewRequest request);
   }
 
   private final HeldLease lease;
   private final Verbs verbs;
   private final Told told;
   private final Executor listeners;
+
+  /** Calls that were granted it, under one request id, and have not given it up. */
+  private int grants = 1;
+
   private CompletableFuture<Boolean> released;
 
   Lock(HeldLease lease, Verbs verbs, Told told) {
@@ -149,7 +156,32 @@ public final class Lock implements AutoCloseable {
    *     is interrupted, while it is released all the same
    */
   public boolean release() {
-    return Futures.answer(releasing());
+    return release(ReleaseOptions.defaults());
+  }
+
+  /**
+   * The same with what the lock shall remember, chosen in place: {@code lock.release(with -> with.status("done"))}. It counts the
+   * first time only.
+   *
+   * @param choice chooses it
+   * @return whether it was held until then
+   * @throws RowlockException if no server answers (the lease then ends by itself), or with {@link Reason#CANCELLED} if the thread
+   *     is interrupted, while it is released all the same
+   */
+  public boolean release(Consumer<ReleaseOptions.Builder> choice) {
+    return release(ReleaseOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param options what the lock shall remember; they count the first time only
+   * @return whether it was held until then
+   * @throws RowlockException if no server answers (the lease then ends by itself), or with {@link Reason#CANCELLED} if the thread
+   *     is interrupted, while it is released all the same
+   */
+  public boolean release(ReleaseOptions options) {
+    return Futures.answer(releasing(options));
   }
 
   /**
@@ -158,12 +190,37 @@ public final class Lock implements AutoCloseable {
    * @return whether it was held until then
    */
   public CompletableFuture<Boolean> releaseAsync() {
-    return Futures.handedOut(releasing().copy(), told, value -> value, value -> {});
+    return releaseAsync(ReleaseOptions.defaults());
   }
 
-  private synchronized CompletableFuture<Boolean> releasing() {
-    if (released == null) released = verbs.release(lease);
+  /**
+   * The same with options.
+   *
+   * @param options what the lock shall remember; they count the first time only
+   * @return whether it was held until then
+   */
+  public CompletableFuture<Boolean> releaseAsync(ReleaseOptions options) {
+    return Futures.handedOut(releasing(options).copy(), told, value -> value, value -> {});
+  }
+
+  private synchronized CompletableFuture<Boolean> releasing(ReleaseOptions options) {
+    if (released == null) released = verbs.release(this, options);
     return released;
+  }
+
+  /** Has it granted to another call, too. Whether that can be: it is held. */
+  synchronized boolean share() {
+    if (released != null || !isHeld()) return false;
+    grants++;
+    return true;
+  }
+
+  /** By one of the calls that were granted it, whose caller does not want it. */
+  synchronized void giveUp() {
+    grants--;
+    if (grants > 0 || released != null) return;
+    released = CompletableFuture.completedFuture(false);
+    verbs.giveUp(this);
   }
 
   /**
@@ -187,7 +244,7 @@ public final class Lock implements AutoCloseable {
   }
 
   private HandedOver handOver(RenewRequest request) {
-    HandedOver handedOver = Futures.answer(verbs.handOver(lease, request));
+    HandedOver handedOver = Futures.answer(verbs.handOver(this, request));
     synchronized (this) {
       if (released == null) released = CompletableFuture.completedFuture(false);
     }
@@ -201,7 +258,7 @@ public final class Lock implements AutoCloseable {
   @Override
   public void close() {
     try {
-      Futures.await(releasing());
+      Futures.await(releasing(ReleaseOptions.defaults()));
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     } catch (RowlockException error) {

@@ -1,6 +1,7 @@
 package rowlock;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A lock as it stands.
@@ -14,6 +15,7 @@ import java.util.List;
  * @param lastToken the fencing token given last; 0 when none was
  * @param holders oldest first, and not all of many
  * @param waiters the first ones
+ * @param record what it remembers; empty: nothing
  */
 public record LockView(
     String name,
@@ -24,7 +26,8 @@ public record LockView(
     boolean isDraining,
     long lastToken,
     List<ClaimView> holders,
-    List<ClaimView> waiters) {
+    List<ClaimView> waiters,
+    Optional<RecordView> record) {
   static LockView of(rowlock.v1.Lock lock) {
     return new LockView(
         lock.getName(),
@@ -35,6 +38,7 @@ public record LockView(
         lock.getDraining(),
         lock.getLastFencingToken(),
         lock.getHoldersList().stream().map(ClaimView::of).toList(),
-        lock.getWaitersList().stream().map(ClaimView::of).toList());
+        lock.getWaitersList().stream().map(ClaimView::of).toList(),
+        lock.hasRecord() ? Optional.of(RecordView.of(lock.getRecord())) : Optional.empty());
   }
 }

@@ -3,18 +3,17 @@ package rowlock;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import rowlock.v1.ClaimReference;
+import rowlock.v1.DeleteLockRequest;
 import rowlock.v1.ForceReleaseRequest;
+import rowlock.v1.Lease;
 import rowlock.v1.ListLimitsRequest;
 import rowlock.v1.RenewRequest;
 import rowlock.v1.SessionResponse;
@@ -38,6 +37,9 @@ public final class Rowlock implements AutoCloseable {
 
   private static final long CLOSE_WITHIN = Times.ofMillis(1_000);
 
+  /** What a try takes for a no: another one may succeed without any change of the request. */
+  private static final Set<Reason> NOT_NOW = Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE);
+
   private final ConnectOptions options;
   private final Loop loop = new Loop();
   private final Clock clock = new Clock();
@@ -47,15 +49,12 @@ public final class Rowlock implements AutoCloseable {
   private final Calls calls;
   private final LeaseKeeper keeper;
   private final Verbs verbs;
-  private final Map<String, Lock> locks = new ConcurrentHashMap<>();
-
-  /** What was promised and has not come, for those to whom closing is told last. */
-  private final Set<CompletableFuture<?>> promised = ConcurrentHashMap.newKeySet();
+  private final Promises promises = new Promises(loop::isClosed);
+  private final HeldLocks locks;
 
   /** On the loop only. */
-  private final Set<Acquisition> acquisitions = new HashSet<>();
+  private final Set<Asking> asking = new HashSet<>();
 
-  private final AtomicBoolean isClosing = new AtomicBoolean();
   private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
   private Rowlock(ConnectOptions options) {
@@ -67,6 +66,7 @@ public final class Rowlock implements AutoCloseable {
         new LeaseKeeper(
             loop, clock, calls, connections::isOpen, connections::need, connections::leave);
     verbs = new Verbs(loop, calls, options.giveUpAfter);
+    locks = new HeldLocks(loop, keeper, verbs, promises, told);
   }
 
   /**
@@ -143,7 +143,7 @@ public final class Rowlock implements AutoCloseable {
    * The lock if it is free now.
    *
    * @param name the lock
-   * @return to be closed; empty when it is busy or paused
+   * @return to be closed; empty when it is busy, paused or not due yet
    * @throws RowlockException where it is refused otherwise, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
@@ -152,11 +152,25 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
+   * The same with options chosen in place: {@code rowlock.tryLock("report", with -> with.minInterval(ofHours(1)))}.
+   *
+   * @param name the lock
+   * @param choice chooses them; it is not waited, whatever they say
+   * @return to be closed; empty when it is busy, paused or not due yet
+   * @throws RowlockException where it is refused otherwise, or no server answers
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Optional<Lock> tryLock(String name, Consumer<LockOptions.Builder> choice)
+      throws InterruptedException {
+    return tryLock(name, LockOptions.of(choice));
+  }
+
+  /**
    * The same with options.
    *
    * @param name the lock
    * @param options chosen; it is not waited, whatever they say
-   * @return to be closed; empty when it is busy or paused
+   * @return to be closed; empty when it is busy, paused or not due yet
    * @throws RowlockException where it is refused otherwise, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
@@ -169,7 +183,7 @@ public final class Rowlock implements AutoCloseable {
    *
    * @param name the lock
    * @param options chosen
-   * @return to be closed; empty when it is busy or paused
+   * @return to be closed; empty when it is busy, paused or not due yet
    */
   public CompletableFuture<Optional<Lock>> tryLockAsync(String name, LockOptions options) {
     return handedOut(begin(name, options.withoutWait()), outcome -> tried(name, outcome));
@@ -185,13 +199,7 @@ public final class Rowlock implements AutoCloseable {
    * @throws InterruptedException if the thread is interrupted
    */
   public Outcome acquire(String name, LockOptions options) throws InterruptedException {
-    CompletableFuture<Outcome> outcome = begin(name, options);
-    try {
-      return Futures.await(outcome);
-    } catch (InterruptedException interrupted) {
-      if (!outcome.cancel(true)) outcome.thenAccept(Rowlock::giveUp);
-      throw interrupted;
-    }
+    return awaited(begin(name, options), Rowlock::giveUp);
   }
 
   /**
@@ -281,14 +289,82 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
+   * Leases on some of many locks that are free and due, have attempts left and a status that is wanted: those longest due first.
+   * Two callers never get the same one. Each is kept and renewed like any other lock, until it is released. None is an answer,
+   * too.
+   *
+   * <pre>{@code
+   * try (Captured captured = rowlock.capture(with -> with.prefix("task/").count(3).ifStatus("new"))) {
+   *   for (Lock task : captured.locks()) {
+   *     work(task.name(), task.token());
+   *     task.release(with -> with.status("done"));
+   *   }
+   * }
+   * }</pre>
+   *
+   * @param choice chooses a prefix or names, and the rest
+   * @return what there was to take
+   * @throws RowlockException if no server answers, or the request is wrong
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Captured capture(Consumer<CaptureOptions.Builder> choice) throws InterruptedException {
+    return capture(CaptureOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param options chosen
+   * @return what there was to take
+   * @throws RowlockException if no server answers, or the request is wrong
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public Captured capture(CaptureOptions options) throws InterruptedException {
+    return awaited(begin(options), Captured::giveUp);
+  }
+
+  /**
+   * The same without a thread that waits. Cancelling it gives up the wait.
+   *
+   * @param options chosen
+   * @return what there was to take; fails with a {@link RowlockException}
+   */
+  public CompletableFuture<Captured> captureAsync(CaptureOptions options) {
+    return Futures.handedOut(begin(options), told, captured -> captured, Captured::giveUp);
+  }
+
+  /**
    * Ends a lease, or gives up a place, by its id.
    *
    * @param leaseId or the id of a ticket
    * @return whether it was this call that ended it
    */
   public boolean release(String leaseId) {
-    Lock own = locks.get(leaseId);
-    return own == null ? Futures.answer(open(verbs.release(leaseId, Times.FOREVER))) : own.release();
+    return release(leaseId, ReleaseOptions.defaults());
+  }
+
+  /**
+   * The same with what the lock shall remember, chosen in place: {@code rowlock.release(id, with -> with.status("done"))}.
+   *
+   * @param leaseId of a lease
+   * @param choice chooses it
+   * @return whether it was this call that ended it
+   */
+  public boolean release(String leaseId, Consumer<ReleaseOptions.Builder> choice) {
+    return release(leaseId, ReleaseOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param leaseId of a lease
+   * @param options what the lock shall remember
+   * @return whether it was this call that ended it
+   */
+  public boolean release(String leaseId, ReleaseOptions options) {
+    Lock own = locks.find(leaseId);
+    if (own != null) return own.release(options);
+    return Futures.answer(open(verbs.release(leaseId, options, Times.FOREVER)));
   }
 
   /**
@@ -324,6 +400,43 @@ public final class Rowlock implements AutoCloseable {
    */
   public LimitInForce setLimit(LimitChange change) {
     return Futures.answer(open(verbs.setLimit(change.request())));
+  }
+
+  /**
+   * Sets any of what a lock remembers, and makes the lock where nobody has named it yet: {@code
+   * rowlock.updateLock(LockChange.of("task/7").status("new").attemptsLeft(3))}. Whom it makes room for is granted at once.
+   *
+   * @param change of what, to what; with a version it is not repeated when its answer is lost
+   * @return what the lock remembers now
+   */
+  public RecordView updateLock(LockChange change) {
+    return Futures.answer(open(verbs.updateLock(change.request())));
+  }
+
+  /**
+   * Takes away what a lock remembers. Refused as {@link Reason#LOCK_IN_USE} while it is held or waited for.
+   *
+   * @param name the lock
+   * @return whether there was anything
+   */
+  public boolean deleteLock(String name) {
+    return deleteLock(DeleteLockRequest.newBuilder().setName(name).build());
+  }
+
+  /**
+   * The same if the record has this version; otherwise {@link Reason#VERSION_MISMATCH}. Not repeated when its answer is lost.
+   *
+   * @param name the lock
+   * @param version of {@link RecordView}; 0: only if there is no record, which changes nothing
+   * @return whether there was anything
+   */
+  public boolean deleteLock(String name, long version) {
+    return deleteLock(
+        DeleteLockRequest.newBuilder().setName(name).setExpectedVersion(version).build());
+  }
+
+  private boolean deleteLock(DeleteLockRequest request) {
+    return Futures.answer(open(verbs.deleteLock(request)));
   }
 
   /**
@@ -403,15 +516,14 @@ public final class Rowlock implements AutoCloseable {
    */
   @Override
   public void close() {
-    if (isClosing.compareAndSet(false, true)) loop.run(this::giveAllBack);
+    if (promises.close()) loop.run(this::giveAllBack);
     Futures.awaitCalmly(closed);
   }
 
   private void giveAllBack() {
-    for (Acquisition acquisition : List.copyOf(acquisitions))
-      acquisition.abandon(RowlockException.closed());
+    for (Asking one : List.copyOf(asking)) one.abandon(RowlockException.closed());
     // Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
-    for (Lock lock : List.copyOf(locks.values())) lock.releaseAsync();
+    locks.releaseAll();
     if (!connections.isOpen()) {
       finish();
       return;
@@ -439,8 +551,7 @@ public final class Rowlock implements AutoCloseable {
 
   private void finished() {
     loop.close();
-    for (CompletableFuture<?> answer : promised)
-      answer.completeExceptionally(RowlockException.closed());
+    promises.failAll();
     told.close();
     closed.complete(null);
   }
@@ -449,40 +560,50 @@ public final class Rowlock implements AutoCloseable {
     return calls.size() > 0 || keeper.size() > 0;
   }
 
-  /** Fails if the client was closed, and when it is. */
   private <T> CompletableFuture<T> open(CompletableFuture<T> answer) {
-    if (isClosing.get()) answer.completeExceptionally(RowlockException.closed());
-    return promised(answer);
-  }
-
-  /** Fails at the latest when closing is over. */
-  private <T> CompletableFuture<T> promised(CompletableFuture<T> answer) {
-    promised.add(answer);
-    answer.whenComplete((value, failure) -> promised.remove(answer));
-    if (loop.isClosed()) answer.completeExceptionally(RowlockException.closed());
-    return answer;
+    return promises.open(answer);
   }
 
   private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
-    CompletableFuture<Outcome> outcome = open(new CompletableFuture<>());
+    return begin(
+        outcome ->
+            new Acquisition(
+                loop, clock, calls, positions, locks, name, asked, options.giveUpAfter, outcome));
+  }
+
+  private CompletableFuture<Captured> begin(CaptureOptions asked) {
+    return begin(outcome -> new Capture(clock, calls, locks, asked, options.giveUpAfter, outcome));
+  }
+
+  private <T> CompletableFuture<T> begin(Function<CompletableFuture<T>, Asking> made) {
+    CompletableFuture<T> outcome = open(new CompletableFuture<>());
     if (outcome.isDone()) return outcome;
-    Acquisition acquisition =
-        new Acquisition(
-            loop, clock, calls, positions, new AcquisitionOwner(), name, asked, options.giveUpAfter, outcome);
+    Asking one = made.apply(outcome);
     loop.run(
         () -> {
           if (outcome.isDone()) return;
-          acquisitions.add(acquisition);
-          acquisition.begin();
+          asking.add(one);
+          one.begin();
         });
     outcome.whenComplete(
-        (granted, failure) ->
+        (value, failure) ->
             loop.run(
                 () -> {
-                  acquisitions.remove(acquisition);
-                  if (outcome.isCancelled()) acquisition.abandon(failure);
+                  asking.remove(one);
+                  if (outcome.isCancelled()) one.abandon(failure);
                 }));
     return outcome;
+  }
+
+  /** A thread that is interrupted gives up: what comes all the same is given to {@code unwanted}. */
+  private static <T> T awaited(CompletableFuture<T> outcome, Consumer<T> unwanted)
+      throws InterruptedException {
+    try {
+      return Futures.await(outcome);
+    } catch (InterruptedException interrupted) {
+      if (!outcome.cancel(true)) outcome.thenAccept(unwanted);
+      throw interrupted;
+    }
   }
 
   private <T> CompletableFuture<T> handedOut(
@@ -498,58 +619,13 @@ public final class Rowlock implements AutoCloseable {
   private static Optional<Lock> tried(String name, Outcome outcome) {
     if (outcome instanceof Outcome.Refused refused) {
       Reason reason = refused.refusal().reason();
-      if (reason == Reason.BUSY || reason == Reason.PAUSED) return Optional.empty();
+      if (NOT_NOW.contains(reason)) return Optional.empty();
     }
     return Optional.of(demanded(name, outcome));
   }
 
   private static void giveUp(Outcome outcome) {
-    if (outcome instanceof Outcome.Granted granted) granted.lock().releaseAsync();
-  }
-
-  private final class AcquisitionOwner implements Acquisition.Owner {
-    @Override
-    public Lock keep(HeldLease lease) {
-      keeper.keep(lease);
-      Lock lock = new Lock(lease, new LockVerbs(), told);
-      locks.put(lease.id, lock);
-      return lock;
-    }
-
-    @Override
-    public void giveBack(String id) {
-      verbs.giveBack(id);
-    }
-  }
-
-  private final class LockVerbs implements Lock.Verbs {
-    @Override
-    public CompletableFuture<Boolean> release(HeldLease lease) {
-      boolean isHeld = lease.state() != LockState.LOST;
-      // By then it has ended by itself.
-      long within = lease.remaining() + lease.margin;
-      drop(lease);
-      if (isHeld) return promised(verbs.release(lease.id, within));
-      // It was lost by this client's own count, perhaps, and the server keeps it still.
-      verbs.giveBack(lease.id);
-      return CompletableFuture.completedFuture(false);
-    }
-
-    @Override
-    public CompletableFuture<HandedOver> handOver(HeldLease lease, RenewRequest request) {
-      return open(verbs.renew(request))
-          .thenApply(
-              renewed -> {
-                drop(lease);
-                return new HandedOver(lease.id, lease.token);
-              });
-    }
-
-    private void drop(HeldLease lease) {
-      locks.remove(lease.id);
-      lease.giveBack();
-      loop.run(() -> keeper.drop(lease));
-    }
+    if (outcome instanceof Outcome.Granted granted) granted.lock().giveUp();
   }
 
   private final class ConnectionsOwner implements Connections.Owner {
@@ -588,7 +664,10 @@ public final class Rowlock implements AutoCloseable {
     /** Whether there is a lease in it that waits to be acknowledged. */
     private boolean hasProvisional(SessionResponse response) {
       return response.getResultsList().stream()
-          .anyMatch(result -> result.getWaitInQueue().getGranted().getProvisional());
+          .anyMatch(
+              result ->
+                  result.getWaitInQueue().getGranted().getProvisional()
+                      || result.getCapture().getLeasesList().stream().anyMatch(Lease::getProvisional));
     }
   }
 }

@@ -104,6 +104,11 @@ final class SessionConnection implements Connection {
   }
 
   @Override
+  public void withdraw(long call) {
+    send(SessionCommand.newBuilder().setCancel(call).build());
+  }
+
+  @Override
   public void touch() {
     if (isScheduled || isOver || isHalfClosed) return;
     isScheduled = true;
@@ -145,12 +150,18 @@ final class SessionConnection implements Connection {
       for (SessionCommand next; (next = commands.peek()) != null; commands.remove()) {
         bytes += CodedOutputStream.computeMessageSize(SessionRequest.COMMANDS_FIELD_NUMBER, next);
         if (bytes > bytesMax && request.getCommandsCount() > 0) break;
+        if (next.hasCancel() && isIn(request, next.getCancel())) break;
         request.addCommands(next);
       }
       sent.add(clock.now());
       sentSinceBeat = true;
       requests.onNext(request.setReceived(received).build());
     } while (!commands.isEmpty());
+  }
+
+  /** Of one request, a server takes what is cancelled first: before the call has begun, it would be nothing. */
+  private static boolean isIn(SessionRequest.Builder request, long call) {
+    return request.getCommandsList().stream().anyMatch(command -> command.getCall() == call);
   }
 
   private void take(SessionResponse response) {

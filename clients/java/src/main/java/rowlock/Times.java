@@ -40,6 +40,13 @@ final class Times {
     return protoOf(Duration.ofNanos(nanos));
   }
 
+  static com.google.protobuf.Timestamp protoOf(Instant instant) {
+    return com.google.protobuf.Timestamp.newBuilder()
+        .setSeconds(instant.getEpochSecond())
+        .setNanos(instant.getNano())
+        .build();
+  }
+
   static Instant instantOf(com.google.protobuf.Timestamp timestamp) {
     return Instant.ofEpochSecond(timestamp.getSeconds(), timestamp.getNanos());
   }

@@ -4,6 +4,7 @@
 package rowlock;
 
 import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -20,6 +21,7 @@ import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import rowlock.v1.AcquireRequest;
+import rowlock.v1.CaptureRequest;
 import rowlock.v1.LockServiceGrpc;
 import rowlock.v1.RenewLeases;
 import rowlock.v1.RenewedLease;
@@ -44,6 +46,9 @@ final class UnaryConnection implements Connection {
   private final Map<String, String> labels;
   private final Listener listener;
   private final Map<Long, UnaryWait> waits = new HashMap<>();
+
+  /** Those that the server may take its time for. */
+  private final Map<Long, ClientCall<?, ?>> captures = new HashMap<>();
 
   /** Numbers of calls whose results somebody still wants. */
   private final Set<Long> open = new HashSet<>();
@@ -94,6 +99,7 @@ final class UnaryConnection implements Connection {
       open.remove(command.getCancel());
       UnaryWait wait = waits.remove(command.getCancel());
       if (wait != null) wait.stop();
+      withdraw(command.getCancel());
       return;
     }
     long number = command.getCall();
@@ -110,6 +116,12 @@ final class UnaryConnection implements Connection {
         waits.put(number, wait);
         wait.ask();
       }
+      case CAPTURE -> {
+        CaptureRequest request = signed(command.getCapture());
+        captures.put(
+            number,
+            ask(number, LockServiceGrpc.getCaptureMethod(), request, within(request), SessionResult.Builder::setCapture));
+      }
       case RENEW ->
           ask(number, LockServiceGrpc.getRenewMethod(), command.getRenew(), SessionResult.Builder::setRenew);
       case RENEW_LEASES -> renewEach(number, command.getRenewLeases());
@@ -117,6 +129,10 @@ final class UnaryConnection implements Connection {
           ask(number, LockServiceGrpc.getReleaseMethod(), command.getRelease(), SessionResult.Builder::setRelease);
       case SET_LIMIT ->
           ask(number, LockServiceGrpc.getSetLimitMethod(), command.getSetLimit(), SessionResult.Builder::setSetLimit);
+      case UPDATE_LOCK ->
+          ask(number, LockServiceGrpc.getUpdateLockMethod(), command.getUpdateLock(), SessionResult.Builder::setUpdateLock);
+      case DELETE_LOCK ->
+          ask(number, LockServiceGrpc.getDeleteLockMethod(), command.getDeleteLock(), SessionResult.Builder::setDeleteLock);
       case GET_LOCK ->
           ask(number, LockServiceGrpc.getGetLockMethod(), command.getGetLock(), SessionResult.Builder::setGetLock);
       case LIST_LOCKS ->
@@ -127,6 +143,12 @@ final class UnaryConnection implements Connection {
           ask(number, LockServiceGrpc.getForceReleaseMethod(), command.getForceRelease(), SessionResult.Builder::setForceRelease);
       default -> throw new IllegalArgumentException("No command: " + command.getCommandCase());
     }
+  }
+
+  @Override
+  public void withdraw(long number) {
+    ClientCall<?, ?> capture = captures.remove(number);
+    if (capture != null) capture.cancel("Nobody waits for it any more.", null);
   }
 
   @Override
@@ -152,15 +174,35 @@ final class UnaryConnection implements Connection {
     return builder.putAllLabels(labels).putAllLabels(request.getLabelsMap()).build();
   }
 
+  private CaptureRequest signed(CaptureRequest request) {
+    CaptureRequest.Builder builder = request.toBuilder();
+    if (request.getOwner().isEmpty()) builder.setOwner(owner);
+    return builder.putAllLabels(labels).putAllLabels(request.getLabelsMap()).build();
+  }
+
+  private static long within(CaptureRequest request) {
+    return Times.ofProto(request.getMaxWait()) + ANSWERED_WITHIN;
+  }
+
   private <Q, A> void ask(
       long number,
       MethodDescriptor<Q, A> method,
       Q request,
       BiFunction<SessionResult.Builder, A, SessionResult.Builder> into) {
+    ask(number, method, request, ANSWERED_WITHIN, into);
+  }
+
+  private <Q, A> ClientCall<Q, A> ask(
+      long number,
+      MethodDescriptor<Q, A> method,
+      Q request,
+      long within,
+      BiFunction<SessionResult.Builder, A, SessionResult.Builder> into) {
     long basis = clock.now();
-    call(
+    return call(
         method,
         request,
+        within,
         answer -> tell(into.apply(SessionResult.newBuilder(), answer), number, basis),
         error -> tell(SessionResult.newBuilder().setError(error), number, basis));
   }
@@ -187,17 +229,25 @@ final class UnaryConnection implements Connection {
     }
   }
 
-  /** One call. What is not an answer of a Rowlock server about this very call ends the connection. */
   <Q, A> void call(
       MethodDescriptor<Q, A> method,
       Q request,
       Consumer<A> answered,
       Consumer<com.google.rpc.Status> failed) {
-    if (isOver) return;
-    CallOptions options =
-        CallOptions.DEFAULT.withDeadlineAfter(ANSWERED_WITHIN, TimeUnit.NANOSECONDS);
+    if (!isOver) call(method, request, ANSWERED_WITHIN, answered, failed);
+  }
+
+  /** One call. What is not an answer of a Rowlock server about this very call ends the connection. */
+  private <Q, A> ClientCall<Q, A> call(
+      MethodDescriptor<Q, A> method,
+      Q request,
+      long within,
+      Consumer<A> answered,
+      Consumer<com.google.rpc.Status> failed) {
+    CallOptions options = CallOptions.DEFAULT.withDeadlineAfter(within, TimeUnit.NANOSECONDS);
+    ClientCall<Q, A> call = channel.newCall(method, options);
     ClientCalls.asyncUnaryCall(
-        channel.newCall(method, options),
+        call,
         request,
         new StreamObserver<A>() {
           @Override
@@ -216,6 +266,7 @@ final class UnaryConnection implements Connection {
           @Override
           public void onCompleted() {}
         });
+    return call;
   }
 
   private void failed(
@@ -247,6 +298,7 @@ final class UnaryConnection implements Connection {
     if (!isPosition) {
       open.remove(number);
       waits.remove(number);
+      captures.remove(number);
     }
     SessionResponse response =
         SessionResponse.newBuilder().addResults(result.setCall(number)).build();
@@ -258,6 +310,7 @@ final class UnaryConnection implements Connection {
     isOver = true;
     waits.values().forEach(UnaryWait::stop);
     waits.clear();
+    captures.clear();
     open.clear();
     channel.shutdownNow();
   }

@@ -4,6 +4,7 @@ package rowlock;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import rowlock.v1.DeleteLockRequest;
 import rowlock.v1.ForceReleaseRequest;
 import rowlock.v1.GetLockRequest;
 import rowlock.v1.Lease;
@@ -11,11 +12,11 @@ import rowlock.v1.ListLimitsRequest;
 import rowlock.v1.ListLimitsResponse;
 import rowlock.v1.ListLocksRequest;
 import rowlock.v1.ListLocksResponse;
-import rowlock.v1.ReleaseRequest;
 import rowlock.v1.RenewRequest;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 import rowlock.v1.SetLimitRequest;
+import rowlock.v1.UpdateLockRequest;
 
 final class Verbs {
   private final Loop loop;
@@ -29,10 +30,9 @@ final class Verbs {
   }
 
   /** Fails where no server answers within the time. */
-  CompletableFuture<Boolean> release(String leaseId, long within) {
+  CompletableFuture<Boolean> release(String leaseId, ReleaseOptions options, long within) {
     return ask(
-        SessionCommand.newBuilder()
-            .setRelease(ReleaseRequest.newBuilder().setLeaseId(leaseId)),
+        SessionCommand.newBuilder().setRelease(options.request(leaseId)),
         Ask.Repeat.ALWAYS,
         Ask.Kind.URGENT,
         within,
@@ -41,7 +41,7 @@ final class Verbs {
 
   /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
   void giveBack(String id) {
-    release(id, Times.FOREVER);
+    release(id, ReleaseOptions.defaults(), Times.FOREVER);
   }
 
   CompletableFuture<Lease> renew(RenewRequest request) {
@@ -54,14 +54,24 @@ final class Verbs {
   }
 
   CompletableFuture<LimitInForce> setLimit(SetLimitRequest request) {
-    // A change that was made is a mismatch when it is repeated.
-    boolean isSafe = !request.hasExpectedVersion();
-    return ask(
+    return change(
         SessionCommand.newBuilder().setSetLimit(request),
-        isSafe ? Ask.Repeat.ALWAYS : Ask.Repeat.UNSENT,
-        Ask.Kind.OTHER,
-        Times.FOREVER,
+        request.hasExpectedVersion(),
         result -> LimitInForce.of(result.getSetLimit()));
+  }
+
+  CompletableFuture<RecordView> updateLock(UpdateLockRequest request) {
+    return change(
+        SessionCommand.newBuilder().setUpdateLock(request),
+        request.hasExpectedVersion(),
+        result -> RecordView.of(result.getUpdateLock().getRecord()));
+  }
+
+  CompletableFuture<Boolean> deleteLock(DeleteLockRequest request) {
+    return change(
+        SessionCommand.newBuilder().setDeleteLock(request),
+        request.hasExpectedVersion(),
+        result -> result.getDeleteLock().getDeleted());
   }
 
   CompletableFuture<LockView> getLock(String name) {
@@ -96,6 +106,17 @@ final class Verbs {
     return ask(
         command,
         Ask.Repeat.ALWAYS,
+        Ask.Kind.OTHER,
+        Times.FOREVER,
+        read);
+  }
+
+  /** With a version, a change that was made is a mismatch when it is repeated. */
+  private <T> CompletableFuture<T> change(
+      SessionCommand.Builder command, boolean hasVersion, Function<SessionResult, T> read) {
+    return ask(
+        command,
+        hasVersion ? Ask.Repeat.UNSENT : Ask.Repeat.ALWAYS,
         Ask.Kind.OTHER,
         Times.FOREVER,
         read);

@@ -3,6 +3,7 @@ package rowlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.Until.until;
@@ -106,6 +107,20 @@ class LocksTest {
     RowlockException over = assertThrows(RowlockException.class, lock::requireHeld);
     assertEquals(Reason.RELEASED, over.reason());
     assertFalse(rowlock.release(lock.leaseId()));
+  }
+
+  @Test
+  void oneRequestIdIsOneLockForAllCallsOfAClient() throws Exception {
+    LockOptions options = LockOptions.builder().requestId("run").ttl(Duration.ofSeconds(3)).build();
+    CompletableFuture<Lock> two = rowlock.lockAsync("same", options);
+    Lock one = rowlock.lock("same", options);
+    assertSame(one, two.get());
+    assertSame(one, rowlock.tryLock("same", options).orElseThrow());
+    untilRenewed(one, 4);
+    assertTrue(one.isHeld());
+    assertTrue(two.get().release());
+    assertFalse(one.isHeld());
+    assertEquals(0, rowlock.getLock("same").holderCount());
   }
 
   @Test

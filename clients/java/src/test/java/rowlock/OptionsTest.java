@@ -10,7 +10,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,6 +37,20 @@ class OptionsTest {
   }
 
   @Test
+  void aCaptureHasAMarginTooAndDoesNotWaitUnlessToldTo() {
+    assertEquals(Duration.ofSeconds(2), CaptureOptions.builder().build().margin);
+    assertFalse(CaptureOptions.builder().build().isWait());
+    assertTrue(CaptureOptions.builder().waitForever().build().isWait());
+    assertTrue(CaptureOptions.builder().waitAtMost(Duration.ofNanos(1)).build().isWait());
+    CaptureOptions.Builder half =
+        CaptureOptions.builder().ttl(Duration.ofSeconds(2)).margin(Duration.ofSeconds(1));
+    assertThrows(IllegalArgumentException.class, half::build);
+    CaptureOptions.Builder options = CaptureOptions.builder();
+    assertThrows(
+        IllegalArgumentException.class, () -> options.waitAtMost(Duration.ofNanos(-1)));
+  }
+
+  @Test
   void aTryKeepsAllThatDoesNotConcernTheWait() {
     LockOptions options =
         LockOptions.builder()
@@ -45,6 +61,10 @@ class OptionsTest {
             .owner("anna")
             .label("run", "7")
             .requestId("id")
+            .minInterval(Duration.ofHours(1))
+            .lockDelay(Duration.ofMinutes(1))
+            .statusIfLost("failed")
+            .ifStatus("", "new")
             .build()
             .withoutWait();
     assertTrue(options.isTry());
@@ -53,6 +73,13 @@ class OptionsTest {
     assertEquals("anna", options.owner);
     assertEquals(Map.of("run", "7"), options.labels);
     assertEquals("id", options.requestId.orElseThrow());
+    RecordTerms terms =
+        new RecordTerms(
+            Optional.of(Duration.ofHours(1)),
+            Optional.of(Duration.ofMinutes(1)),
+            Optional.of("failed"),
+            List.of("", "new"));
+    assertEquals(terms, options.terms);
     assertFalse(LockOptions.defaults().isTry());
     assertTrue(LockOptions.builder().noExpiry().build().withoutWait().ttl.isEmpty());
   }

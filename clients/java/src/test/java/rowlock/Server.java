@@ -25,8 +25,9 @@ final class Server implements AutoCloseable {
     this.address = address;
   }
 
-  static Server start(Path folder) throws IOException {
-    List<String> command =
+  static Server start(Path folder, String... flags) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.addAll(
         List.of(
             HOUSE.resolve("node_modules/.bin/node").toString(),
             "server/main.ts",
@@ -36,7 +37,8 @@ final class Server implements AutoCloseable {
             "--metrics-listen",
             "127.0.0.1:0",
             "--database-url",
-            "sqlite:" + folder.resolve("rowlock.db"));
+            "sqlite:" + folder.resolve("rowlock.db")));
+    command.addAll(List.of(flags));
     ProcessBuilder builder = new ProcessBuilder(command).directory(HOUSE.toFile());
     builder.environment().keySet().removeIf(name -> name.startsWith("ROWLOCK_"));
     builder.redirectError(ProcessBuilder.Redirect.DISCARD);

@@ -9,6 +9,7 @@ import io.grpc.Server;
 import io.grpc.ServerBuilder;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import java.io.IOException;
 import java.util.Map;
@@ -24,6 +25,7 @@ final class StreamlessProxy implements AutoCloseable {
   private final ManagedChannel channel;
   private final Server server;
   private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
+  private final AtomicInteger cancelled = new AtomicInteger();
 
   StreamlessProxy(String target, Status refusal) throws IOException {
     channel = ManagedChannelBuilder.forTarget(target).usePlaintext().build();
@@ -54,6 +56,11 @@ final class StreamlessProxy implements AutoCloseable {
     return count == null ? 0 : count.get();
   }
 
+  /** How many calls their caller has cancelled. */
+  int cancelled() {
+    return cancelled.get();
+  }
+
   private <Q, A> void pass(ServerServiceDefinition.Builder service, MethodDescriptor<Q, A> method) {
     AtomicInteger count =
         counts.computeIfAbsent(method.getBareMethodName(), name -> new AtomicInteger());
@@ -62,6 +69,8 @@ final class StreamlessProxy implements AutoCloseable {
         ServerCalls.asyncUnaryCall(
             (request, answers) -> {
               count.incrementAndGet();
+              ((ServerCallStreamObserver<A>) answers).setOnCancelHandler(cancelled::incrementAndGet);
+              // In the context of this call: cancelled with it.
               ClientCalls.asyncUnaryCall(
                   channel.newCall(method, CallOptions.DEFAULT), request, answers);
             }));

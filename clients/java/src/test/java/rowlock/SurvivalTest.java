@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -108,6 +109,62 @@ class SurvivalTest {
     pipe.cut();
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
     assertEquals(Reason.CONNECTION_LOST, assertInstanceOf(RowlockException.class, why).reason());
+  }
+
+  @Test
+  void aRecordThatMustNotBeChangedTwiceIsInDoubtToo() throws Exception {
+    assertEquals(Optional.empty(), rowlock.getLock("record").record());
+    pipe.mute();
+    CompletableFuture<RecordView> unsafe =
+        CompletableFuture.supplyAsync(
+            () -> rowlock.updateLock(LockChange.of("record").status("new").ifVersion(0)));
+    until("it was done", () -> direct.getLock("record").record().isPresent());
+    pipe.cut();
+    Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
+    assertEquals(Reason.CONNECTION_LOST, assertInstanceOf(RowlockException.class, why).reason());
+  }
+
+  @Test
+  void aCaptureWhoseAnswerIsLostHasItsLeasesByTheNextOne() throws Exception {
+    for (String name : List.of("lost/1", "lost/2", "lost/3"))
+      direct.updateLock(LockChange.of(name).status("new"));
+    assertEquals(0, rowlock.getLock("lost/1").holderCount());
+    pipe.mute();
+    CompletableFuture<Captured> capture =
+        rowlock.captureAsync(CaptureOptions.builder().prefix("lost/").count(2).build());
+    until("two are taken", () -> direct.getLock("lost/2").holderCount() == 1);
+    pipe.cut();
+    pipe.mend();
+    List<Lock> locks = capture.get().locks();
+    assertEquals(List.of("lost/1", "lost/2"), locks.stream().map(Lock::name).toList());
+    for (Lock lock : locks) assertEquals(1, lock.token());
+    assertEquals(0, direct.getLock("lost/3").holderCount());
+  }
+
+  @Test
+  void aCaptureWaitsOnOverAnotherConnection() throws Exception {
+    direct.updateLock(LockChange.of("on/1").status("new"));
+    Captured first = direct.capture(with -> with.prefix("on/"));
+    CompletableFuture<Captured> waits =
+        rowlock.captureAsync(CaptureOptions.builder().prefix("on/").waitForever().build());
+    // It is answered after the capture was asked for.
+    rowlock.getLock("on/1");
+    pipe.cut();
+    assertInstanceOf(ConnectionEvent.Connected.class, events.take());
+    assertInstanceOf(ConnectionEvent.Disconnected.class, events.take());
+    pipe.mend();
+    assertInstanceOf(ConnectionEvent.Connected.class, connected());
+    first.close();
+    assertEquals("on/1", waits.get().locks().get(0).name());
+    // Given up by the server that has lost it, no wait has taken it meanwhile.
+    assertEquals(2, waits.get().locks().get(0).token());
+  }
+
+  private ConnectionEvent connected() throws InterruptedException {
+    for (; ; ) {
+      ConnectionEvent event = events.take();
+      if (event instanceof ConnectionEvent.Connected) return event;
+    }
   }
 
   @Test

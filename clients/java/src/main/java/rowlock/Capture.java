@@ -1,0 +1,208 @@
+// Some of many locks being asked for: from the first request to the leases, or to none, however many connections that takes. A
+// long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy cuts it off. What
+// comes after its caller has given up is given back. On the loop only.
+
+package rowlock;
+
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import rowlock.v1.CaptureRequest;
+import rowlock.v1.CaptureResponse;
+import rowlock.v1.Lease;
+import rowlock.v1.RenewRequest;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
+
+final class Capture implements Ask, Asking {
+  /** What one piece of a wait takes at the most; at the most half of the time after which a call without an answer fails. */
+  static final long PIECE = Times.ofMillis(15_000);
+
+  /** Nobody can hold these any more. */
+  private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
+
+  private final Clock clock;
+  private final Calls calls;
+  private final HeldLocks locks;
+  private final CaptureOptions asked;
+  private final long giveUpAfter;
+  private final CompletableFuture<Captured> outcome;
+  private final long until;
+
+  private String requestId;
+  private long pieceEnds;
+  private Call call;
+
+  /** The locks of the last answer, in its order; null are those that are not held, or not yet. */
+  private Lock[] taken = {};
+
+  /** Of those, how many are renewed before anybody relies on them. */
+  private int renewing;
+
+  /** Of the last answer, where there was nothing to take. */
+  private Optional<Duration> retryAfter = Optional.empty();
+
+  private boolean isSettled;
+  private boolean isAbandoned;
+
+  Capture(
+      Clock clock,
+      Calls calls,
+      HeldLocks locks,
+      CaptureOptions asked,
+      long giveUpAfter,
+      CompletableFuture<Captured> outcome) {
+    this.clock = clock;
+    this.calls = calls;
+    this.locks = locks;
+    this.asked = asked;
+    this.giveUpAfter = giveUpAfter;
+    this.outcome = outcome;
+    until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
+  }
+
+  @Override
+  public void begin() {
+    if (isAbandoned) return;
+    // If something was got under the last id after all, and was lost on its way, that id gets nothing else any more.
+    requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
+    pieceEnds = clock.now() + Math.min(until - clock.now(), Math.min(PIECE, giveUpAfter / 2));
+    call = calls.begin(this);
+  }
+
+  @Override
+  public void abandon(Throwable why) {
+    if (isSettled) return;
+    fail(why);
+    if (call == null) return;
+    if (!call.wasSent) calls.cancel(call);
+    else if (asked.isWait()) calls.withdraw(call);
+  }
+
+  private void fail(Throwable why) {
+    if (isSettled) return;
+    isSettled = true;
+    isAbandoned = true;
+    outcome.completeExceptionally(why);
+    for (Lock lock : held()) lock.giveUp();
+  }
+
+  private void settle(Captured captured) {
+    isSettled = true;
+    if (!outcome.complete(captured)) captured.giveUp();
+  }
+
+  private List<Lock> held() {
+    return Arrays.stream(taken).filter(Objects::nonNull).toList();
+  }
+
+  @Override
+  public Kind kind() {
+    return asked.isWait() ? Kind.WAIT : Kind.OTHER;
+  }
+
+  /** Nobody wants it any more once it was given up: what a connection that was lost has left behind ends by itself. */
+  @Override
+  public Repeat repeat() {
+    return isAbandoned ? Repeat.IN_THIS_SESSION : Repeat.ALWAYS;
+  }
+
+  @Override
+  public long giveUpAfter() {
+    return giveUpAfter;
+  }
+
+  @Override
+  public SessionCommand.Builder command(Connection connection) {
+    CaptureRequest.Builder request =
+        CaptureRequest.newBuilder()
+            .addAllNames(asked.names)
+            .setMaxLeases(asked.count)
+            .setRequestId(requestId)
+            .setOwner(asked.owner)
+            .putAllLabels(asked.labels);
+    asked.prefix.ifPresent(request::setPrefix);
+    asked.ttl.ifPresent(ttl -> request.setTtl(Times.protoOf(ttl)));
+    asked.terms.addTo(request);
+    if (asked.isWait()) {
+      long left = Math.max(Times.ofMillis(1), pieceEnds - clock.now());
+      request.setMaxWait(Times.protoOf(left));
+    }
+    return SessionCommand.newBuilder().setCapture(request);
+  }
+
+  @Override
+  public boolean answered(SessionResult result, long basis) {
+    if (!result.hasCapture()) {
+      String message = "The server answered a capture with " + result.getResultCase() + ".";
+      failed(new RowlockException(Reason.UNKNOWN, Status.Code.INTERNAL, message));
+      return true;
+    }
+    CaptureResponse response = result.getCapture();
+    if (!isAbandoned) taken = new Lock[response.getLeasesCount()];
+    for (int at = 0; at < response.getLeasesCount(); at++) take(at, response.getLeases(at), basis);
+    retryAfter =
+        response.hasRetryAfter()
+            ? Optional.of(Times.durationOf(response.getRetryAfter()))
+            : Optional.empty();
+    finish();
+    return true;
+  }
+
+  @Override
+  public void failed(RowlockException error) {
+    fail(error);
+  }
+
+  private void take(int at, Lease lease, long basis) {
+    if (isAbandoned) {
+      locks.giveBack(lease.getLeaseId(), asked.terms);
+      return;
+    }
+    taken[at] = locks.shared(lease.getLeaseId());
+    if (taken[at] != null) return;
+    HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
+    // In this very turn, so that nothing that is said of it is missed.
+    if (held.isShort()) renew(at, lease.getLeaseId());
+    else taken[at] = locks.keep(held, asked.terms);
+  }
+
+  /** The grant was long on its way, or came after a wait: nobody relies on it before it is renewed. */
+  private void renew(int at, String leaseId) {
+    renewing++;
+    RenewRequest request = RenewRequest.newBuilder().setLeaseId(leaseId).build();
+    calls.begin(
+        new Question(
+            SessionCommand.newBuilder().setRenew(request).build(),
+            Kind.URGENT,
+            Repeat.ALWAYS,
+            giveUpAfter,
+            (result, basis) -> {
+              renewing--;
+              take(at, result.getRenew().getLease(), basis);
+              finish();
+            },
+            error -> {
+              renewing--;
+              if (!GONE.contains(error.reason())) {
+                fail(error);
+                locks.giveBack(leaseId, asked.terms);
+              }
+              finish();
+            }));
+  }
+
+  /** Once nothing is renewed any more. */
+  private void finish() {
+    if (isSettled || renewing > 0) return;
+    List<Lock> held = held();
+    if (held.isEmpty() && asked.isWait() && clock.now() < until) begin();
+    else settle(new Captured(held, retryAfter));
+  }
+}

@@ -1,0 +1,26 @@
+package rowlock;
+
+import java.time.Instant;
+
+/**
+ * How the last lease of a lock went.
+ *
+ * @param owner who held it, as they said
+ * @param token its fencing token
+ * @param grantedAt since when it was held
+ * @param endedAt when it ended
+ * @param endReason {@link Reason#RELEASED}, {@link Reason#EXPIRED} or {@link Reason#FORCE_RELEASED}
+ * @param status the lock's status when it had ended
+ */
+public record LastRunView(
+    String owner, long token, Instant grantedAt, Instant endedAt, Reason endReason, String status) {
+  static LastRunView of(rowlock.v1.LastRun run) {
+    return new LastRunView(
+        run.getOwner(),
+        run.getFencingToken(),
+        Times.instantOf(run.getGrantedAt()),
+        Times.instantOf(run.getEndedAt()),
+        Reason.of(run.getEndReason()),
+        run.getStatus());
+  }
+}

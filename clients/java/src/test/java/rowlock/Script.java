@@ -1,0 +1,135 @@
+// A server that says what a test has it say, without a network: all that is asked for is seen as it is sent.
+
+package rowlock;
+
+import com.google.protobuf.Any;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.Status;
+import io.grpc.Status.Code;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
+
+final class Script implements AutoCloseable {
+  private static final long GIVE_UP_AFTER = Times.ofMillis(30_000);
+
+  private final Loop loop = new Loop();
+  private final Told told = new Told();
+  private volatile long now;
+  final Clock clock = new Clock(() -> now, OptionalLong::empty);
+  final Calls calls = new Calls(loop, clock, List.of(), () -> {}, () -> null);
+  private final LeaseKeeper keeper =
+      new LeaseKeeper(loop, clock, calls, () -> false, () -> {}, error -> {});
+  private final Verbs verbs = new Verbs(loop, calls, GIVE_UP_AFTER);
+  final HeldLocks locks = new HeldLocks(loop, keeper, verbs, new Promises(loop::isClosed), told);
+  private Line line;
+
+  Script() {
+    reconnect();
+  }
+
+  /** As a client makes it, begun. */
+  Asked capture(CaptureOptions options) {
+    CompletableFuture<Captured> outcome = new CompletableFuture<>();
+    Capture capture = new Capture(clock, calls, locks, options, GIVE_UP_AFTER, outcome);
+    onLoop(capture::begin);
+    return new Asked(capture, outcome);
+  }
+
+  record Asked(Capture capture, CompletableFuture<Captured> outcome) {}
+
+  /** What was asked for next. */
+  SessionCommand next() throws InterruptedException {
+    SessionCommand command = line.sent.poll(25, TimeUnit.SECONDS);
+    if (command == null) throw new AssertionError("nothing is asked for");
+    return command;
+  }
+
+  void answer(SessionCommand command, SessionResult.Builder result) {
+    SessionResult numbered = result.setCall(command.getCall()).build();
+    onLoop(() -> calls.results(List.of(numbered), clock.now()));
+  }
+
+  void fail(SessionCommand command, Reason reason, Code code) {
+    ErrorInfo info = ErrorInfo.newBuilder().setDomain("rowlock").setReason(reason.name()).build();
+    Status error =
+        Status.newBuilder().setCode(code.value()).setMessage("no").addDetails(Any.pack(info)).build();
+    answer(command, SessionResult.newBuilder().setError(error));
+  }
+
+  /** The connection is lost, and another one begins. */
+  void reconnect() {
+    Line lost = line;
+    line = new Line();
+    onLoop(
+        () -> {
+          if (lost != null)
+            calls.ended(lost, new RowlockException(Reason.UNKNOWN, Code.UNAVAILABLE, "lost"));
+          calls.begun(line);
+        });
+  }
+
+  void pass(long nanos) {
+    now += nanos;
+  }
+
+  void onLoop(Runnable task) {
+    CompletableFuture.runAsync(task, loop::run).join();
+  }
+
+  @Override
+  public void close() {
+    loop.close();
+    told.close();
+  }
+
+  private static final class Line implements Connection {
+    private final BlockingQueue<SessionCommand> sent = new LinkedBlockingQueue<>();
+
+    @Override
+    public Address address() {
+      return new Address("script", 1);
+    }
+
+    @Override
+    public Bounds bounds() {
+      return new Bounds("script", 100, 100, commandBytesMax());
+    }
+
+    @Override
+    public int commandBytesMax() {
+      return 100_000;
+    }
+
+    @Override
+    public boolean knowsTickets() {
+      return true;
+    }
+
+    @Override
+    public void send(SessionCommand command) {
+      sent.add(command);
+    }
+
+    @Override
+    public void withdraw(long call) {
+      send(SessionCommand.newBuilder().setCancel(call).build());
+    }
+
+    @Override
+    public void touch() {}
+
+    @Override
+    public void close(long within, Runnable closed) {
+      closed.run();
+    }
+
+    @Override
+    public void destroy() {}
+  }
+}

@@ -1,0 +1,97 @@
+package rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.grpc.Server;
+import io.grpc.ServerBuilder;
+import io.grpc.stub.StreamObserver;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import rowlock.v1.CaptureRequest;
+import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionRequest;
+import rowlock.v1.SessionResponse;
+
+/** How what is asked for is gathered into requests. */
+@Timeout(60)
+class SessionConnectionTest {
+  private final BlockingQueue<SessionRequest> requests = new LinkedBlockingQueue<>();
+
+  private static SessionCommand capture(long call) {
+    return SessionCommand.newBuilder()
+        .setCall(call)
+        .setCapture(CaptureRequest.getDefaultInstance())
+        .build();
+  }
+
+  private static SessionCommand cancel(long call) {
+    return SessionCommand.newBuilder().setCancel(call).build();
+  }
+
+  @Test
+  void whatIsWithdrawnAtOnceIsCancelledInALaterRequestThanItsOwn() throws Exception {
+    Server server = ServerBuilder.forPort(0).addService(new Hearing()).build().start();
+    Loop loop = new Loop();
+    CompletableFuture<SessionConnection> opened = new CompletableFuture<>();
+    try {
+      Address address = new Address("127.0.0.1", server.getPort());
+      loop.run(
+          () -> {
+            SessionConnection connection =
+                new SessionConnection(
+                    loop,
+                    new Clock(),
+                    address,
+                    Channels.open(address, Optional.empty(), Headers.metadataOf(Map.of())),
+                    "anna",
+                    Map.of(),
+                    100_000,
+                    new Deaf());
+            opened.complete(connection);
+            connection.send(capture(1));
+            connection.send(capture(2));
+            connection.withdraw(1);
+            connection.withdraw(2);
+          });
+      assertEquals(List.of(capture(1), capture(2)), requests.take().getCommandsList());
+      assertEquals(List.of(cancel(1), cancel(2)), requests.take().getCommandsList());
+      loop.run(opened.join()::destroy);
+    } finally {
+      loop.close();
+      server.shutdownNow();
+    }
+  }
+
+  private final class Hearing extends LockServiceGrpc.LockServiceImplBase {
+    @Override
+    public StreamObserver<SessionRequest> session(StreamObserver<SessionResponse> answers) {
+      return new StreamObserver<>() {
+        @Override
+        public void onNext(SessionRequest request) {
+          requests.add(request);
+        }
+
+        @Override
+        public void onError(Throwable failure) {}
+
+        @Override
+        public void onCompleted() {}
+      };
+    }
+  }
+
+  private static final class Deaf implements Connection.Listener {
+    @Override
+    public void onResponse(Connection connection, SessionResponse response, long basis) {}
+
+    @Override
+    public void onEnded(Connection connection, RowlockException error) {}
+  }
+}
