@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -31,6 +32,7 @@ public final class Driver {
   }
 
   private static final Gson GSON = new Gson();
+  private static final Set<String> IN_ORDER = Set.of("connect", "acquire", "capture");
 
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
   private final Map<String, Rowlock> clients = new ConcurrentHashMap<>();
@@ -62,7 +64,7 @@ public final class Driver {
       JsonObject command = GSON.fromJson(line, JsonObject.class);
       String verb = command.get("do").getAsString();
       // In order of arrival, and none of these waits for anything.
-      if (verb.equals("connect") || verb.equals("acquire")) run(command);
+      if (IN_ORDER.contains(verb)) run(command);
       else threads.execute(() -> run(command));
     }
     clients.values().forEach(Rowlock::close);
@@ -107,11 +109,7 @@ public final class Driver {
   }
 
   private Map<String, ?> connect(JsonObject asked) {
-    String[] addresses =
-        asked.getAsJsonArray("addresses").asList().stream()
-            .map(JsonElement::getAsString)
-            .toArray(String[]::new);
-    ConnectOptions.Builder options = ConnectOptions.to(addresses);
+    ConnectOptions.Builder options = ConnectOptions.to(list(asked, "addresses"));
     if (has(asked, "owner")) options.owner(text(asked, "owner"));
     texts(asked, "labels").forEach(options::label);
     if (has(asked, "giveUpAfterMs")) options.giveUpAfter(millis(asked, "giveUpAfterMs"));
@@ -153,6 +151,13 @@ public final class Driver {
 
   static Duration millis(JsonObject object, String key) {
     return Duration.ofNanos((long) (object.get(key).getAsDouble() * 1e6));
+  }
+
+  static String[] list(JsonObject object, String key) {
+    if (!has(object, key)) return new String[0];
+    return object.getAsJsonArray(key).asList().stream()
+        .map(JsonElement::getAsString)
+        .toArray(String[]::new);
   }
 
   static Map<String, String> texts(JsonObject object, String key) {

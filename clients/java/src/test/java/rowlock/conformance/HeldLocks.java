@@ -7,6 +7,7 @@ import static rowlock.conformance.Driver.millis;
 import static rowlock.conformance.Driver.text;
 
 import com.google.gson.JsonObject;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,10 +17,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import rowlock.Captured;
 import rowlock.HandedOver;
 import rowlock.Lock;
 import rowlock.LockOptions;
-import rowlock.Mode;
 import rowlock.Outcome;
 import rowlock.Place;
 import rowlock.Refusal;
@@ -51,7 +52,10 @@ final class HeldLocks {
     verbs.put("giveUp", this::giveUp);
     verbs.put("leave", this::leave);
     verbs.put("state", this::state);
-    verbs.put("release", asked -> Map.of("released", held(asked).release()));
+    verbs.put("capture", this::capture);
+    verbs.put(
+        "release",
+        asked -> Map.of("released", held(asked).release(RecordWords.lastWords(asked))));
     verbs.put("handOver", this::handOver);
   }
 
@@ -92,6 +96,55 @@ final class HeldLocks {
     }
   }
 
+  private Map<String, ?> capture(JsonObject asked) {
+    Handle handle = new Handle();
+    handles.put(text(asked, "lock"), handle);
+    CompletableFuture<Captured> outcome =
+        driver.clientOf(asked).captureAsync(LeaseWords.capture(asked));
+    handle.asking = outcome;
+    outcome.whenComplete(
+        (captured, failure) -> {
+          if (failure != null) driver.fail(asked, failure);
+          else captured(asked, captured);
+        });
+    return null;
+  }
+
+  /** Each has a handle of its own: that of the command with its number. */
+  private void captured(JsonObject asked, Captured captured) {
+    List<Map<String, String>> locks = new ArrayList<>();
+    for (Lock lock : captured.locks()) {
+      Handle handle = new Handle();
+      handle.lock = lock;
+      String name = text(asked, "lock") + locks.size();
+      handles.put(name, handle);
+      locks.add(
+          Map.of(
+              "lock", name,
+              "name", lock.name(),
+              "token", String.valueOf(lock.token()),
+              "leaseId", lock.leaseId()));
+    }
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("captured", locks);
+    captured.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
+    driver.answer(asked, shown);
+    locks.forEach(lock -> tellStates(lock.get("lock")));
+  }
+
+  private void tellStates(String handle) {
+    handles
+        .get(handle)
+        .lock
+        .onState(
+            state ->
+                driver.say(
+                    Map.of(
+                        "event", "state",
+                        "lock", handle,
+                        "state", state.name().toLowerCase(Locale.ROOT))));
+  }
+
   private void granted(JsonObject asked, Handle handle, Lock lock) {
     handle.lock = lock;
     driver.answer(
@@ -103,33 +156,11 @@ final class HeldLocks {
                 "leaseId", lock.leaseId(),
                 "mode", lock.mode().name().toLowerCase(Locale.ROOT),
                 "permits", lock.permits())));
-    lock.onState(
-        state ->
-            driver.say(
-                Map.of(
-                    "event", "state",
-                    "lock", text(asked, "lock"),
-                    "state", state.name().toLowerCase(Locale.ROOT))));
+    tellStates(text(asked, "lock"));
   }
 
   private LockOptions options(JsonObject asked) {
-    LockOptions.Builder options = LockOptions.builder();
-    if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
-    if (has(asked, "ttlMs")) {
-      if (asked.get("ttlMs").getAsJsonPrimitive().isString()) options.noExpiry();
-      else options.ttl(millis(asked, "ttlMs"));
-    }
-    if (has(asked, "marginMs")) options.margin(millis(asked, "marginMs"));
-    if (has(asked, "permits")) options.permits(asked.get("permits").getAsInt());
-    if (has(asked, "mode")) options.mode(Mode.valueOf(text(asked, "mode").toUpperCase(Locale.ROOT)));
-    if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
-    if (has(asked, "owner")) options.owner(text(asked, "owner"));
-    options.labels(Driver.texts(asked, "labels"));
-    if (has(asked, "positionIntervalMs"))
-      options.positionInterval(millis(asked, "positionIntervalMs"));
-    if (has(asked, "positions") && asked.get("positions").getAsBoolean())
-      options.onPosition(place -> driver.say(shown(text(asked, "lock"), place)));
-    return options.build();
+    return LeaseWords.lock(asked, place -> driver.say(shown(text(asked, "lock"), place)));
   }
 
   private static Map<String, ?> shown(String lock, Place place) {
@@ -155,6 +186,7 @@ final class HeldLocks {
                         "token", String.valueOf(holder.token().orElse(0))))
             .toList();
     shown.put("holders", holders);
+    refusal.status().ifPresent(status -> shown.put("status", status));
     refusal.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
     return shown;
   }

@@ -27,8 +27,13 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
     verbs.put("renewLease", this::renewLease);
     verbs.put(
         "releaseLease",
-        asked -> Map.of("released", clientOf.apply(asked).release(text(asked, "leaseId"))));
+        asked ->
+            Map.of(
+                "released",
+                clientOf.apply(asked).release(text(asked, "leaseId"), RecordWords.lastWords(asked))));
     verbs.put("setLimit", this::setLimit);
+    verbs.put("updateLock", this::updateLock);
+    verbs.put("deleteLock", this::deleteLock);
     verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
     verbs.put("listLocks", this::listLocks);
     verbs.put("listLimits", this::listLimits);
@@ -64,6 +69,20 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
         "draining", limit.isDraining());
   }
 
+  private Map<String, ?> updateLock(JsonObject asked) {
+    return RecordWords.shown(clientOf.apply(asked).updateLock(RecordWords.change(asked)));
+  }
+
+  private Map<String, ?> deleteLock(JsonObject asked) {
+    Rowlock client = clientOf.apply(asked);
+    String name = text(asked, "name");
+    boolean isDeleted =
+        has(asked, "ifVersion")
+            ? client.deleteLock(name, asked.get("ifVersion").getAsLong())
+            : client.deleteLock(name);
+    return Map.of("deleted", isDeleted);
+  }
+
   private static Map<String, ?> shown(LockView lock) {
     Map<String, Object> shown = new HashMap<>();
     shown.put("name", lock.name());
@@ -76,6 +95,7 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
     shown.put("lastToken", String.valueOf(lock.lastToken()));
     shown.put("holders", lock.holders().stream().map(OperatorVerbs::shown).toList());
     shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
+    lock.record().ifPresent(record -> shown.put("record", RecordWords.shown(record)));
     return shown;
   }
 
