@@ -33,7 +33,7 @@ describe.each(runs)("$count replicas under faults on $label", (database) => {
       };
       const [onStart, onOver] = [turn(true), turn(false)];
       await contend({ replicas: replicas.all, seed, runMs: RUN_MS, onStart, onOver });
-      expect([...faults.made.keys()].length).toBeGreaterThan(3);
+      expect(faults.made.size).toBeGreaterThan(2);
     },
     RUN_MS + 30_000,
   );
