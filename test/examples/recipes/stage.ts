@@ -2,7 +2,7 @@
 // and the journal that all of them write. It is their standard output: one file, so what they print is in the order in which
 // they printed it. It must not know any recipe.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -21,23 +21,15 @@ import { freshSqlite } from "../../support/database.ts";
 import { until } from "../../support/until.ts";
 import { installedRecipes } from "./installed-recipes.ts";
 import type { Language } from "./languages.ts";
-import { killTree } from "./process-tree.ts";
+import { Run } from "./run.ts";
 
 /** Many programs start here, each of which takes its time where others are at work on the machine. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 const HOUSE = join(import.meta.dirname, "../../..");
 const COMPILED = join(HOUSE, "node_modules/.cache/rowlock-compiled");
 
 export type Settings = Readonly<Record<string, string | number>>;
-
-/** A program that was started. */
-export interface Run {
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals | null>;
-  /** What it has complained of so far. */
-  readonly complaints: string;
-}
 
 export interface RecipeStage {
   readonly language: Language;
@@ -51,7 +43,9 @@ export interface RecipeStage {
   ran(program: string, args?: readonly string[], settings?: Settings): Promise<void>;
   /** The lines of the journal so far. */
   journal(): string[];
-  /** Waits until the journal has so many lines of this kind. */
+  /** Asks until the answer is yes. Fails where a program has failed meanwhile whose end nobody has asked for. */
+  until(ask: () => Promise<boolean> | boolean): Promise<void>;
+  /** Waits until the journal has so many lines of this kind, likewise. */
   told(what: RegExp | string, times?: number): Promise<void>;
   /** Its machine loses power. After that this line stands in the journal. */
   dies(run: Run, line: string): Promise<void>;
@@ -67,7 +61,7 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
   let bin: string;
   let folder: string;
   let journal: string;
-  const children = new Map<Run, ChildProcess>();
+  const runs: Run[] = [];
 
   beforeAll(async () => {
     programs = join(await installedRecipes(), recipe);
@@ -87,17 +81,13 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
   });
   afterEach(async ({ task }) => {
     if (task.result?.state === "fail") tell();
-    for (const [run, child] of children) {
-      end(child);
-      await run.ended;
-    }
-    children.clear();
+    for (const run of runs.splice(0)) await run.kill();
     rmSync(folder, { recursive: true });
   });
 
   /** For whoever has to find out why. */
   function tell(): void {
-    const complaints = [...children.keys()].map((run) => run.complaints);
+    const complaints = runs.map((run) => run.complaints);
     console.error(["--- the journal", ...told.journal(), "--- the complaints", ...complaints].join("\n"));
   }
 
@@ -123,42 +113,31 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
         stdio: ["ignore", out, "pipe"],
       });
       closeSync(out);
-      let complaints = "";
-      child.stderr?.on("data", (chunk) => (complaints += chunk));
-      const ended = Promise.withResolvers<number | NodeJS.Signals | null>();
-      child.on("error", ended.reject);
-      child.on("close", (code, signal) => ended.resolve(code ?? signal));
-      const run: Run = {
-        ended: ended.promise,
-        get complaints() {
-          return complaints;
-        },
-      };
-      children.set(run, child);
+      const run = new Run(child);
+      runs.push(run);
       return run;
     },
     async ran(program, args, settings) {
       const run = told.start(program, args, settings);
       expect(await run.ended, run.complaints).toBe(0);
     },
+    until: (ask) =>
+      until(async () => {
+        for (const run of runs) run.check();
+        return await ask();
+      }),
     journal: () => readFileSync(journal, "utf8").split("\n").slice(0, -1),
     async told(what, times = 1) {
       const isIt = (line: string) => (typeof what === "string" ? line === what : what.test(line));
-      await until(() => told.journal().filter(isIt).length >= times);
+      await told.until(() => told.journal().filter(isIt).length >= times);
     },
     async dies(run, line) {
-      end(children.get(run) as ChildProcess);
-      await run.ended;
+      await run.kill();
       appendFileSync(journal, `${line}\n`);
     },
     lock: (name) => lockOf(server, name),
   };
   return told;
-}
-
-/** With all that it has started, unless it has ended by itself. */
-function end({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid !== undefined && exitCode === null && signalCode === null) killTree(pid);
 }
 
 async function lockOf(server: ServingServer, name: string) {
