@@ -14,9 +14,10 @@ const SERVERS = JSON.stringify({ production: { addresses: "127.0.0.1:9" } });
 /** In blocks of code, in code within text and tables, and in what a shell evaluates; without what comes after it. */
 function linesOf(document: string): string[] {
   const text = readFileSync(join(root, document), "utf8");
-  const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) =>
-    block.split("\n"),
-  );
+  const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)]
+    // Whole programs are run by tests of their own.
+    .filter(([, block = ""]) => !block.startsWith("#!"))
+    .flatMap(([, block = ""]) => block.split("\n"));
   const inline = [...text.replace(/^```[\s\S]*?^```/gm, "").matchAll(/`([^`]+)`/g)].map(
     ([, code = ""]) => code,
   );

@@ -1,4 +1,4 @@
-// What the lines of a journal say, where they read "<who> begins ...", "<who> ends ..." and "<who> dies": the programs' and the
+// What the lines of a journal say, where they read "<who> begins ...", "<who> ends", "<who> fails" and "<who> dies": the programs' and the
 // stage's own words.
 
 /** How many were at work at once, at the most. */
@@ -7,7 +7,7 @@ export function mostAtOnce(lines: readonly string[]): number {
   let most = 0;
   for (const line of lines) {
     if (/ begins\b/.test(line)) atWork += 1;
-    if (/ (ends|dies)\b/.test(line)) atWork -= 1;
+    if (/ (ends|fails|dies)\b/.test(line)) atWork -= 1;
     most = Math.max(most, atWork);
   }
   return most;

@@ -29,6 +29,8 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 const HOUSE = join(import.meta.dirname, "../../..");
 const COMPILED = join(HOUSE, "node_modules/.cache/rowlock-compiled");
 
+export type { Run } from "./run.ts";
+
 export type Settings = Readonly<Record<string, string | number>>;
 
 export interface RecipeStage {
@@ -47,8 +49,8 @@ export interface RecipeStage {
   until(ask: () => Promise<boolean> | boolean): Promise<void>;
   /** Waits until the journal has so many lines of this kind, likewise. */
   told(what: RegExp | string, times?: number): Promise<void>;
-  /** Its machine loses power. After that this line stands in the journal. */
-  dies(run: Run, line: string): Promise<void>;
+  /** Its machine loses power. After that these lines stand in the journal. */
+  dies(run: Run, ...lines: string[]): Promise<void>;
   /** What a lock looks like now. */
   lock(name: string): ReturnType<typeof lockOf>;
 }
@@ -131,9 +133,9 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
       const isIt = (line: string) => (typeof what === "string" ? line === what : what.test(line));
       await told.until(() => told.journal().filter(isIt).length >= times);
     },
-    async dies(run, line) {
+    async dies(run, ...lines) {
       await run.kill();
-      appendFileSync(journal, `${line}\n`);
+      appendFileSync(journal, lines.map((line) => `${line}\n`).join(""));
     },
     lock: (name) => lockOf(server, name),
   };
