@@ -9,7 +9,7 @@ queue=$1
 take() {
   rowlock capture "tasks/$queue/" --quiet --wait "${IDLE_SECONDS:-600}s" --ttl "${TTL_SECONDS:-30}s" \
     --if-status new --if-status failed --status-done done --status-failed failed \
-    --at-most-every "${RETRY_SECONDS:-60}s" -- sh -euc '
+    --cool-down-failed "${RETRY_SECONDS:-60}s" -- sh -euc '
       task=${ROWLOCK_NAME#tasks/}
       echo "$task begins"
       sleep "${WORK_SECONDS:-60}"
