@@ -38,8 +38,9 @@ export function chart(samples: readonly Sample[], systems: readonly string[]): s
   }
   const [width, height] = [LEFT + WIDTH + RIGHT, y + GAP];
   const root = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+  const title = "<title>What each system did in a second, work by work</title>";
   const paper = `<rect width="100%" height="100%" fill="#ffffff"/>`;
-  return `${root} font-family="sans-serif" font-size="12" fill="#222222">\n${[paper, ...parts].join("\n")}\n</svg>\n`;
+  return `${root} font-family="sans-serif" font-size="12" fill="#222222">\n${[title, paper, ...parts].join("\n")}\n</svg>\n`;
 }
 
 function bar(system: string, rates: readonly number[], most: number, y: number): string {
