@@ -67,9 +67,11 @@ export class Captures {
       return earlier;
     }
     const attempt = new Attempt(input, this.#options.newSecret);
-    const candidates = this.#candidates(input);
+    // A thousand names are long: once for all looks.
+    const line = lineOf(input.target, input.terms?.ifStatus ?? []);
+    const candidates = this.#candidates(input, line);
     while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver) {
-      const found = await this.#look(input, candidates, attempt.missing);
+      const found = await this.#look(line, candidates, attempt.missing);
       if (found.length === 0) break;
       try {
         const commands = attempt.commands(found, afterWait, caller);
@@ -79,7 +81,7 @@ export class Captures {
       }
       if (attempt.wasPaused) await withoutRepeating(() => candidates.paused());
     }
-    if (candidates instanceof CandidatesUnder) this.#remember(input, candidates);
+    if (candidates instanceof CandidatesUnder) this.#remember(line, candidates);
     return await this.#answer(input, attempt, candidates);
   }
 
@@ -116,23 +118,21 @@ export class Captures {
     return { leases, retryAfterUs: null };
   }
 
-  #candidates({ target, terms }: CaptureInput): Candidates {
+  #candidates({ target, terms }: CaptureInput, line: string): Candidates {
     const { store } = this.#options;
     const statuses = terms?.ifStatus ?? [];
     if (target.kind === "names") return new CandidatesNamed(store, this.#taking, target.names, statuses);
-    const from = this.#reached.get(lineOf(target, statuses)) ?? null;
+    const from = this.#reached.get(line) ?? null;
     return new CandidatesUnder(store, this.#taking, { prefix: target.prefix, statuses, from });
   }
 
-  #remember({ target, terms }: CaptureInput, { reached }: CandidatesUnder): void {
-    const line = lineOf(target, terms?.ifStatus ?? []);
+  #remember(line: string, { reached }: CandidatesUnder): void {
     if (reached) this.#reached.set(line, reached);
     else this.#reached.delete(line);
   }
 
   /** One after the other in each line: two that look at the same time would find the same locks. */
-  async #look({ target, terms }: CaptureInput, candidates: Candidates, max: number): Promise<Candidate[]> {
-    const line = lineOf(target, terms?.ifStatus ?? []);
+  async #look(line: string, candidates: Candidates, max: number): Promise<Candidate[]> {
     const before = this.#looking.get(line);
     const look = async () => {
       await before?.catch(() => {});
