@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Outcome, UpdateLock } from "../../server/core/command.ts";
 import type { RunResult, Terms } from "../../server/core/record.ts";
+import { TERMS } from "../support/claims.ts";
 import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
 
 const HOUR_US = 3_600 * SECOND_US;
@@ -34,7 +35,7 @@ class RememberingLock extends OneLock {
 }
 
 function termsOf(terms: Partial<Terms>): Terms {
-  return { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: [], ...terms };
+  return { ...TERMS, ...terms };
 }
 
 describe("a lock that nobody asks to remember anything", () => {

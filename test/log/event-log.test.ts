@@ -11,7 +11,7 @@ import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
 import { OutageLog } from "../../server/log/outage-log.ts";
 import { StoreError } from "../../server/storage/store.ts";
-import { ACQUIRE } from "../support/claims.ts";
+import { ACQUIRE, RECORD } from "../support/claims.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
 
@@ -169,14 +169,7 @@ describe("events", () => {
   });
 });
 
-const RECORD: LockRecord = {
-  notBeforeUs: null,
-  attemptsLeft: null,
-  status: "todo",
-  lastRun: null,
-  version: 7n,
-  wakesAtUs: null,
-};
+const TODO: LockRecord = { ...RECORD, status: "todo", version: 7n };
 const UPDATE = { notBefore: undefined, attemptsLeft: undefined, status: "todo", expectedVersion: undefined };
 
 describe("the caller", () => {
@@ -216,9 +209,9 @@ describe("the caller", () => {
   test("of what a lock remembers is who set it and who deleted it, each his own", () => {
     const { lines, log } = recorded();
     const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
-    const first: LockRecord = { ...RECORD, version: 7n };
+    const first: LockRecord = { ...TODO, version: 7n };
     const second: LockRecord = {
-      ...RECORD,
+      ...TODO,
       version: 8n,
       notBeforeUs: 1_800_000_000_000_000,
       attemptsLeft: 2,

@@ -10,7 +10,7 @@ import { lockClasses } from "../../server/metrics/lock-classes.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
 import type { Store, StoreObserver } from "../../server/storage/store.ts";
-import { ACQUIRE, CLAIM } from "../support/claims.ts";
+import { ACQUIRE, CLAIM, RECORD } from "../support/claims.ts";
 
 const LOCK: Lock = {
   id: 1n,
@@ -84,14 +84,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
     lockName: "web/1",
   });
   engine({ kind: "event", event: { kind: "limit_set", lock: LOCK, from: null }, lockName: "etl/orders" });
-  const record = {
-    notBeforeUs: null,
-    attemptsLeft: 3,
-    status: "",
-    lastRun: null,
-    version: 7n,
-    wakesAtUs: null,
-  };
+  const record = { ...RECORD, attemptsLeft: 3, version: 7n };
   engine({ kind: "event", event: { kind: "record_set", lockId: 1n, record }, lockName: "etl/orders" });
   engine({ kind: "event", event: { kind: "record_deleted", lockId: 1n, record }, lockName: "etl/orders" });
   engine({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 1n, reason: "", caller: undefined });

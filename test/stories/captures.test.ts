@@ -9,6 +9,7 @@ import { Fault } from "../../server/engine/faults.ts";
 import type { Captured, CaptureInput } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import { TERMS } from "../support/claims.ts";
 import { type TestDatabase, testDatabases } from "../support/database.ts";
 import { chanceFrom, type Faults, faultyStore } from "../support/faulty-store.ts";
 import { openPlainSession } from "../support/mysql-stage.ts";
@@ -20,8 +21,6 @@ const TASKS = 200;
 const WORKERS = 12;
 /** Below what a wait for a row lock takes until it is given up. */
 const AT_ONCE_MS = 1_500;
-
-const TERMS = { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: [] };
 
 function wanting(prefix: string, overrides: Partial<CaptureInput> = {}): CaptureInput {
   return {

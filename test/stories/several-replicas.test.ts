@@ -2,6 +2,7 @@
 // for, renewed and released at another, and what one grants reaches the waiter wherever it hangs.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TERMS } from "../support/claims.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { until } from "../support/until.ts";
@@ -88,7 +89,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
   });
 
   test("what is set for a lock at one server counts at the other, at once", async () => {
-    const terms = { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: ["todo"] };
+    const terms = { ...TERMS, ifStatus: ["todo"] };
     const tryOnce = ask("counts", { mayWait: false, terms });
     for (let round = 0; round < 5; round++) {
       await here.engine.updateLock({ ...update, name: "counts", status: "todo", attemptsLeft: 1 });

@@ -1,7 +1,9 @@
-// A claim and the request for it, for the tests of those who are told of them.
+// A claim, the request for it, and what a lock remembers that remembers nothing in particular, for the tests of those who are
+// told of them.
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";
+import type { LockRecord, Terms } from "../../server/core/record.ts";
 
 export const CLAIM: Claim = {
   lockId: 1n,
@@ -41,3 +43,14 @@ export const ACQUIRE: Acquire = {
   maxWaitUs: null,
   replica: null,
 };
+
+export const RECORD: LockRecord = {
+  notBeforeUs: null,
+  attemptsLeft: null,
+  status: "",
+  lastRun: null,
+  version: 1n,
+  wakesAtUs: null,
+};
+
+export const TERMS: Terms = { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: [] };

@@ -3,17 +3,10 @@
 import { describe, expect, test } from "vitest";
 import type { LockRecord } from "../../../server/core/record.ts";
 import type { FreeLock, RecordGroup } from "../../../server/storage/store.ts";
+import { RECORD } from "../../support/claims.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
 
-const RECORD: LockRecord = {
-  notBeforeUs: null,
-  attemptsLeft: null,
-  status: "",
-  lastRun: null,
-  version: 1n,
-  wakesAtUs: null,
-};
 /** Stands for now, plus so many seconds. */
 type Wanted = Partial<LockRecord> & { readonly dueInS?: number };
 

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { LockRecord } from "../../../server/core/record.ts";
+import { RECORD } from "../../support/claims.ts";
 import type { FreshStore, Wanted } from "../../support/store-fixture.ts";
 import {
   addClaims,
@@ -16,14 +17,7 @@ import {
 } from "../../support/store-fixture.ts";
 
 const HELD: Wanted = { state: "held" };
-const RECORD: LockRecord = {
-  notBeforeUs: null,
-  attemptsLeft: 1,
-  status: "failed",
-  lastRun: null,
-  version: 1n,
-  wakesAtUs: null,
-};
+const FAILED: LockRecord = { ...RECORD, attemptsLeft: 1, status: "failed" };
 
 export function contractOfInvariants(fresh: () => FreshStore): void {
   const found = async (max = 100) =>
@@ -199,7 +193,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
     test("finds records that are not known of, that are gone, and that belong to nobody", async () => {
       const { store, tamper } = fresh();
       const ids = await store.resolve(["unknown", "gone", "nobody's"]);
-      for (const id of ids.values()) await remember(id, RECORD);
+      for (const id of ids.values()) await remember(id, FAILED);
       expect(await found()).toEqual([]);
       await tamper("UPDATE rowlock_lock SET has_record = 0 WHERE id = ?", ids.get("unknown") as bigint);
       expect(await found()).toEqual(["error records"]);
@@ -216,7 +210,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       ["wakes_at", "not_before"],
     ])("finds a record of which %s is %s and should not be", async ([column, value]) => {
       const { store, tamper } = fresh();
-      await remember(await lockId(store, "a"), { ...RECORD, notBeforeUs: 2 });
+      await remember(await lockId(store, "a"), { ...FAILED, notBeforeUs: 2 });
       expect(await found()).toEqual([]);
       await tamper(`UPDATE rowlock_record SET ${column} = ${column === "name" ? "x'62'" : value}`);
       expect(await found()).toEqual(["error records"]);
@@ -228,7 +222,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       const { nowUs } = await store.claims([]);
       await addClaims(store, id, {});
       const notBeforeUs = nowUs + 3_600 * SECOND_US;
-      await remember(id, { ...RECORD, notBeforeUs, wakesAtUs: notBeforeUs });
+      await remember(id, { ...FAILED, notBeforeUs, wakesAtUs: notBeforeUs });
       expect(await found()).toEqual([]);
       await tamper("UPDATE rowlock_record SET wakes_at = NULL");
       expect(await found()).toEqual(["error records"]);

@@ -7,6 +7,7 @@ import type { LockRecord, RunEnd } from "../../../server/core/record.ts";
 import { IdleScan } from "../../../server/storage/rows/idle-scan.ts";
 import { folderOf } from "../../../server/storage/rows/values.ts";
 import { IDLE_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
+import { RECORD } from "../../support/claims.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import {
   addClaims,
@@ -40,15 +41,6 @@ const FULL: LockRecord = {
   },
 };
 
-const BARE: LockRecord = {
-  notBeforeUs: null,
-  attemptsLeft: null,
-  status: "",
-  version: 1n,
-  wakesAtUs: null,
-  lastRun: null,
-};
-
 export function contractOfRecords(fresh: () => FreshStore): void {
   const remember = (id: bigint, record: LockRecord | null) =>
     changeLock(fresh().store, id, (lock) => {
@@ -57,8 +49,8 @@ export function contractOfRecords(fresh: () => FreshStore): void {
 
   describe("a record", () => {
     test.for([
-      ["filled to its brim", BARE, FULL],
-      ["emptied", FULL, BARE],
+      ["filled to its brim", RECORD, FULL],
+      ["emptied", FULL, RECORD],
       ["taken away", FULL, null],
       ["made anew", null, FULL],
     ] as const)("can be %s, and is read as it was written, by whoever reads it", async ([, from, to]) => {
@@ -100,7 +92,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
         if (number % 4 === 0 || (number % 4 === 3 && round % 2 === 0)) return null;
         if (number % 4 === 2 && round > 1) return lock.record;
         const status = `${round}`.repeat(number % 3);
-        return { ...(number % 2 === 0 ? BARE : FULL), status, version: version(round, lock) };
+        return { ...(number % 2 === 0 ? RECORD : FULL), status, version: version(round, lock) };
       };
       for (let round = 1; round <= 4; round++) {
         const written = new Map<bigint, LockRecord | null>();
@@ -122,7 +114,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
     test("is not written where the transaction fails", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
-      await remember(id, BARE);
+      await remember(id, RECORD);
       const [claim] = await addClaims(store, id, {});
       const failing = transact(store, { locks: planned(id) }, (loaded) => {
         for (const lock of loaded.locks.values()) lock.record = FULL;
@@ -130,14 +122,14 @@ export function contractOfRecords(fresh: () => FreshStore): void {
         return { ...NO_CHANGES, locks: raised(loaded), added: [claim] };
       });
       await expect(failing).rejects.toThrow();
-      expect((await store.view("a", 0))?.lock.record).toEqual(BARE);
-      expect((await load(store, { locks: planned(id) })).locks.get(id)?.record).toEqual(BARE);
+      expect((await store.view("a", 0))?.lock.record).toEqual(RECORD);
+      expect((await load(store, { locks: planned(id) })).locks.get(id)?.record).toEqual(RECORD);
     });
 
     test("keeps its lock from being cleaned away, until it is taken away itself", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
-      await remember(id, BARE);
+      await remember(id, RECORD);
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
       await remember(id, null);
@@ -151,7 +143,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       const ids = [...(await store.resolve(names)).values()].sort((a, b) => (a < b ? -1 : 1));
       await transact(store, { locks: planned(...ids) }, (loaded) => {
         for (const lock of loaded.locks.values())
-          if (Number(lock.name.slice(2)) % 20 !== 0) lock.record = BARE;
+          if (Number(lock.name.slice(2)) % 20 !== 0) lock.record = RECORD;
         return { ...NO_CHANGES, locks: raised(loaded) };
       });
       await tamper("UPDATE rowlock_lock SET decided_at = 1 WHERE id > 0");
@@ -173,11 +165,11 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       ];
       const { nowUs } = await load(store, {});
       const ids = [past, ahead, none, both];
-      await remember(past, { ...BARE, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
-      await remember(ahead, { ...BARE, notBeforeUs: nowUs + HOUR_US, wakesAtUs: nowUs + HOUR_US });
-      await remember(none, { ...BARE, notBeforeUs: nowUs - 1, wakesAtUs: null });
+      await remember(past, { ...RECORD, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
+      await remember(ahead, { ...RECORD, notBeforeUs: nowUs + HOUR_US, wakesAtUs: nowUs + HOUR_US });
+      await remember(none, { ...RECORD, notBeforeUs: nowUs - 1, wakesAtUs: null });
       await addClaims(store, both, { state: "held", dueInUs: -1 }, { dueInUs: -1 });
-      await remember(both, { ...BARE, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
+      await remember(both, { ...RECORD, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([past, both]);
       expect((await store.dueLocks(0n, 1)).lockIds).toEqual([past]);
       expect((await store.dueLocks(past, 1)).lockIds).toEqual([both]);
@@ -188,7 +180,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect(dueSoon.get(ahead)).toBeGreaterThan(0);
       expect(dueSoon.get(ahead)).toBeLessThanOrEqual(HOUR_US);
       expect((await store.watch(ids, SECOND_US)).dueSoon.size).toBe(0);
-      await remember(past, { ...BARE, notBeforeUs: nowUs - 1 });
+      await remember(past, { ...RECORD, notBeforeUs: nowUs - 1 });
       expect((await store.watch([past], SECOND_US)).due).toEqual([]);
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([both]);
     });

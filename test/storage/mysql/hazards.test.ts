@@ -8,6 +8,7 @@ import { openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { DecideRows, Store, StoreObserver } from "../../../server/storage/store.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
+import { RECORD } from "../../support/claims.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import type { PlainSession, Stage } from "../../support/mysql-stage.ts";
@@ -515,16 +516,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await changeLock(watched, id, change);
       return [...statements];
     };
-    const record = {
-      notBeforeUs: null,
-      attemptsLeft: 3,
-      status: "",
-      lastRun: null,
-      version: 1n,
-      wakesAtUs: null,
-    };
     const remember = (lock: Lock) => {
-      lock.record = { ...record, version: (lock.record?.version ?? 0n) + 1n };
+      lock.record = { ...RECORD, attemptsLeft: 3, version: (lock.record?.version ?? 0n) + 1n };
     };
     const touch = () => {};
     // Reads the rules, once for all.

@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
-import type { Terms } from "../../../server/core/record.ts";
 import type { CaptureInput } from "../../../server/engine/lock-engine.ts";
+import { TERMS } from "../../support/claims.ts";
 import type { Belief } from "./beliefs.ts";
 import { type CallingOptions, timed, UnluckyCalls } from "./unlucky-calls.ts";
 
@@ -12,8 +12,6 @@ export const TASKS_PREFIX = "contended/task/";
 const TTL_US = 400_000;
 const HOLD_MS_MAX = 10;
 const AT_ONCE_MAX = 3;
-
-const TERMS: Terms = { minIntervalUs: null, lockDelayUs: null, statusIfLost: "lost", ifStatus: [] };
 
 /** What has become of tasks, as their workers and those that make them know. */
 export class Tasks {
@@ -98,7 +96,7 @@ export class TaskWorker {
       owner: this.#name,
       labels: {},
       requestId: `${this.#name}/${this.#captures}`,
-      terms: { ...TERMS, ifStatus },
+      terms: { ...TERMS, statusIfLost: "lost", ifStatus },
     };
     const askedMs = performance.now();
     const tokensBefore = beliefs.tokens();

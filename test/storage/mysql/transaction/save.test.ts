@@ -4,12 +4,12 @@
 import { expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
-import type { LockRecord } from "../../../../server/core/record.ts";
+import type { LockRecord, Terms } from "../../../../server/core/record.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
 import { recordChanges } from "../../../../server/storage/mysql/transaction/records.ts";
 import { addWrites } from "../../../../server/storage/mysql/transaction/save.ts";
-import { CLAIM } from "../../../support/claims.ts";
+import { CLAIM, RECORD, TERMS } from "../../../support/claims.ts";
 
 const LOCK: Lock = {
   id: 1n,
@@ -29,15 +29,8 @@ const LOCK: Lock = {
   revision: 1n,
 };
 const HELD: Lock = { ...LOCK, nextTicket: 2n, lastToken: 1n, heldPermits: 1, holders: 1, revision: 2n };
-const RECORD: LockRecord = {
-  notBeforeUs: null,
-  attemptsLeft: 3,
-  status: "",
-  lastRun: null,
-  version: 7n,
-  wakesAtUs: null,
-};
-const TERMS = { minIntervalUs: 1, lockDelayUs: null, statusIfLost: null, ifStatus: [] };
+const THREE_LEFT: LockRecord = { ...RECORD, attemptsLeft: 3, version: 7n };
+const SPACED: Terms = { ...TERMS, minIntervalUs: 1 };
 
 /** The statements that write the lock, which was another one before, beside a claim that was added or changed. */
 function sent(from: Lock, to: Lock, added: readonly Claim[], changed: readonly Claim[] = []): string[] {
@@ -72,19 +65,19 @@ test("a grant and an end at a lock without a record say nothing of records", () 
 });
 
 test.each([
-  ["comes", null, RECORD, /^INSERT INTO rowlock_record/],
+  ["comes", null, THREE_LEFT, /^INSERT INTO rowlock_record/],
   [
     "changes",
-    RECORD,
-    { ...RECORD, version: 8n },
+    THREE_LEFT,
+    { ...THREE_LEFT, version: 8n },
     /^UPDATE rowlock_record .* SET due_at = \?, version = \? WHERE/,
   ],
-  ["goes", RECORD, null, /^DELETE r FROM rowlock_record/],
+  ["goes", THREE_LEFT, null, /^DELETE r FROM rowlock_record/],
   // It is no longer found among the free ones.
   [
     "stays, at a lock that is held from now on",
-    RECORD,
-    RECORD,
+    THREE_LEFT,
+    THREE_LEFT,
     /^UPDATE rowlock_record .* SET due_at = \? WHERE/,
   ],
 ] as const)("a record that %s is one statement more", (_, from, to, expected) => {
@@ -94,11 +87,11 @@ test.each([
 });
 
 test("a record that stays as it is is not written again", () => {
-  const touched = sent({ ...LOCK, record: RECORD }, { ...LOCK, record: RECORD, revision: 2n }, []);
+  const touched = sent({ ...LOCK, record: THREE_LEFT }, { ...LOCK, record: THREE_LEFT, revision: 2n }, []);
   expect(touched.join("\n")).not.toContain("rowlock_record");
 });
 
 test("terms are written with those claims that have some, and the others beside them", () => {
-  const [insert] = sent(LOCK, HELD, [CLAIM, { ...CLAIM, ticketNumber: 2n, terms: TERMS }]);
+  const [insert] = sent(LOCK, HELD, [CLAIM, { ...CLAIM, ticketNumber: 2n, terms: SPACED }]);
   expect(insert).toContain("terms)");
 });

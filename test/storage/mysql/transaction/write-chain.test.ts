@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
-import type { LockRecord } from "../../../../server/core/record.ts";
 import { openSession } from "../../../../server/storage/mysql/connection/connect.ts";
 import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
@@ -12,6 +11,7 @@ import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import type { Store, StoreObserver } from "../../../../server/storage/store.ts";
+import { RECORD } from "../../../support/claims.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import type { Stage } from "../../../support/mysql-stage.ts";
 import { openStage, refusal } from "../../../support/mysql-stage.ts";
@@ -26,14 +26,6 @@ import {
   readClaim,
 } from "../../../support/store-fixture.ts";
 
-const RECORD: LockRecord = {
-  notBeforeUs: null,
-  attemptsLeft: null,
-  status: "",
-  lastRun: null,
-  version: 1n,
-  wakesAtUs: null,
-};
 const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 reportLeftOut(mysqlFamily());
