@@ -158,19 +158,7 @@ export class Rowlock implements AsyncDisposable {
 
   /** The lock, or why not: for those to whom a refusal is an answer. */
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
-    const marginMs = marginOf(options);
-    if (this.#closed) throw RowlockError.closed();
-    const acquisition = new Acquisition({
-      calls: this.#calls,
-      clock: this.#clock,
-      name,
-      asked: options,
-      giveUpAfterMs: this.#settings.giveUpAfter,
-      marginMs,
-      find: (leaseId) => this.#keeper.find(leaseId),
-      keep: (lease) => this.#keeper.keep(lease),
-      giveBack: (id) => this.#locks.giveBack(id, options),
-    });
+    const acquisition = new Acquisition({ ...this.#asking(options), name });
     this.#waits.add(acquisition);
     try {
       const outcome = await acquisition.run();
@@ -187,17 +175,8 @@ export class Rowlock implements AsyncDisposable {
    * those longest due first. Each is kept and renewed like any other, until it is released. None is an answer, too.
    */
   async capture(options: CaptureOptions): Promise<Captured> {
-    const marginMs = marginOf(options);
-    if (this.#closed) throw RowlockError.closed();
     const capture = new Capture({
-      calls: this.#calls,
-      clock: this.#clock,
-      asked: options,
-      giveUpAfterMs: this.#settings.giveUpAfter,
-      marginMs,
-      find: (leaseId) => this.#keeper.find(leaseId),
-      keep: (lease) => this.#keeper.keep(lease),
-      giveBack: (id) => this.#locks.giveBack(id, options),
+      ...this.#asking(options),
       letGo: (lease) => this.#locks.letGo(lease, options),
     });
     this.#waits.add(capture);
@@ -314,6 +293,22 @@ export class Rowlock implements AsyncDisposable {
     this.#keeper.stop();
     this.#calls.failAll(RowlockError.closed());
     await this.#connections.close(CLOSE_WITHIN_MS);
+  }
+
+  /** What a request for leases goes by. Throws a RangeError for a margin that cannot work. */
+  #asking<Asked extends LockOptions | CaptureOptions>(asked: Asked) {
+    const marginMs = marginOf(asked);
+    if (this.#closed) throw RowlockError.closed();
+    return {
+      calls: this.#calls,
+      clock: this.#clock,
+      asked,
+      giveUpAfterMs: this.#settings.giveUpAfter,
+      marginMs,
+      find: (leaseId: string) => this.#keeper.find(leaseId),
+      keep: (lease: HeldLease) => this.#keeper.keep(lease),
+      giveBack: (id: string) => this.#locks.giveBack(id, asked),
+    };
   }
 
   #open(): Verbs {
