@@ -4,6 +4,7 @@
 import * as locksAndClaims from "./0001-locks-and-claims.ts";
 import * as lockRecords from "./0002-lock-records.ts";
 import * as pokeSecret from "./0003-poke-secret.ts";
+import * as liveClaimsInOrder from "./0004-live-claims-in-order.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   { name: "0001-locks-and-claims", up: locksAndClaims.up },
   { name: "0002-lock-records", up: lockRecords.up },
   { name: "0003-poke-secret", up: pokeSecret.up },
+  { name: "0004-live-claims-in-order", up: liveClaimsInOrder.up },
 ];

@@ -101,19 +101,20 @@ export const IDLE_LOCK_CONDITION = `(
  * be idle. Takes the highest number of rows.
  *
  * @param queueIndex a hint to find the oldest waiter through rowlock_claim_queue, where a database needs one.
+ * @param inQueueIndex what is true of every row in that index, where not all are.
  */
-export function busyLocksBy(queueIndex: string): string {
+export function busyLocksBy(queueIndex: string, inQueueIndex: string): string {
   return `
   SELECT ${LOCK_COLUMNS.map((column) => `l.${column}`).join(", ")},
     (SELECT w.requested_at FROM rowlock_claim w ${queueIndex}
-      WHERE w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since
+      WHERE ${inQueueIndex} AND w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since
   FROM rowlock_lock l
   WHERE l.id IN (SELECT c.lock_id FROM rowlock_claim c WHERE c.state IN (1, 2))
   ORDER BY l.waiting DESC, l.id
   LIMIT ?`;
 }
 
-export const BUSY_LOCKS = busyLocksBy("");
+export const BUSY_LOCKS = busyLocksBy("", "TRUE");
 
 /**
  * Locks that are waited for, with names in a range. Begins at the claims that wait, as most guard rows may be idle. Takes the

@@ -24,6 +24,8 @@ const CLAIM = CLAIM_COLUMNS.join(", ");
 const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
 // The planner would read along the primary key, which gives the same order but takes it past all claims that have ended.
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
+/** What the index of queues holds, as it says it itself: without these words it cannot be used. */
+const IN_QUEUE_INDEX = "state <> 3";
 const DUE_INDEX = "INDEXED BY rowlock_claim_due";
 const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
 const DUE_RECORDS = "rowlock_record INDEXED BY rowlock_record_due";
@@ -37,7 +39,9 @@ const DECIDED = `SELECT id, name, revision, holders, waiting, decided_at
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
 const DUE_BY = DUE.replace("?", "?3");
 /** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
-const OF_LOCK = "rowlock_claim INDEXED BY rowlock_claim_queue WHERE lock_id = ?";
+const OF_LOCK = `rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id = ?`;
+/** A highest number of rows. SQLite compiles a statement anew for each value of a bare parameter in this place. */
+const GIVEN = "(? + 0)";
 
 const SQL = {
   begin: "BEGIN IMMEDIATE",
@@ -49,7 +53,7 @@ const SQL = {
     SELECT ?, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
   lock: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.id = ?`,
   locks_under_prefix: `SELECT ${LOCK} FROM rowlock_lock l
-    WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ?`,
+    WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}`,
   write_lock: `UPDATE rowlock_lock SET ${WRITTEN_LOCK.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
 
   fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
@@ -65,10 +69,10 @@ const SQL = {
 
   claim: `SELECT ${CLAIM} FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ?`,
   claim_by_request: `SELECT ${CLAIM} FROM rowlock_claim WHERE request_id = ?`,
-  claims_in_state: `SELECT ${CLAIM} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ?`,
+  claims_in_state: `SELECT ${CLAIM} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ${GIVEN}`,
   anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
   due_claims: `SELECT ${CLAIM} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?))
-    ORDER BY state DESC LIMIT ?`,
+    ORDER BY state DESC LIMIT ${GIVEN}`,
   record: `SELECT ${RECORD_READ_COLUMNS.join(", ")} FROM rowlock_record WHERE lock_id = ?`,
   write_record: `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})
     VALUES (${RECORD_COLUMNS.map(() => "?").join(", ")}) ON CONFLICT (lock_id) DO UPDATE
@@ -86,8 +90,7 @@ const SQL = {
     ON CONFLICT (id) DO UPDATE
     SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
-  replicas:
-    "SELECT id, address, version, secret, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ?",
+  replicas: `SELECT id, address, version, secret, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ${GIVEN}`,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
@@ -98,9 +101,9 @@ const SQL = {
     WHERE l.id IN (SELECT value FROM json_each(?2))`,
   due_locks: `SELECT lock_id FROM ${DUE.replace("?", "?1")} AND lock_id > ?2
     UNION SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ?1 AND lock_id > ?2
-    ORDER BY lock_id LIMIT ?3`,
+    ORDER BY lock_id LIMIT (?3 + 0)`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
-    (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ?)`,
+    (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ${GIVEN})`,
   old_locks: `SELECT l.id, l.decided_at, l.last_token, ${IDLE_LOCK_CONDITION} AS is_idle
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
@@ -109,27 +112,27 @@ const SQL = {
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
 
   queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
-    WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`,
+    WHERE ${IN_QUEUE_INDEX} AND lock_id = ? AND state = 1 ORDER BY ticket_number`,
   group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT 1`,
   group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT 1`,
   group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT 1`,
   group_in_folders_above: `${GROUP} WHERE folder > ? AND folder < ? ORDER BY folder, status LIMIT 1`,
-  free_locks_at: `${FREE} AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ?`,
-  free_locks: `${FREE} AND r.due_at > ? AND r.due_at <= ? ORDER BY r.due_at, r.name LIMIT ?`,
+  free_locks_at: `${FREE} AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ${GIVEN}`,
+  free_locks: `${FREE} AND r.due_at > ? AND r.due_at <= ? ORDER BY r.due_at, r.name LIMIT ${GIVEN}`,
   next_due: `SELECT due_at FROM ${DUE_RECORDS} WHERE folder = ? AND status = ? AND due_at > ?
     ORDER BY due_at LIMIT 1`,
   named_lock: `SELECT l.id, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status
     FROM rowlock_lock l LEFT JOIN rowlock_record r ON r.lock_id = l.id WHERE l.name = ?`,
-  decided_at: `${DECIDED} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?`,
-  decided_after: `${DECIDED} WHERE decided_at > ? AND decided_at <= ? ORDER BY decided_at, id LIMIT ?`,
-  list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ?`,
-  list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ?`,
-  list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ?`,
+  decided_at: `${DECIDED} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ${GIVEN}`,
+  decided_after: `${DECIDED} WHERE decided_at > ? AND decided_at <= ? ORDER BY decided_at, id LIMIT ${GIVEN}`,
+  list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ${GIVEN}`,
+  list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ${GIVEN}`,
+  list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ${GIVEN}`,
   list_last: "SELECT name FROM rowlock_lock WHERE name >= ? AND name < ? ORDER BY name LIMIT 1 OFFSET ?",
   longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
   most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
   lock_by_name: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
-  busy_locks: busyLocksBy(QUEUE_INDEX),
+  busy_locks: busyLocksBy(QUEUE_INDEX, IN_QUEUE_INDEX),
 } as const;
 
 export type StatementName = keyof typeof SQL;

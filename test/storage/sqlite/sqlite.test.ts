@@ -192,6 +192,25 @@ describe("a SQLite database", () => {
     await store.close();
   });
 
+  test("reads the queue of a lock without compiling a statement anew, past no claim that has ended", async () => {
+    const database = openSqliteFile(":memory:");
+    await migrateSqlite(database);
+    const prepare = vi.spyOn(database, "prepare");
+    const store = sqliteStore(database, { path: ":memory:" });
+    const id = await lockId(store, "a");
+    await addClaims(store, id, { state: "ended" }, { state: "ended" }, { state: "held" }, {}, {});
+    const { queues } = await load(store, { locks: planned(id) });
+    expect(queues.get(id)?.head.map(({ ticketNumber }) => ticketNumber)).toEqual([4n]);
+    const entries = database.prepare(
+      "SELECT SUM(ncell) AS live FROM dbstat WHERE name = 'rowlock_claim_queue'",
+    );
+    expect(entries.get()).toEqual({ live: 3n });
+    const read = prepare.mock.calls.map(([sql]) => sql).filter((sql) => sql.includes("LIMIT"));
+    expect(read.length).toBeGreaterThan(0);
+    for (const sql of read) expect(sql).not.toMatch(/LIMIT \?/);
+    await store.close();
+  });
+
   test("goes by the clock that it is given", async () => {
     let nowUs = 1_000_000 * SECOND_US;
     const store = await openSqliteStore({ path: ":memory:", clock: () => nowUs });
