@@ -2,15 +2,15 @@
 // not repeat anything itself, as tries would multiply. So the engine repeats what calls wait for, and the store only the
 // small writes that no call waits for. Loops that never end are no retries.
 
-import { StoreError } from "./store.ts";
+import { CHANGED, StoreError } from "./store.ts";
 
 export interface RetryPolicy<Repeatable> {
   /** Tries at the most. */
   readonly attempts: number;
   /** From when on no further try is begun. */
   readonly longestMs: number;
-  /** How long to wait after so many tries. */
-  readonly pauseMs: (tries: number) => number;
+  /** How long to wait after so many tries, of which the last one failed with this. */
+  readonly pauseMs: (tries: number, error: Repeatable) => number;
   readonly isWorthIt: (error: unknown) => error is Repeatable;
 }
 
@@ -21,8 +21,9 @@ export interface RetryPolicy<Repeatable> {
 export const ROLLED_BACK: RetryPolicy<StoreError> = {
   attempts: 7,
   longestMs: 6_000,
-  // Full jitter: transactions that met in a deadlock must not meet again.
-  pauseMs: (tries) => Math.random() * 2 ** (tries + 1),
+  // Full jitter: transactions that met in a deadlock must not meet again. Who went by what has changed met nobody, and
+  // reads it the next time.
+  pauseMs: (tries, { reason }) => (reason === CHANGED ? 0 : Math.random() * 2 ** (tries + 1)),
   isWorthIt: (error): error is StoreError => error instanceof StoreError && error.kind !== "unavailable",
 };
 
@@ -40,7 +41,7 @@ export async function retry<Answer, Repeatable>(
       const leftMs = policy.longestMs - (performance.now() - startedMs);
       if (tries >= policy.attempts || leftMs <= 0 || !policy.isWorthIt(error)) throw error;
       onRetry(error);
-      await new Promise((resolve) => setTimeout(resolve, Math.min(policy.pauseMs(tries), leftMs)));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(policy.pauseMs(tries, error), leftMs)));
     }
   }
 }

@@ -65,6 +65,8 @@ export const START_PAUSE_MS_MAX = 5_000;
 export const CACHED_LOCKS_MAX = 20_000;
 export const CACHED_CLAIMS_MAX = 50_000;
 export const CACHED_CLAIMS_PER_LOCK_MAX = 500;
+/** So often a server has to have found a lock as it had left it, which others have written before. */
+export const ALONE_AFTER_OTHERS = 2;
 /**
  * How uncertain the database's clock may be for a decision that does not read it: a quarter of the shortest time to
  * live, as its leases last that much longer. And how long after such a decision it may be written.

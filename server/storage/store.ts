@@ -374,6 +374,9 @@ export class StoreError extends Error {
   }
 }
 
+/** StoreError.reason of a transaction that went by what had changed meanwhile: nothing of it was done. */
+export const CHANGED = "changed";
+
 /** StoreError.reason of a transaction that met a row which another one holds; at once, where it was impatient. */
 export const ROW_LOCKED = "lock_wait_timeout";
 

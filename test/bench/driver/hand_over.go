@@ -29,15 +29,15 @@ func handOver(ctx context.Context, o options) ([]Figures, error) {
 			return nil, err
 		}
 		released := time.Now()
-		if released.After(end) {
-			return []Figures{figuresOf("", took, o)}, nil
-		}
 		if err := holder.Release(ctx, held); err != nil {
 			return nil, err
 		}
 		lease, err := wait.granted()
 		if err != nil {
 			return nil, err
+		}
+		if released.After(end) {
+			return []Figures{figuresOf("", took, o)}, next.Release(ctx, lease.LeaseId)
 		}
 		if granted := time.Now(); granted.After(from) && granted.Before(end) {
 			took = append(took, granted.Sub(released))

@@ -12,6 +12,7 @@ import type { Lock } from "../../../core/lock.ts";
 import type { Clock } from "../../../core/rows.ts";
 import { monotonicUs } from "../../monotonic.ts";
 import {
+  ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_MAX,
   CACHED_CLAIMS_PER_LOCK_MAX,
   CACHED_LOCKS_MAX,
@@ -25,8 +26,13 @@ interface CachedLock {
   readonly lock: Lock;
   /** All live claims in order of ticket numbers; null: not all of them are known. */
   readonly claims: Map<bigint, Claim> | null;
-  /** Whether all of them were asked for since somebody else wrote last. */
-  readonly asked: boolean;
+  /**
+   * Whether all of them were asked for since somebody else wrote last. Not yet, where something has failed: first it is to
+   * be seen whether somebody else has written.
+   */
+  readonly asked: "yes" | "no" | "not yet";
+  /** How often this server has written it since it saw that somebody else had; null: it never saw that. */
+  readonly alone: number | null;
 }
 
 export class LockCache {
@@ -50,10 +56,10 @@ export class LockCache {
     const unknown = new Set<bigint>();
     for (const { id } of plan.locks) {
       const known = this.#locks.get(id);
-      if (!known || known.claims || known.asked) continue;
+      if (!known || known.claims || known.asked !== "no" || isShared(known)) continue;
       const live = known.lock.holders + known.lock.waiting;
       if (live === 0 || live > CACHED_CLAIMS_PER_LOCK_MAX) continue;
-      this.#locks.set(id, { ...known, asked: true });
+      this.#locks.set(id, { ...known, asked: "yes" });
       unknown.add(id);
     }
     if (unknown.size === 0) return plan;
@@ -99,24 +105,28 @@ export class LockCache {
     const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
     for (const lock of changes.locks) {
       const known = this.#locks.get(lock.id);
-      this.forget([lock.id]);
+      this.#remove(lock.id);
       const own = known !== undefined && known.lock.revision === before.lock(lock.id)?.revision;
+      const alone = aloneAfter(known, own);
       const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
-      const claims = own ? liveClaims(lock, known.claims ?? new Map(), seen) : null;
-      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked: own && known.asked });
+      const claims = own && !isShared({ alone }) ? liveClaims(lock, known.claims ?? new Map(), seen) : null;
+      const asked = own && known.asked === "yes" ? "yes" : "no";
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked, alone });
       this.#claims += claims?.size ?? 0;
     }
     for (const id of this.#locks.keys()) {
       if (this.#locks.size <= CACHED_LOCKS_MAX && this.#claims <= CACHED_CLAIMS_MAX) break;
-      this.forget([id]);
+      this.#remove(id);
     }
   }
 
-  /** To be told of locks about which anything has failed. */
-  forget(ids: Iterable<bigint>): void {
+  /** To be told of locks about which anything has failed: they have to be read. */
+  doubt(ids: Iterable<bigint>): void {
     for (const id of ids) {
-      this.#claims -= this.#locks.get(id)?.claims?.size ?? 0;
-      this.#locks.delete(id);
+      const known = this.#locks.get(id);
+      if (!known) continue;
+      this.#claims -= known.claims?.size ?? 0;
+      this.#locks.set(id, { ...known, claims: null, asked: "not yet" });
     }
   }
 
@@ -136,6 +146,11 @@ export class LockCache {
     }
   }
 
+  #remove(id: bigint): void {
+    this.#claims -= this.#locks.get(id)?.claims?.size ?? 0;
+    this.#locks.delete(id);
+  }
+
   #findRequest(plan: LoadPlan, requestId: string, copies: Copies): boolean {
     for (const { id } of plan.locks) {
       for (const claim of this.#locks.get(id)?.claims?.values() ?? []) {
@@ -146,6 +161,18 @@ export class LockCache {
     }
     return false;
   }
+}
+
+/** After one more write, before which nobody else has written since the one before, or somebody has. */
+function aloneAfter(known: CachedLock | undefined, own: boolean): number | null {
+  if (!known) return null;
+  if (!own) return 0;
+  return known.alone === null ? null : known.alone + 1;
+}
+
+/** Whether others write the lock as well, as far as can be seen: what is known of it would be known in vain. */
+function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
+  return alone !== null && alone < ALONE_AFTER_OTHERS;
 }
 
 /** Copies of known rows, each claim once, in the form of a load. */

@@ -47,7 +47,7 @@ export async function transactOn(
     await rollBack(session);
     // What another transaction holds may still be as it was known: the next decision proves that.
     if (!isRowLocked(error)) {
-      cache.forget(plan.locks.map(({ id }) => id));
+      cache.doubt(plan.locks.map(({ id }) => id));
       // It may have been the clock that was not as it was known.
       if (cached) clock.doubt(monotonicUs());
     }
@@ -88,7 +88,7 @@ async function decideAll(
     trip.addCommit();
     mustStillBeOpen((await runWrites(session, trip, changes)).slice(0, -1));
     if (read === first && !plan.rule) cache.learn(read, changes);
-    else cache.forget(first.loaded.locks.keys());
+    else cache.doubt(first.loaded.locks.keys());
     return;
   }
 }

@@ -6,6 +6,7 @@ import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { countHolder, countWaiter, uncountHolder } from "../../../../server/core/lock.ts";
 import {
+  ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_PER_LOCK_MAX,
   CLOCK_UNSURE_US_MAX,
 } from "../../../../server/storage/storage-bounds.ts";
@@ -300,17 +301,37 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(trips).toEqual(["load", "save_commit"]);
   });
 
-  test("a lock that two servers write in turns is asked for each time, and never in vain", async () => {
-    const { id } = await knownLock();
-    const plan = { locks: planned(id) };
-    expect(await look(other, plan)).toBeDefined();
-    await refusal(look(store, plan));
+  test.each([1, 2])(
+    "a lock that two servers write in turns, %i times each, is asked for each time, and never in vain",
+    async (times) => {
+      const { id } = await knownLock();
+      const plan = { locks: planned(id) };
+      expect(await look(other, plan)).toBeDefined();
+      await refusal(look(store, plan));
+      trips.length = 0;
+      for (let turn = 0; turn < 5; turn++) {
+        for (let time = 0; time < times; time++) await look(store, plan);
+        for (let time = 0; time < times; time++) await look(other, plan);
+      }
+      expect(new Set(trips)).toEqual(new Set(["load", "save_commit"]));
+    },
+  );
+
+  test("a lock that this server is left alone with is known again, and sooner where it was another one that was in vain", async () => {
+    const shared = await knownLock();
+    const own = await knownLock({ state: "held" });
+    await look(other, shared.plan);
+    const both = { locks: planned(shared.id, own.id) };
+    await refusal(look(store, both));
+    await look(store, both);
+    await look(store, own.plan);
     trips.length = 0;
-    for (let turn = 0; turn < 5; turn++) {
-      await look(store, plan);
-      await look(other, plan);
-    }
-    expect(new Set(trips)).toEqual(new Set(["load", "save_commit"]));
+    await look(store, own.plan);
+    expect(trips).toEqual(["decide_commit"]);
+    for (let times = 0; times < ALONE_AFTER_OTHERS + 1; times++) await look(store, shared.plan);
+    trips.length = 0;
+    await look(store, shared.plan);
+    expect(trips).toEqual(["decide_commit"]);
   });
 
   test("nothing is known any more when a connection is lost, as the database may have been set back", async () => {
