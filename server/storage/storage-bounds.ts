@@ -61,10 +61,11 @@ export const CHECK_PAGE = 1_000;
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
 
-/** What a server keeps for optimistic decisions, some 40 MB: locks, live claims of all of them, live claims of one. */
+/** What a server keeps for optimistic decisions, some 40 MB: locks, live claims of all, holders and the head of the queue of one. */
 export const CACHED_LOCKS_MAX = 20_000;
 export const CACHED_CLAIMS_MAX = 50_000;
-export const CACHED_CLAIMS_PER_LOCK_MAX = 500;
+export const CACHED_HOLDERS_MAX = 500;
+export const CACHED_QUEUE_MAX = 500;
 /** So often a server has to have found a lock as it had left it, which others have written before. */
 export const ALONE_AFTER_OTHERS = 2;
 /**

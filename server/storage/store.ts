@@ -15,6 +15,8 @@ export interface LockPlan {
   readonly heads: number;
   /** A guess: reads the head along with the guard. Where it guessed wrong, a queue costs a further round trip. */
   readonly likelyQueue: boolean;
+  /** Whether it is about what is due, or about one who waits, wherever that is in the queue. */
+  readonly anywhereInQueue?: boolean;
 }
 
 /** What one transaction locks and reads. */

@@ -70,6 +70,7 @@ export class Batch {
         id,
         heads: Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX),
         likelyQueue: likelyQueue(id),
+        anywhereInQueue: asked.some(({ command: { verb } }) => verb === "advance" || verb === "withdraw"),
       }));
     return { impatient, locks, claims, requestIds, holdersOf };
   }

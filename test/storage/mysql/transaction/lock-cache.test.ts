@@ -4,10 +4,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
-import { countHolder, countWaiter, uncountHolder } from "../../../../server/core/lock.ts";
+import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "../../../../server/core/lock.ts";
 import {
   ALONE_AFTER_OTHERS,
-  CACHED_CLAIMS_PER_LOCK_MAX,
+  CACHED_HOLDERS_MAX,
+  CACHED_QUEUE_MAX,
   CLOCK_UNSURE_US_MAX,
 } from "../../../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan, Store } from "../../../../server/storage/store.ts";
@@ -345,10 +346,68 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(trips).not.toContain("decide_commit");
   });
 
-  test("more claims of a lock than are remembered are asked for each time", async () => {
+  test("more holders of a lock than are remembered are asked for each time", async () => {
     const id = await lockId(store, `known/${++names}`);
-    await addClaims(store, id, ...Array.from({ length: CACHED_CLAIMS_PER_LOCK_MAX + 1 }, () => ({})));
+    const holders = Array.from({ length: CACHED_HOLDERS_MAX + 1 }, () => ({ state: "held" as const }));
+    await addClaims(store, id, ...holders);
     for (let turn = 0; turn < 4; turn++) await look(store, { locks: planned(id) });
     expect(trips).not.toContain("decide_commit");
+  });
+
+  test("of a long queue the beginning is known, and the next part is read when it has come to that", async () => {
+    const id = await lockId(store, `known/${++names}`);
+    await addClaims(store, id, { state: "held" });
+    const wanted = (count: number) => Array.from({ length: count }, () => ({}));
+    /** All who wait, in order. */
+    const queue = await addClaims(store, id, ...wanted(CACHED_QUEUE_MAX + 200));
+    for (let turn = 0; turn < 2; turn++) await look(store, { locks: planned(id) });
+    trips.length = 0;
+    for (let turn = 0; turn < 400; turn++) {
+      if (turn % 3 === 0) queue.push(...(await addClaims(store, id, ...wanted(1 + (turn % 2)))));
+      const heads = 1 + (turn % 4);
+      let ended: Claim[] = [];
+      const { queues } = await look(store, { locks: [{ id, heads, likelyQueue: true }] }, (loaded) => {
+        const lock = loaded.locks.get(id);
+        const head = loaded.queues.get(id)?.head ?? [];
+        ended = head.slice(0, (turn * 7) % 5);
+        for (const claim of ended) {
+          if (lock) uncountWaiter(lock, claim);
+          Object.assign(claim, { state: "ended", endReason: "lapsed", endedAtUs: loaded.nowUs });
+        }
+        return { changed: ended };
+      });
+      const { head = [], complete } = queues.get(id) ?? {};
+      expect(head).toEqual(queue.slice(0, head.length));
+      expect(complete || head.length >= heads).toBe(true);
+      queue.splice(0, ended.length);
+    }
+    expect(queue.length).toBeLessThan(CACHED_QUEUE_MAX);
+    const read = trips.filter((trip) => trip === "load").length;
+    expect({ read, known: trips.filter((trip) => trip === "decide_commit").length }).toMatchObject({
+      known: trips.length - 2 * read,
+    });
+    expect(read).toBeLessThan(10);
+    const found = (await other.checkInvariants(1_000)).filter(({ message }) =>
+      message.includes(`"known/${names}"`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("what is due, or one who gives up, is looked for behind the beginning of a queue that is known", async () => {
+    const id = await lockId(store, `known/${++names}`);
+    await addClaims(store, id, { state: "held" });
+    const [...queue] = await addClaims(
+      store,
+      id,
+      ...Array.from({ length: CACHED_QUEUE_MAX + 1 }, () => ({})),
+    );
+    const last = queue.at(-1) as Claim;
+    await look(store, { locks: planned(id) });
+    trips.length = 0;
+    await look(store, { locks: planned(id) });
+    expect(trips).toEqual(["decide_commit"]);
+    const locks = [{ id, heads: 1, likelyQueue: true, anywhereInQueue: true }];
+    const { claims } = await look(store, { locks, requestIds: [last.requestId] });
+    expect(claims).toEqual([last]);
   });
 });

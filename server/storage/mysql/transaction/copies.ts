@@ -1,0 +1,78 @@
+// Copies of rows that are known, in the form of a load: a decision changes what it is given.
+
+import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../core/bounds.ts";
+import type { Claim, ClaimKey } from "../../../core/claim.ts";
+import type { Lock } from "../../../core/lock.ts";
+import type { Clock } from "../../../core/rows.ts";
+import type { LiveClaims } from "./live-claims.ts";
+import type { Before } from "./read.ts";
+
+export interface KnownLock {
+  readonly lock: Lock;
+  readonly claims: LiveClaims;
+}
+
+/** Each claim once. */
+export class Copies implements Before {
+  readonly locks = new Map<bigint, Lock>();
+  readonly asked = new Set<Claim>();
+  readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
+  readonly #clock: Clock;
+  readonly #originals = new Map<bigint, KnownLock>();
+  readonly #claims = new Map<Claim, Claim>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  lock(id: bigint): Lock | undefined {
+    return this.#originals.get(id)?.lock;
+  }
+
+  claim({ lockId, ticketNumber }: ClaimKey): Claim | undefined {
+    return this.#originals.get(lockId)?.claims.all.get(ticketNumber);
+  }
+
+  /**
+   * Takes the lock, what is due and the head of the queue. False: not enough of it is known, a place seems to have run out, or
+   * a lease may have ended or not, or the lock may be due or not.
+   */
+  take(known: KnownLock, heads: number): boolean {
+    const { lock, claims } = known;
+    this.locks.set(lock.id, { ...lock });
+    this.#originals.set(lock.id, known);
+    const { nowUs, atLeastUs } = this.#clock;
+    const notBeforeUs = lock.record?.notBeforeUs ?? 0;
+    if (notBeforeUs > atLeastUs && notBeforeUs <= nowUs) return false;
+    const head: Claim[] = [];
+    let due = 0;
+    for (const claim of claims.all.values()) {
+      const deadlineUs = claim.deadlineUs ?? Number.POSITIVE_INFINITY;
+      const isDue = deadlineUs <= atLeastUs;
+      if (deadlineUs <= nowUs && (claim.state === "waiting" || !isDue)) return false;
+      if (claim.state === "waiting") {
+        if (head.length < heads) head.push(this.#copy(claim));
+      } else if (isDue && ++due <= DUE_MAX) this.ask(claim);
+    }
+    const complete = head.length === lock.waiting;
+    if (lock.waiting > 0) this.queues.set(lock.id, { head, complete });
+    return complete || head.length === heads;
+  }
+
+  takeHolders(claims: LiveClaims): void {
+    const held = [...claims.all.values()].filter(({ state }) => state === "held");
+    for (const claim of held.slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
+  }
+
+  ask(claim: Claim): void {
+    this.asked.add(this.#copy(claim));
+  }
+
+  #copy(claim: Claim): Claim {
+    const taken = this.#claims.get(claim);
+    if (taken) return taken;
+    const copy = { ...claim };
+    this.#claims.set(claim, copy);
+    return copy;
+  }
+}

@@ -1,0 +1,77 @@
+// What is known of the claims of a lock: all who hold it, and the first of its queue. Pure.
+
+import type { Claim } from "../../../core/claim.ts";
+import type { Lock } from "../../../core/lock.ts";
+import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../storage-bounds.ts";
+
+/** In order of ticket numbers: all who hold, and the first who wait. */
+export interface LiveClaims {
+  readonly all: Map<bigint, Claim>;
+  /** Up to this ticket number all who wait are known; null: all of them are. */
+  readonly queueTo: bigint | null;
+}
+
+/** How far a read of the head saw the queue; null: all of it. */
+export function seenTo(
+  lock: Lock | undefined,
+  queue: { readonly head: readonly Claim[]; readonly complete: boolean } | undefined,
+): bigint | null {
+  if (queue ? queue.complete : lock?.waiting === 0) return null;
+  return queue?.head.at(-1)?.ticketNumber ?? 0n;
+}
+
+/** What is known of a lock after it was written; null if not all of its holders are, or there are too many. */
+export function liveClaims(
+  lock: Lock,
+  known: LiveClaims | null,
+  seen: readonly Claim[],
+  seenTo: bigint | null,
+): LiveClaims | null {
+  const all = known?.all ?? new Map<bigint, Claim>();
+  let queueTo = known ? furtherOf(known.queueTo, seenTo) : seenTo;
+  for (const claim of seen) all.set(claim.ticketNumber, { ...claim });
+  let holders = 0;
+  let waiting = 0;
+  let latest = 0n;
+  let areInOrder = true;
+  for (const [number, { state }] of all) {
+    if (state === "ended" || (state === "waiting" && isBehind(number, queueTo))) {
+      all.delete(number);
+      continue;
+    }
+    if (state === "held") holders += 1;
+    else waiting += 1;
+    areInOrder &&= number > latest;
+    latest = number;
+  }
+  if (holders !== lock.holders || holders > CACHED_HOLDERS_MAX) return null;
+  if (queueTo === null && waiting !== lock.waiting) return null;
+  const ordered = areInOrder ? all : inOrder([...all.values()]);
+  if (waiting > CACHED_QUEUE_MAX) queueTo = cutQueue(ordered);
+  return { all: ordered, queueTo };
+}
+
+/** Leaves those at the end of the queue to be read when their turn has come; answers up to where it is known then. */
+function cutQueue(all: Map<bigint, Claim>): bigint {
+  const waiting = [...all.values()].filter(({ state }) => state === "waiting");
+  for (const { ticketNumber } of waiting.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
+  return waiting[CACHED_QUEUE_MAX - 1]?.ticketNumber ?? 0n;
+}
+
+function isBehind(ticketNumber: bigint, queueTo: bigint | null): boolean {
+  return queueTo !== null && ticketNumber > queueTo;
+}
+
+/** Of two parts of the same queue that are known. */
+function furtherOf(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return null;
+  return a > b ? a : b;
+}
+
+function inOrder(claims: readonly Claim[]): Map<bigint, Claim> {
+  return new Map(claims.toSorted(byTicket).map((claim) => [claim.ticketNumber, { ...claim }]));
+}
+
+function byTicket(a: Claim, b: Claim): number {
+  return a.ticketNumber < b.ticketNumber ? -1 : 1;
+}
