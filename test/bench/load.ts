@@ -19,7 +19,7 @@ const USAGE = `npm run bench -- [options]
   --quick            one round of half a second each, under three minutes: shows that it works, and no more
   --rounds N         how often all of it is done (5)
   --seconds N        what is measured of each work on each system (5)
-  --warm-up N        seconds before that (1)
+  --warm-up N        seconds before that, and eight times as many of the first work once a system has started (1)
   --systems A,B      of ${SYSTEMS.map(({ name }) => name).join(", ")}
   --works A,B        of ${WORKS.map(({ name }) => name).join(", ")}
   --directory DIR    where the systems keep their data: on the disk to measure (that of temporary files)

@@ -14,7 +14,7 @@ export interface Work {
 }
 
 /** The calls of the unary works share so many connections. */
-const CONNECTIONS = 4;
+export const CONNECTIONS = 4;
 
 /** A connection carries so many streams of the crowd; a server lets one have 1,000 waits. */
 const STREAMS_OF_A_CONNECTION = 900;
