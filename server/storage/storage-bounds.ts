@@ -65,7 +65,7 @@ export const START_PAUSE_MS_MAX = 5_000;
 export const CACHED_LOCKS_MAX = 20_000;
 export const CACHED_CLAIMS_MAX = 50_000;
 export const CACHED_HOLDERS_MAX = 500;
-export const CACHED_QUEUE_MAX = 500;
+export const CACHED_QUEUE_MAX = 128;
 /** So often a server has to have found a lock as it had left it, which others have written before. */
 export const ALONE_AFTER_OTHERS = 2;
 /**

@@ -9,6 +9,8 @@ export interface LiveClaims {
   readonly all: Map<bigint, Claim>;
   /** Up to this ticket number all who wait are known; null: all of them are. */
   readonly queueTo: bigint | null;
+  /** How many of them wait. */
+  readonly waiting: number;
 }
 
 /** How far a read of the head saw the queue; null: all of it. */
@@ -48,7 +50,7 @@ export function liveClaims(
   if (queueTo === null && waiting !== lock.waiting) return null;
   const ordered = areInOrder ? all : inOrder([...all.values()]);
   if (waiting > CACHED_QUEUE_MAX) queueTo = cutQueue(ordered);
-  return { all: ordered, queueTo };
+  return { all: ordered, queueTo, waiting: Math.min(waiting, CACHED_QUEUE_MAX) };
 }
 
 /** Leaves those at the end of the queue to be read when their turn has come; answers up to where it is known then. */

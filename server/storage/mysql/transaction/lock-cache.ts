@@ -7,7 +7,6 @@
 // change a claim without the guard row, and they only make a place last longer; so a place that seems to have run out is
 // a reason to ask.
 
-import { QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
 import type { ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
@@ -17,6 +16,7 @@ import {
   CACHED_CLAIMS_MAX,
   CACHED_HOLDERS_MAX,
   CACHED_LOCKS_MAX,
+  CACHED_QUEUE_MAX,
   CLOCK_UNSURE_US_MAX,
   UPDATE_ROWS_MAX,
 } from "../../storage-bounds.ts";
@@ -59,12 +59,12 @@ export class LockCache {
   /** The plan, with what has to be read in addition so that its locks are known afterwards. */
   widened(plan: LoadPlan): LoadPlan {
     const unknown = new Set<bigint>();
-    const partly = new Set<bigint>();
-    for (const { id } of plan.locks) {
+    const usedUp = new Set<bigint>();
+    for (const { id, heads } of plan.locks) {
       const known = this.#locks.get(id);
       if (!known || isShared(known)) continue;
       if (known.claims) {
-        if (known.claims.queueTo !== null) partly.add(id);
+        if (known.claims.queueTo !== null && known.claims.waiting < heads) usedUp.add(id);
         continue;
       }
       const { holders, waiting } = known.lock;
@@ -72,9 +72,11 @@ export class LockCache {
       this.#locks.set(id, { ...known, asked: "yes" });
       unknown.add(id);
     }
-    if (unknown.size + partly.size === 0) return plan;
+    if (unknown.size + usedUp.size === 0) return plan;
     const locks = plan.locks.map((lock) =>
-      unknown.has(lock.id) || partly.has(lock.id) ? { ...lock, heads: QUEUE_HEAD_MAX } : lock,
+      unknown.has(lock.id) || usedUp.has(lock.id)
+        ? { ...lock, heads: Math.max(lock.heads, CACHED_QUEUE_MAX) }
+        : lock,
     );
     return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
   }

@@ -376,7 +376,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         }
         return { changed: ended };
       });
-      const { head = [], complete } = queues.get(id) ?? {};
+      const { head = [], complete = true } = queues.get(id) ?? {};
       expect(head).toEqual(queue.slice(0, head.length));
       expect(complete || head.length >= heads).toBe(true);
       queue.splice(0, ended.length);
@@ -407,7 +407,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await look(store, { locks: planned(id) });
     expect(trips).toEqual(["decide_commit"]);
     const locks = [{ id, heads: 1, likelyQueue: true, anywhereInQueue: true }];
-    const { claims } = await look(store, { locks, requestIds: [last.requestId] });
+    const { claims, queues } = await look(store, { locks, requestIds: [last.requestId] });
     expect(claims).toEqual([last]);
+    // What is known of the beginning is not read again.
+    expect(queues.get(id)?.head.length).toBe(1);
+    trips.length = 0;
+    await look(store, { locks: planned(id) });
+    expect(trips).toEqual(["decide_commit"]);
   });
 });
