@@ -3,15 +3,14 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { drive, type Task } from "./go-driver.ts";
+import { drive } from "./go-driver.ts";
 import type { Sample } from "./sample.ts";
 import { meanBetween, scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
 import { NotHere, type StartedSystem, type System } from "./systems/system.ts";
-import { BARE, CONNECTIONS, type Work } from "./works.ts";
+import { BARE, DISTINCT_NAMES, type Work } from "./works.ts";
 
 /** A server runs for weeks. One that has just started is slower, until what it runs often is compiled or cached. */
-const RUN_IN: Task = { work: "distinct", callers: 64, connections: CONNECTIONS };
 const RUN_IN_WARM_UPS = 8;
 
 export interface Plan {
@@ -76,8 +75,8 @@ async function measure(
   }
   for (const [name, system] of started) {
     // What does not get through here is told where it is measured.
-    await drive(plan.driver, system.target, RUN_IN, 0, plan.warmUpS * RUN_IN_WARM_UPS).catch((error: Error) =>
-      console.error(`${name} was not run in: ${error.message}`),
+    await drive(plan.driver, system.target, DISTINCT_NAMES, 0, plan.warmUpS * RUN_IN_WARM_UPS).catch(
+      (error: Error) => console.error(`${name} was not run in: ${error.message}`),
     );
   }
   for (const work of plan.works) {

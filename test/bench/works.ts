@@ -14,16 +14,18 @@ export interface Work {
 }
 
 /** The calls of the unary works share so many connections. */
-export const CONNECTIONS = 4;
+const CONNECTIONS = 4;
 
 /** A connection carries so many streams of the crowd; a server lets one have 1,000 waits. */
 const STREAMS_OF_A_CONNECTION = 900;
+
+export const DISTINCT_NAMES: Task = { work: "distinct", callers: 64, connections: CONNECTIONS };
 
 export const WORKS: readonly Work[] = [
   {
     name: "distinct-64",
     label: "64 callers, distinct names",
-    task: { work: "distinct", callers: 64, connections: CONNECTIONS },
+    task: DISTINCT_NAMES,
   },
   { name: "one", label: "one caller", task: { work: "distinct", callers: 1, connections: 1 } },
   ...[2, 16, 64, 256].map(

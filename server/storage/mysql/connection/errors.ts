@@ -93,7 +93,7 @@ const STATEMENT_TIMEOUT: Meaning = {
  * Raised by statements of our own that put NULL where it does not belong, to make a transaction fail: those in
  * storage/mysql/transaction/assertions.ts and write-chain.ts. No other statement can.
  */
-const CHANGED_BEFORE: Meaning = {
+const CHANGED_MEANWHILE: Meaning = {
   reason: CHANGED,
   kind: "transient",
   message: "What this decision went by has changed, or its transaction was gone.",
@@ -116,7 +116,7 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [3572, LOCK_WAIT],
   // Raised by addRowLocks in storage/mysql/transaction/row-locks.ts, and by no other statement of ours.
   [1690, LOCK_WAIT],
-  [1048, CHANGED_BEFORE],
+  [1048, CHANGED_MEANWHILE],
   [1062, DUPLICATE_REQUEST],
   [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
   [1927, LOST],

@@ -4,7 +4,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../core/bounds.ts";
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { Clock } from "../../../core/rows.ts";
-import type { LiveClaims } from "./live-claims.ts";
+import { inState, type LiveClaims } from "./live-claims.ts";
 import type { Before } from "./read.ts";
 
 export interface KnownLock {
@@ -59,9 +59,8 @@ export class Copies implements Before {
     return complete || head.length === heads;
   }
 
-  takeHolders(claims: LiveClaims): void {
-    const held = [...claims.all.values()].filter(({ state }) => state === "held");
-    for (const claim of held.slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
+  takeHolders({ all }: LiveClaims): void {
+    for (const claim of inState(all, "held").slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
   }
 
   ask(claim: Claim): void {

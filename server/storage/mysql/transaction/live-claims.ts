@@ -9,8 +9,11 @@ export interface LiveClaims {
   readonly all: Map<bigint, Claim>;
   /** Up to this ticket number all who wait are known; null: all of them are. */
   readonly queueTo: bigint | null;
-  /** How many of them wait. */
-  readonly waiting: number;
+}
+
+/** Those of the claims, in order. */
+export function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"]): Claim[] {
+  return [...all.values()].filter(({ state }) => state === wanted);
 }
 
 /** How far a read of the head saw the queue; null: all of it. */
@@ -27,10 +30,10 @@ export function liveClaims(
   lock: Lock,
   known: LiveClaims | null,
   seen: readonly Claim[],
-  seenTo: bigint | null,
+  readTo: bigint | null,
 ): LiveClaims | null {
   const all = known?.all ?? new Map<bigint, Claim>();
-  let queueTo = known ? furtherOf(known.queueTo, seenTo) : seenTo;
+  let queueTo = known ? furtherOf(known.queueTo, readTo) : readTo;
   for (const claim of seen) all.set(claim.ticketNumber, { ...claim });
   let holders = 0;
   let waiting = 0;
@@ -50,14 +53,14 @@ export function liveClaims(
   if (queueTo === null && waiting !== lock.waiting) return null;
   const ordered = areInOrder ? all : inOrder([...all.values()]);
   if (waiting > CACHED_QUEUE_MAX) queueTo = cutQueue(ordered);
-  return { all: ordered, queueTo, waiting: Math.min(waiting, CACHED_QUEUE_MAX) };
+  return { all: ordered, queueTo };
 }
 
 /** Leaves those at the end of the queue to be read when their turn has come; answers up to where it is known then. */
 function cutQueue(all: Map<bigint, Claim>): bigint {
-  const waiting = [...all.values()].filter(({ state }) => state === "waiting");
-  for (const { ticketNumber } of waiting.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
-  return waiting[CACHED_QUEUE_MAX - 1]?.ticketNumber ?? 0n;
+  const queue = inState(all, "waiting");
+  for (const { ticketNumber } of queue.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
+  return queue[CACHED_QUEUE_MAX - 1]?.ticketNumber ?? 0n;
 }
 
 function isBehind(ticketNumber: bigint, queueTo: bigint | null): boolean {

@@ -22,7 +22,7 @@ import {
 } from "../../storage-bounds.ts";
 import type { Changes, LoadPlan } from "../../store.ts";
 import { Copies } from "./copies.ts";
-import { type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
+import { inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
 import type { Read } from "./read.ts";
 
 interface CachedLock {
@@ -34,11 +34,9 @@ interface CachedLock {
    * be seen whether somebody else has written.
    */
   readonly asked: "yes" | "no" | "not yet";
-  /** How often this server has written it since it saw that somebody else had; null: it never saw that. */
-  readonly alone: number | null;
+  /** How often this server has found it as it had left it, since it saw that somebody else had written it, if it ever did. */
+  readonly alone: number;
 }
-
-const UNKNOWN = { lock: null, claims: null };
 
 export class LockCache {
   readonly #clock: DatabaseClock;
@@ -58,26 +56,18 @@ export class LockCache {
 
   /** The plan, with what has to be read in addition so that its locks are known afterwards. */
   widened(plan: LoadPlan): LoadPlan {
-    const unknown = new Set<bigint>();
-    const usedUp = new Set<bigint>();
-    for (const { id, heads } of plan.locks) {
-      const known = this.#locks.get(id);
-      if (!known || isShared(known)) continue;
-      if (known.claims) {
-        if (known.claims.queueTo !== null && known.claims.waiting < heads) usedUp.add(id);
-        continue;
+    const unknown: bigint[] = [];
+    const locks = plan.locks.map((lock) => {
+      const known = this.#locks.get(lock.id);
+      if (!known || isShared(known)) return lock;
+      const isMissing = known.claims ? isUsedUp(known.claims, lock.heads) : isWorthAsking(known);
+      if (!isMissing) return lock;
+      if (!known.claims) {
+        this.#locks.set(lock.id, { ...known, asked: "yes" });
+        unknown.push(lock.id);
       }
-      const { holders, waiting } = known.lock;
-      if (known.asked !== "no" || holders + waiting === 0 || holders > CACHED_HOLDERS_MAX) continue;
-      this.#locks.set(id, { ...known, asked: "yes" });
-      unknown.add(id);
-    }
-    if (unknown.size + usedUp.size === 0) return plan;
-    const locks = plan.locks.map((lock) =>
-      unknown.has(lock.id) || usedUp.has(lock.id)
-        ? { ...lock, heads: Math.max(lock.heads, CACHED_QUEUE_MAX) }
-        : lock,
-    );
+      return { ...lock, heads: Math.max(lock.heads, CACHED_QUEUE_MAX) };
+    });
     return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
   }
 
@@ -91,8 +81,10 @@ export class LockCache {
     if (clock.atLeastUs < this.#facts.failOver.grantsFromUs) return null;
     const copies = new Copies(clock);
     for (const { id, heads, anywhereInQueue } of plan.locks) {
-      const { lock, claims } = this.#locks.get(id) ?? UNKNOWN;
-      if (!lock || !claims || (anywhereInQueue && claims.queueTo !== null)) return null;
+      const known = this.#locks.get(id);
+      if (!known?.claims) return null;
+      const { lock, claims } = known;
+      if (anywhereInQueue && claims.queueTo !== null) return null;
       if (!copies.take({ lock, claims }, heads)) return null;
       if (plan.holdersOf.includes(id)) copies.takeHolders(claims);
     }
@@ -119,11 +111,12 @@ export class LockCache {
     for (const lock of changes.locks) {
       const known = this.#locks.get(lock.id);
       this.#remove(lock.id);
-      const own = known !== undefined && known.lock.revision === before.lock(lock.id)?.revision;
+      const lockRead = before.lock(lock.id);
+      const own = known !== undefined && known.lock.revision === lockRead?.revision;
       const alone = aloneAfter(known, own);
       const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
-      const queueTo = seenTo(before.lock(lock.id), loaded.queues.get(lock.id));
-      const claims = own && !isShared({ alone }) ? liveClaims(lock, known.claims, seen, queueTo) : null;
+      const readTo = seenTo(lockRead, loaded.queues.get(lock.id));
+      const claims = own && !isShared({ alone }) ? liveClaims(lock, known.claims, seen, readTo) : null;
       const asked = own && known.asked === "yes" ? "yes" : "no";
       this.#locks.set(lock.id, { lock: { ...lock }, claims, asked, alone });
       this.#claims += claims?.all.size ?? 0;
@@ -178,13 +171,22 @@ export class LockCache {
 }
 
 /** After one more write, before which nobody else has written since the one before, or somebody has. */
-function aloneAfter(known: CachedLock | undefined, own: boolean): number | null {
-  if (!known) return null;
-  if (!own) return 0;
-  return known.alone === null ? null : known.alone + 1;
+function aloneAfter(known: CachedLock | undefined, own: boolean): number {
+  if (!known) return ALONE_AFTER_OTHERS;
+  return own ? known.alone + 1 : 0;
 }
 
 /** Whether others write the lock as well, as far as can be seen: what is known of it would be known in vain. */
 function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
-  return alone !== null && alone < ALONE_AFTER_OTHERS;
+  return alone < ALONE_AFTER_OTHERS;
+}
+
+/** Whether so many at the head of the queue are no longer known, and more of them wait. */
+function isUsedUp({ all, queueTo }: LiveClaims, heads: number): boolean {
+  return queueTo !== null && inState(all, "waiting").length < heads;
+}
+
+/** Whether there is anything to know of a lock, and not too much. */
+function isWorthAsking({ lock: { holders, waiting }, asked }: CachedLock): boolean {
+  return asked === "no" && holders + waiting > 0 && holders <= CACHED_HOLDERS_MAX;
 }
