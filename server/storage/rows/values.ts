@@ -8,6 +8,12 @@ import { END_REASON_CODES, MODE_CODES, STATE_CODES } from "./codes.ts";
 
 export type Value = number | bigint | Buffer | null;
 
+/**
+ * What a claim does not have yet, or no longer, in a column of numbers. Not NULL, which takes no room: a row that keeps its
+ * size is written where it lies. Rows of before may hold NULL.
+ */
+const NOTHING = 0;
+
 export function bytesOf(text: string): Buffer {
   return Buffer.from(text, "utf8");
 }
@@ -71,12 +77,12 @@ export function changingClaimValues(claim: Claim): Value[] {
     STATE_CODES[claim.state],
     claim.ttlUs,
     claim.deadlineUs,
-    claim.replica,
+    claim.replica ?? NOTHING,
     claim.provisional ? 1 : 0,
     claim.fencingToken,
-    claim.grantedAtUs,
-    claim.endedAtUs,
-    claim.endReason === null ? null : END_REASON_CODES[claim.endReason],
+    claim.grantedAtUs ?? NOTHING,
+    claim.endedAtUs ?? NOTHING,
+    claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
     bytesOf(claim.endNote),
   ];
 }

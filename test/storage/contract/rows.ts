@@ -93,6 +93,16 @@ export function contractOfRows(fresh: () => FreshStore): void {
       expect(await readClaim(store, added)).toEqual(changed);
     });
 
+    test("what earlier versions have written as NULL is read as nothing", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      const [added] = (await addClaims(store, id, BARE)) as [Claim];
+      await tamper(
+        "UPDATE rowlock_claim SET replica = NULL, granted_at = NULL, ended_at = NULL, end_reason = NULL",
+      );
+      expect(await readClaim(store, added)).toEqual(added);
+    });
+
     test("every state, mode and reason comes back as the word it was", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");

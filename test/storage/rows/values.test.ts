@@ -1,0 +1,19 @@
+// How claims are written as values of columns.
+
+import { expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import { CLAIM_PLAIN_COLUMNS } from "../../../server/storage/rows/columns.ts";
+import { plainClaimValues } from "../../../server/storage/rows/values.ts";
+import { CLAIM } from "../../support/claims.ts";
+
+test("a claim that waits, holds and ends keeps the size of its row, so that it is written where it lies", () => {
+  const nothing = { fencingToken: 0n, grantedAtUs: null, endedAtUs: null, endReason: null };
+  const waiting: Claim = { ...CLAIM, ...nothing, state: "waiting", ttlUs: 1, deadlineUs: 2, replica: 3n };
+  const held: Claim = { ...waiting, state: "held", fencingToken: 4n, grantedAtUs: 5 };
+  const ended: Claim = { ...held, state: "ended", replica: null, endedAtUs: 6, endReason: "released" };
+  const missing = (claim: Claim) =>
+    CLAIM_PLAIN_COLUMNS.filter((_, at) => plainClaimValues(claim)[at] === null);
+  expect(missing(waiting)).toEqual(["wait_until"]);
+  expect(missing(held)).toEqual(missing(waiting));
+  expect(missing(ended)).toEqual(missing(waiting));
+});
