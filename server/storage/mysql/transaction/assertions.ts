@@ -9,17 +9,14 @@ import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import type { Trip } from "../connection/trip.ts";
+import type { SqlValue, Trip } from "../connection/trip.ts";
 import { NOW_US } from "../rows.ts";
 import type { Assumptions, Read } from "./read.ts";
 import { SHARED_NOWAIT } from "./row-locks.ts";
 
 const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
   SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND`;
-const ASSERT_ALL_WRITTEN = `${ABORT_IF} ROW_COUNT() <> ?`;
-const ASSERT_RULES_UNCHANGED = `${ABORT_IF} rules_revision <> ?`;
-const ASSERT_UNCHANGED = `${ABORT_IF} NOT (ROW_COUNT() = ?
-    AND rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
+const UNCHANGED = `rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
     AND ${NOW_US} BETWEEN ? AND ?`;
 const NO_SUCH_REQUEST = `AND NOT EXISTS
   (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
@@ -33,9 +30,24 @@ export const VALUE_WHILE_OPEN = "/*M!100304 IF(@@in_transaction, */ ? /*M!100304
 
 const IN_TRANSACTION = 1;
 
-/** Asserts that the write right before it has written so many rows. */
-export function assertAllWritten(trip: Trip, rows: number): void {
-  trip.add(ASSERT_ALL_WRITTEN, rows);
+/** What has to be true of the row of rowlock_meta, and how it is locked for that. */
+export interface Facts {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+  readonly lock: string;
+  /** Whether claims are looked for, too. */
+  readonly readsClaims: boolean;
+}
+
+/** Asserts that the write right before it has written so many rows, and what is to be true of the facts. */
+export function assertAllWritten(trip: Trip, rows: number, facts: Facts | null): void {
+  if (!facts) trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, rows);
+  else trip.add(`${ABORT_IF} NOT (ROW_COUNT() = ? AND ${facts.sql}) ${facts.lock}`, rows, ...facts.values);
+}
+
+/** Within a statement, whether it is true. Takes the values of the facts. */
+export function areTrue({ sql, lock }: Facts): string {
+  return `(SELECT ${sql} FROM rowlock_meta WHERE id = 1 ${lock})`;
 }
 
 /**
@@ -50,27 +62,23 @@ export function rulesLock(impatient: boolean): string {
 
 /** Asserts that the rules are still those of this revision, which it locks. */
 export function assertRulesUnchanged(trip: Trip, rulesRevision: string, lock: string): void {
-  trip.add(`${ASSERT_RULES_UNCHANGED} ${lock}`, BigInt(rulesRevision));
+  trip.add(`${ABORT_IF} rules_revision <> ? ${lock}`, BigInt(rulesRevision));
 }
 
 /**
- * Asserts that the write right before it has written so many rows, and that all else is true that an optimistic decision
- * went by. The guard rows were written at the revisions that they were known at. Takes the lock on the rules, if any.
+ * What an optimistic decision went by, but for the guard rows, which are written at the revisions that they were known at.
+ * Takes the lock on the rules, if any.
  */
-export function assertUnchanged(
-  trip: Trip,
-  rows: number,
+export function unchanged(
   changes: Changes,
   read: Read,
   { newRequestIds, serverIdentity }: Assumptions,
   lock: string,
-): void {
+): Facts {
   const { nowUs, atLeastUs, failOver } = read.loaded;
   // Those that are added are checked by their unique key.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
-  trip.add(
-    `${ASSERT_UNCHANGED} ${unseen.length > 0 ? NO_SUCH_REQUEST : ""}) ${lock}`,
-    rows,
+  const values: SqlValue[] = [
     BigInt(read.rulesRevision),
     failOver.epoch,
     failOver.atUs,
@@ -78,8 +86,10 @@ export function assertUnchanged(
     bytesOf(serverIdentity),
     atLeastUs,
     Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
-    ...(unseen.length > 0 ? [unseen.map(bytesOf)] : []),
-  );
+  ];
+  if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsClaims: false };
+  const sql = `${UNCHANGED} ${NO_SUCH_REQUEST}`;
+  return { sql, values: [...values, unseen.map(bytesOf)], lock, readsClaims: true };
 }
 
 /** The first end of a changed lease that goes on, before which it must be written. One that was due is kept on purpose. */

@@ -26,7 +26,7 @@ import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
 import type { Session } from "../connection/session.ts";
 import { Trip } from "../connection/trip.ts";
 import { hasKey, hasSecret } from "../keys.ts";
-import { assertUnchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
+import { type Facts, unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 import { type Arm, assignments } from "./assignments.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
@@ -78,7 +78,7 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
 /**
  * Adds the statements that write the changes. Where the guard rows are not locked yet, writing them comes first, which
  * locks them, and only at the revisions that were assumed; in the end all assumptions are asserted, with a lock on the
- * rules where one is asked for.
+ * rules where one is asked for. The last write asserts them itself where it can: a statement of its own costs more.
  */
 export function addWrites(
   trip: Trip,
@@ -92,11 +92,16 @@ export function addWrites(
   if (assumptions) {
     addGuardUpdate(writes, changes.locks, before, loaded.atLeastUs, true);
     // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
-    addClaimWrites(writes, changes, before, hasKey);
+    addClaimUpdates(writes, changes, before, hasKey);
     if (records) addRecordWrites(writes, records, before);
-    assertUnchanged(trip, writes.rows, changes, read, assumptions, lockOfRules);
+    const facts = unchanged(changes, read, assumptions, lockOfRules);
+    // A statement that adds claims must not look for others.
+    const isLast = changes.added.length > 0 && !facts.readsClaims;
+    if (changes.added.length > 0) addClaims(writes, changes, isLast ? facts : null);
+    if (!isLast) writes.check(facts);
   } else {
-    addClaimWrites(writes, changes, before, hasSecret);
+    if (changes.added.length > 0) addClaims(writes, changes, null);
+    addClaimUpdates(writes, changes, before, hasSecret);
     if (records) addRecordWrites(writes, records, before);
     for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
       addGuardUpdate(writes, part, before, loaded.atLeastUs, false);
@@ -105,17 +110,18 @@ export function addWrites(
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
-function addClaimWrites(
+function addClaims(writes: WriteChain, { added }: Changes, facts: Facts | null): void {
+  const arePlain = added.every(({ terms }) => terms === null);
+  if (arePlain) writes.insert(ADD_PLAIN_CLAIMS, added.map(plainClaimValues), facts);
+  else writes.insert(ADD_CLAIMS, added.map(claimValues), facts);
+}
+
+function addClaimUpdates(
   writes: WriteChain,
-  { added, changed }: Changes,
+  { changed }: Changes,
   before: Before,
   matching: typeof hasSecret,
 ): void {
-  if (added.length > 0) {
-    const arePlain = added.every(({ terms }) => terms === null);
-    if (arePlain) writes.insert(ADD_PLAIN_CLAIMS, added.map(plainClaimValues));
-    else writes.insert(ADD_CLAIMS, added.map(claimValues));
-  }
   const groups =
     changed.length <= CHANGED_TOGETHER_MAX
       ? [changed]

@@ -12,6 +12,7 @@ import {
   CLOCK_UNSURE_US_MAX,
 } from "../../../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan, Store } from "../../../../server/storage/store.ts";
+import { CLAIM } from "../../../support/claims.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import type { PlainSession, Stage } from "../../../support/mysql-stage.ts";
 import { clockUs, connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
@@ -71,6 +72,31 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       })
       .then(() => read as Loaded);
   };
+
+  /** One more who waits for each lock. */
+  const oneMore = ({ locks, nowUs }: Loaded): Partial<Changes> => ({
+    added: [...locks.values()].map((lock) => {
+      const claim: Claim = {
+        ...CLAIM,
+        lockId: lock.id,
+        ticketNumber: lock.nextTicket++,
+        secret: "s".repeat(22),
+        requestId: `one more ${++names}`,
+        state: "waiting",
+        fencingToken: 0n,
+        requestedAtUs: nowUs,
+        deadlineUs: nowUs + HOUR_US,
+      };
+      countWaiter(lock, claim);
+      return claim;
+    }),
+  });
+
+  /** Both assert what was assumed: the statement that adds claims, and one of its own where none is added. */
+  const WRITES = [
+    ["writes the guard row alone", () => ({})],
+    ["adds a claim", oneMore],
+  ] as const;
 
   /** A lock that the store has in its cache, with these claims. */
   async function knownLock(...claims: Parameters<typeof addClaims>[2][]) {
@@ -145,6 +171,15 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(next.queues.get(id)?.head).toEqual([claims[2]]);
   });
 
+  test.each(WRITES)("a decision that %s is written in one trip", async (_, changes) => {
+    const { id, plan } = await knownLock({ state: "held" });
+    await look(store, plan, changes);
+    expect(trips).toEqual(["decide_commit"]);
+    const { locks } = await look(other, plan);
+    expect(locks.get(id)?.waiting).toBe(changes === oneMore ? 1 : 0);
+    expect(await other.checkInvariants(5)).toEqual([]);
+  });
+
   test("a lock that another server has written since is not written, and read again", async () => {
     const first = await knownLock();
     const second = await knownLock();
@@ -162,56 +197,68 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect([first.id, second.id].map((id) => locks.get(id)?.limit)).toEqual([null, 9]);
   });
 
-  test("a lock that was cleaned away is noticed", async () => {
+  test.each(WRITES)("a lock that was cleaned away is noticed by a decision that %s", async (_, changes) => {
     const { id, plan } = await knownLock();
     await plain.run("DELETE FROM rowlock_lock WHERE id = ?", [id]);
-    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
+    expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
     expect((await look(store, plan)).locks.size).toBe(0);
   });
 
-  test("a pattern that was set meanwhile is noticed", async () => {
-    const { plan } = await knownLock();
-    await look(other, { rule: { prefix: "elsewhere/", afterLockId: 0n } }, () => ({
-      rule: { prefix: "elsewhere/", limit: 3, version: 1n, reason: "" },
-    }));
-    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
-    expect((await look(store, plan)).limitRules).toMatchObject([{ prefix: "elsewhere/", limit: 3 }]);
-  });
+  test.each(WRITES)(
+    "a pattern that was set meanwhile is noticed by a decision that %s",
+    async (_, changes) => {
+      const { plan } = await knownLock();
+      const limit = ++names;
+      await look(other, { rule: { prefix: "elsewhere/", afterLockId: 0n } }, () => ({
+        rule: { prefix: "elsewhere/", limit, version: 1n, reason: "" },
+      }));
+      expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
+      expect((await look(store, plan)).limitRules).toMatchObject([{ prefix: "elsewhere/", limit }]);
+    },
+  );
 
-  test("a fail-over that was noted meanwhile, and a copy on another server, are noticed", async () => {
-    const { plan } = await knownLock();
-    const { failOver } = await look(other, plan);
-    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
-    const again = await knownLock();
-    await other.failOver({ seenEpoch: failOver.epoch, epochMin: 0n, pauseUsMin: 0, pauseUsMax: 0 });
-    expect(await refusal(look(store, again.plan))).toMatchObject({ reason: "changed" });
-    expect((await look(store, again.plan)).failOver.epoch).toBeGreaterThan(failOver.epoch);
-    const copied = await knownLock();
-    const [row] = await plain.run("SELECT server_identity FROM rowlock_meta");
-    await plain.run("UPDATE rowlock_meta SET server_identity = 'another'");
-    try {
-      expect(await refusal(look(store, copied.plan))).toMatchObject({ reason: "changed" });
-      expect((await look(store, copied.plan)).isSuccessor).toBe(true);
-    } finally {
-      await plain.run("UPDATE rowlock_meta SET server_identity = ?", [row?.server_identity]);
-    }
-  });
+  test.each(WRITES)(
+    "a fail-over and a copy on another server are noticed by a decision that %s",
+    async (_, changes) => {
+      const { plan } = await knownLock();
+      const { failOver } = await look(other, plan);
+      expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
+      const again = await knownLock();
+      await other.failOver({ seenEpoch: failOver.epoch, epochMin: 0n, pauseUsMin: 0, pauseUsMax: 0 });
+      expect(await refusal(look(store, again.plan, changes))).toMatchObject({ reason: "changed" });
+      expect((await look(store, again.plan)).failOver.epoch).toBeGreaterThan(failOver.epoch);
+      const copied = await knownLock();
+      const [row] = await plain.run("SELECT server_identity FROM rowlock_meta");
+      await plain.run("UPDATE rowlock_meta SET server_identity = 'another'");
+      try {
+        expect(await refusal(look(store, copied.plan, changes))).toMatchObject({ reason: "changed" });
+        expect((await look(store, copied.plan)).isSuccessor).toBe(true);
+      } finally {
+        await plain.run("UPDATE rowlock_meta SET server_identity = ?", [row?.server_identity]);
+      }
+    },
+  );
 
-  test("a request id whose claim has ended, or is at another lock, is not taken for a new one", async () => {
-    const ended = await knownLock({ state: "ended", requestId: "ended before" });
-    const elsewhere = await lockId(store, "elsewhere");
-    await addClaims(other, elsewhere, { requestId: "at another lock" });
-    for (const requestId of ["ended before", "at another lock"]) {
-      const plan = { ...ended.plan, requestIds: [requestId] };
-      await look(store, ended.plan);
-      await look(store, ended.plan);
-      expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
-      expect((await look(store, plan)).claims).toMatchObject([{ requestId }]);
-    }
-    const { plan } = await knownLock();
-    await look(store, { ...plan, requestIds: ["never seen"] });
-    expect(trips).toEqual(["decide_commit"]);
-  });
+  test.each(WRITES)(
+    "no request id of another lock or an ended claim is taken for new by a decision that %s",
+    async (_, changes) => {
+      const before = `ended before ${++names}`;
+      const there = `at another lock ${names}`;
+      const ended = await knownLock({ state: "ended", requestId: before });
+      const elsewhere = await lockId(store, there);
+      await addClaims(other, elsewhere, { requestId: there });
+      for (const requestId of [before, there]) {
+        const plan = { ...ended.plan, requestIds: [requestId] };
+        await look(store, ended.plan);
+        await look(store, ended.plan);
+        expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
+        expect((await look(store, plan)).claims).toMatchObject([{ requestId }]);
+      }
+      const { plan } = await knownLock();
+      await look(store, { ...plan, requestIds: ["never seen"] }, changes);
+      expect(trips).toEqual(["decide_commit"]);
+    },
+  );
 
   test("a place that seems to have run out is asked for, as another server may have prolonged it", async () => {
     const { id, plan, added } = await knownLock({ dueInUs: 400_000 });
