@@ -76,9 +76,9 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
 }
 
 /**
- * Adds the statements that write the changes. Where the guard rows are not locked yet, writing them comes first, which
- * locks them, and only at the revisions that were assumed; in the end all assumptions are asserted, with a lock on the
- * rules where one is asked for. The last write asserts them itself where it can: a statement of its own costs more.
+ * Adds the statements that write the changes. The guard rows come first: where they are not locked yet, that locks them, and
+ * only at the revisions that were assumed. The last statement makes sure that all was written and is as it was assumed, with
+ * a lock on the rules where one is asked for. It is the one that adds claims, or else one more.
  */
 export function addWrites(
   trip: Trip,
@@ -89,24 +89,16 @@ export function addWrites(
 ): void {
   const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
-  if (assumptions) {
-    addGuardUpdate(writes, changes.locks, before, loaded.atLeastUs, true);
-    // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
-    addClaimUpdates(writes, changes, before, hasKey);
-    if (records) addRecordWrites(writes, records, before);
-    const facts = unchanged(changes, read, assumptions, lockOfRules);
-    // A statement that adds claims must not look for others.
-    const isLast = changes.added.length > 0 && !facts.readsClaims;
-    if (changes.added.length > 0) addClaims(writes, changes, isLast ? facts : null);
-    if (!isLast) writes.check(facts);
-  } else {
-    if (changes.added.length > 0) addClaims(writes, changes, null);
-    addClaimUpdates(writes, changes, before, hasSecret);
-    if (records) addRecordWrites(writes, records, before);
-    for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
-      addGuardUpdate(writes, part, before, loaded.atLeastUs, false);
-    writes.check();
-  }
+  for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
+    addGuardUpdate(writes, part, before, loaded.atLeastUs, assumptions !== null);
+  // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
+  addClaimUpdates(writes, changes, before, assumptions ? hasKey : hasSecret);
+  if (records) addRecordWrites(writes, records, before);
+  const facts = assumptions && unchanged(changes, read, assumptions, lockOfRules);
+  // A statement that adds claims must not look for others.
+  const isLast = changes.added.length > 0 && !facts?.readsClaims;
+  if (changes.added.length > 0) addClaims(writes, changes, isLast ? facts : null);
+  if (!isLast) writes.check(facts);
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 

@@ -39,7 +39,7 @@ export class WriteChain {
   }
 
   /** Adds the check of the last write, and so of all, and that of the facts. Directly after it. */
-  check(facts: Facts | null = null): void {
+  check(facts: Facts | null): void {
     if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, facts);
   }
 
