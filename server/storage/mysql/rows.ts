@@ -87,6 +87,7 @@ export function claimFromRow(row: Row): Claim {
     state: wordOf(STATES, row[10]),
     ttlUs: numberOrNull(row[11]),
     deadlineUs: numberOrNull(row[12]),
+    // Nothing is 0, and NULL in rows of before (NOTHING in storage/rows/values.ts).
     replica: bigintOf(row[13] ?? 0) || null,
     provisional: row[14] !== 0,
     fencingToken: bigintOf(row[15]),

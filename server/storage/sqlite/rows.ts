@@ -75,6 +75,7 @@ export function claimFromRow(row: Row): Claim {
     state: wordOf(STATES, row.state),
     ttlUs: numberOrNull(row.ttl),
     deadlineUs: numberOrNull(row.deadline),
+    // Nothing is 0, and NULL in rows of before (NOTHING in storage/rows/values.ts).
     replica: (row.replica as bigint | null) || null,
     provisional: row.provisional !== 0n,
     fencingToken: row.fencing_token as bigint,
