@@ -1,0 +1,17 @@
+// The tests that look for mutants: those of the folders that scripts/mutants.ts names, without those that start processes.
+import { defineConfig } from "vitest/config";
+
+const folders = process.env.ROWLOCK_MUTANTS_TESTS?.split(",") ?? [];
+
+export default defineConfig({
+  test: {
+    include: folders.map((folder) => `${folder}/**/*.test.ts`),
+    exclude: [
+      "test/process/**",
+      "test/core/mutants.test.ts",
+      "test/clients/typescript/{frozen,package,survival,without-sessions}.test.ts",
+    ],
+    globalSetup: ["test/support/mysql-family/global-setup.ts"],
+    testTimeout: 30_000,
+  },
+});
