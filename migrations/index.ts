@@ -5,6 +5,7 @@ import * as locksAndClaims from "./0001-locks-and-claims.ts";
 import * as lockRecords from "./0002-lock-records.ts";
 import * as pokeSecret from "./0003-poke-secret.ts";
 import * as liveClaimsInOrder from "./0004-live-claims-in-order.ts";
+import * as attemptsSince from "./0009-attempts-since.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   { name: "0002-lock-records", up: lockRecords.up },
   { name: "0003-poke-secret", up: pokeSecret.up },
   { name: "0004-live-claims-in-order", up: liveClaimsInOrder.up },
+  { name: "0009-attempts-since", up: attemptsSince.up },
 ];

@@ -5,7 +5,7 @@ import type { Claim, EndReason } from "./claim.ts";
 import type { Draft } from "./draft.ts";
 import { fits, neverFits } from "./fits.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
-import { end, grant, wholeEnd } from "./transitions.ts";
+import { end, grant } from "./transitions.ts";
 
 /**
  * Ends all known claims whose time has run out, the oldest first, as the last one leaves its mark in the lock's record.
@@ -60,7 +60,8 @@ function isDue(draft: Draft, claim: Claim): boolean {
   if (claim.state === "waiting" && isKept(draft, claim)) return false;
   // A fail-over may have lost signs of life and renewals, as a jump of the clock makes them look old.
   const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
-  const heldForUs = isCutShort(claim) ? policy.graceUs : (claim.ttlUs ?? policy.graceUs);
+  const ttlUs = claim.ttlUs ?? policy.graceUs;
+  const heldForUs = claim.provisional ? Math.min(ttlUs, policy.graceUs) : ttlUs;
   return doubtedAtUs + (claim.state === "held" ? heldForUs : policy.attachedForUs) <= clock.atLeastUs;
 }
 
@@ -71,14 +72,8 @@ function isKept({ clock, policy }: Draft, claim: Claim): boolean {
 }
 
 function dueReason(claim: Claim): EndReason {
-  if (claim.state === "held") return isCutShort(claim) ? "lapsed" : "expired";
+  // Nobody has come for a provisional lease, however short its time to live is.
+  if (claim.state === "held") return claim.provisional ? "lapsed" : "expired";
   const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= (claim.deadlineUs as number);
   return waitOver ? "timed_out" : "lapsed";
-}
-
-/** Whether a lease ends before its time to live, because nobody is known to have fetched it. */
-function isCutShort(claim: Claim): boolean {
-  if (!claim.provisional || claim.deadlineUs === null) return false;
-  const wholeEndUs = wholeEnd(claim, claim.grantedAtUs as number);
-  return wholeEndUs === null || claim.deadlineUs < wholeEndUs;
 }

@@ -11,6 +11,8 @@ export interface LockRecord {
   readonly notBeforeUs: number | null;
   /** Grants that are left; null: any number. */
   readonly attemptsLeft: number | null;
+  /** The lock's last token when they were set: a grant with a higher one has taken its attempt from these. */
+  readonly attemptsSince: bigint;
   readonly status: string;
   readonly lastRun: LastRun | null;
   /** Higher with each change, and never 0. Begins at the time, so that a record that was deleted leaves no gap to it. */
@@ -30,7 +32,7 @@ export interface LastRun {
   readonly status: string;
 }
 
-/** The ends of a lease that was used. One that lapsed or was cancelled was never fetched, and no run. */
+/** The ends of a lease that was used. One that was never fetched is no run, whichever way it ends: see `runEndOf`. */
 export type RunEnd = Extract<EndReason, "released" | "expired" | "force_released">;
 
 /** What an Acquire wants of the lock's record, kept with its claim. */
@@ -71,6 +73,7 @@ export function nextRecord(
 const NOTHING: Omit<LockRecord, "version"> = {
   notBeforeUs: null,
   attemptsLeft: null,
+  attemptsSince: 0n,
   status: STATUS_AT_FIRST,
   lastRun: null,
   wakesAtUs: null,
@@ -101,24 +104,38 @@ export function afterGrant(record: LockRecord | null, nowUs: number): LockRecord
 }
 
 /** What the end of a lease leaves behind. A record is made only for those who ask for anything of it. */
-export function afterRun(
-  record: LockRecord | null,
+export function afterLease(
+  { record, lastToken }: Pick<Lock, "record" | "lastToken">,
   ended: Claim,
   result: RunResult | null,
 ): LockRecord | null {
-  const { terms, endedAtUs, grantedAtUs, endReason } = ended;
+  const { terms, endedAtUs, grantedAtUs } = ended;
   if (record === null && terms === null && result === null) return null;
-  if (endedAtUs === null || grantedAtUs === null || !isRunEnd(endReason)) return record;
-  const isLost = endReason !== "released";
+  if (endedAtUs === null || grantedAtUs === null) return record;
+  const end = runEndOf(ended);
+  if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(record, ended) : record;
+  const isLost = end !== "released";
   const status = (isLost ? terms?.statusIfLost : result?.status) ?? statusOf({ record });
-  const attemptsLeft = (isLost ? undefined : result?.attemptsLeft) ?? record?.attemptsLeft ?? null;
+  const setAttempts = isLost ? undefined : result?.attemptsLeft;
+  const isSet = setAttempts !== undefined;
+  const attemptsLeft = setAttempts ?? record?.attemptsLeft ?? null;
   const notBeforeUs = latest(
     record?.notBeforeUs ?? null,
     isLost ? lostUntil(terms, endedAtUs) : releasedUntil(terms, result, grantedAtUs, endedAtUs),
   );
   const { owner, fencingToken } = ended;
-  const lastRun = { owner, fencingToken, grantedAtUs, endedAtUs, end: endReason, status };
-  return nextRecord(record, { notBeforeUs, attemptsLeft, status, lastRun }, endedAtUs);
+  const lastRun = { owner, fencingToken, grantedAtUs, endedAtUs, end, status };
+  const attemptsSince = isSet ? lastToken : (record?.attemptsSince ?? 0n);
+  return nextRecord(record, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun }, endedAtUs);
+}
+
+/**
+ * As if the lease had never been granted: nobody was told of it, and nobody ever will be. Of one that lapses somebody may have
+ * heard, so its attempt stays taken. Attempts that were set after the grant stay as they are.
+ */
+function withAttemptBack(record: LockRecord | null, { fencingToken, endedAtUs }: Claim): LockRecord | null {
+  if (record === null || record.attemptsLeft === null || fencingToken <= record.attemptsSince) return record;
+  return nextRecord(record, { attemptsLeft: record.attemptsLeft + 1 }, endedAtUs as number);
 }
 
 /** The record with the time at which somebody has to look, given who waits; the same one if that has not changed. */
@@ -142,14 +159,17 @@ export function isSameRecord(a: LockRecord | null, b: LockRecord | null): boolea
     a.version === b.version &&
     a.notBeforeUs === b.notBeforeUs &&
     a.attemptsLeft === b.attemptsLeft &&
+    a.attemptsSince === b.attemptsSince &&
     a.status === b.status &&
     a.lastRun?.fencingToken === b.lastRun?.fencingToken &&
     a.lastRun?.endedAtUs === b.lastRun?.endedAtUs
   );
 }
 
-function isRunEnd(reason: EndReason | null): reason is RunEnd {
-  return reason === "released" || reason === "expired" || reason === "force_released";
+/** null: nobody has used the lease. Nobody relies on a provisional one; whoever releases it has come for it. */
+function runEndOf({ provisional, endReason }: Claim): RunEnd | null {
+  if (endReason === "released") return endReason;
+  return !provisional && (endReason === "expired" || endReason === "force_released") ? endReason : null;
 }
 
 function lostUntil(terms: Terms | null, endedAtUs: number): number | null {

@@ -6,7 +6,7 @@ import type { Draft } from "./draft.ts";
 import { snapshot, touch } from "./draft.ts";
 import { nextToken } from "./fail-over.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
-import { afterGrant, afterRun, type RunResult } from "./record.ts";
+import { afterGrant, afterLease, type RunResult } from "./record.ts";
 
 /**
  * Gives the lease to a waiter, for the grace period at most until somebody comes for it: that the waiter was there a
@@ -99,7 +99,7 @@ export function end(
   claim.endedAtUs = nowUs;
   claim.deadlineUs = nowUs + policy.retentionUs;
   claim.replica = null;
-  const record = was === "held" ? afterRun(lock.record, claim, result) : null;
+  const record = was === "held" ? afterLease(lock, claim, result) : null;
   if (was === "held") lock.record = record;
   touch(draft, claim);
   draft.events.push({ kind: "ended", claim: snapshot(claim), was, record });
@@ -132,6 +132,6 @@ function keepUntil(claim: Claim, untilUs: number): void {
 }
 
 /** The end of a lease that runs for its whole time to live; null: without end. */
-export function wholeEnd(claim: Claim, fromUs: number): number | null {
+function wholeEnd(claim: Claim, fromUs: number): number | null {
   return claim.ttlUs === null ? null : fromUs + claim.ttlUs;
 }

@@ -14,7 +14,7 @@ export function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update
   const version = before?.version ?? 0n;
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
-  const set = nextRecord(before, changesOf(command, nowUs), nowUs);
+  const set = nextRecord(before, changesOf(command, lock.lastToken, nowUs), nowUs);
   lock.record = set;
   draft.events.push({ kind: "record_set", lockId: lock.id, record: set });
   grantWaiters(draft);
@@ -38,11 +38,12 @@ export function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete
 
 function changesOf(
   { notBefore, attemptsLeft, status }: UpdateLock,
+  lastToken: bigint,
   nowUs: number,
 ): Partial<Omit<LockRecord, "version">> {
   return {
     ...(notBefore !== undefined && { notBeforeUs: instantOf(notBefore, nowUs) }),
-    ...(attemptsLeft !== undefined && { attemptsLeft }),
+    ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lastToken }),
     ...(status !== undefined && { status }),
   };
 }

@@ -69,7 +69,8 @@ function eventsTellWhatHappened(transition: Transition): void {
       const byTime = BY_TIME.has(claim.endReason ?? "");
       demand(!byTime || due.has(number), `claim ${number} ends as ${claim.endReason} before its time`);
       if (event.was === "held") {
-        if (LOST.has(claim.endReason ?? "")) leavesWhatItsTermsSay(claim, event.record ?? null);
+        if (LOST.has(claim.endReason ?? "") && !claim.provisional)
+          leavesWhatItsTermsSay(claim, event.record ?? null);
         record = event.record ?? null;
       } else if (claim.endReason === "exhausted") {
         demand(record?.attemptsLeft === 0, `claim ${number} ends as exhausted with attempts left`);

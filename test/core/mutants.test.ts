@@ -132,16 +132,10 @@ const MUTANTS: readonly Mutant[] = [
     to: "heldForUs : (claim.ttlUs ?? policy.attachedForUs)",
   },
   {
-    fault: "says that a lease has lapsed which ran for its whole time",
-    file: "advance.ts",
-    from: "return wholeEndUs === null || claim.deadlineUs < wholeEndUs;",
-    to: "return true;",
-  },
-  {
     fault: "keeps a lease that was cut short for its whole time to live after a jump of the clock",
     file: "advance.ts",
-    from: "isCutShort(claim) ? policy.graceUs : (claim.ttlUs ?? policy.graceUs);",
-    to: "claim.ttlUs ?? policy.graceUs;",
+    from: "claim.provisional ? Math.min(ttlUs, policy.graceUs) : ttlUs;",
+    to: "ttlUs;",
   },
   {
     fault: "takes any secret for the right one",
@@ -392,14 +386,50 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "forgets what a release says of attempts",
     file: "record.ts",
-    from: "(isLost ? undefined : result?.attemptsLeft)",
-    to: "(isLost ? result?.attemptsLeft : undefined)",
+    from: "isLost ? undefined : result?.attemptsLeft",
+    to: "isLost ? result?.attemptsLeft : undefined",
   },
   {
     fault: "takes a lease that nobody came for to be a run",
     file: "record.ts",
-    from: "!isRunEnd(endReason)",
-    to: "endReason === null",
+    from: 'if (endReason === "released") return endReason;',
+    to: "if (endReason === null || true) return endReason as RunEnd;",
+  },
+  {
+    fault: "takes a short lease that nobody came for to be a run",
+    file: "record.ts",
+    from: "return !provisional && (",
+    to: "return (",
+  },
+  {
+    fault: "calls a short lease that nobody came for expired",
+    file: "advance.ts",
+    from: 'return claim.provisional ? "lapsed" : "expired";',
+    to: 'return claim.provisional && claim.ttlUs === null ? "lapsed" : "expired";',
+  },
+  {
+    fault: "keeps the attempt of a lease that nobody has used",
+    file: "record.ts",
+    from: "attemptsLeft: record.attemptsLeft + 1",
+    to: "attemptsLeft: record.attemptsLeft",
+  },
+  {
+    fault: "gives back the attempt of a lease of which somebody may have heard",
+    file: "record.ts",
+    from: 'ended.endReason === "cancelled" ? withAttemptBack(record, ended) : record',
+    to: "withAttemptBack(record, ended)",
+  },
+  {
+    fault: "gives back an attempt to those that were set after the grant",
+    file: "record.ts",
+    from: " || fencingToken <= record.attemptsSince",
+    to: "",
+  },
+  {
+    fault: "forgets that a release has set the attempts",
+    file: "record.ts",
+    from: "isSet ? lastToken : ",
+    to: "",
   },
   {
     fault: "makes a record for who asks nothing of it",

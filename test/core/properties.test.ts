@@ -92,9 +92,9 @@ const WORTH_REACHING = [
   "waiting claim ended: status_mismatch",
   "held claim ended: released",
   "held claim ended: expired",
-  "held claim ended: expired, never fetched",
   "held claim ended: lapsed, never fetched",
   "held claim ended: cancelled",
   "held claim ended: cancelled, never fetched",
   "held claim ended: force_released",
+  "held claim ended: force_released, never fetched",
 ];

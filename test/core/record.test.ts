@@ -168,6 +168,64 @@ describe("attempts", () => {
     expect(lock.record).toMatchObject({ attemptsLeft: 0, status: "todo", notBeforeUs: null });
     expect(lock.record?.lastRun?.fencingToken).toBe(first.fencingToken);
   });
+
+  test.each(["lapsed", "force_released"])(
+    "are taken by a short lease that ends as %s and that nobody comes for, which is no run",
+    (end) => {
+      const lock = new RememberingLock();
+      lock.update({ attemptsLeft: 2, status: "todo" });
+      const first = lock.lease();
+      const terms = termsOf({ statusIfLost: "failed", lockDelayUs: HOUR_US });
+      const second = lock.ticket({ terms, ttlUs: 2 * SECOND_US });
+      lock.release(first);
+      if (end === "lapsed") lock.pass(2 * SECOND_US).advance();
+      else lock.forceRelease(second);
+      expect(lock.states(second)).toEqual([end]);
+      expect(lock.record).toMatchObject({ attemptsLeft: 0, status: "todo", notBeforeUs: null });
+      expect(lock.record?.lastRun?.fencingToken).toBe(first.fencingToken);
+    },
+  );
+
+  test.each([false, true])(
+    "are given back where nobody is told of the grant (after a wait: %s), once",
+    (afterWait) => {
+      const lock = new RememberingLock();
+      lock.update({ attemptsLeft: 2, status: "todo" });
+      const terms = termsOf({ statusIfLost: "failed", lockDelayUs: HOUR_US, minIntervalUs: HOUR_US });
+      lock.lease({ requestId: "unheard", terms, afterWait });
+      const taken = lock.record;
+      for (let repeat = 0; repeat < 2; repeat++) lock.do({ verb: "withdraw", requestId: "unheard" });
+      const version = (taken?.version ?? 0n) + 1n;
+      expect(lock.record).toEqual({ ...taken, attemptsLeft: 2, version });
+      claimOf(lock.tries(), "held");
+    },
+  );
+
+  test("are not given back to those that were set after the grant", () => {
+    const lock = new RememberingLock({ limit: 2 });
+    const unheard = (requestId: string) => {
+      const lease = lock.lease({ requestId });
+      return { lease, withdraw: () => lock.do({ verb: "withdraw", requestId }) };
+    };
+    lock.update({ attemptsLeft: 3 });
+    const updated = unheard("updated");
+    lock.update({ attemptsLeft: 0 });
+    updated.withdraw();
+    expect(lock.record?.attemptsLeft).toBe(0);
+    lock.update({ attemptsLeft: 3 });
+    const [released, other] = [unheard("released"), lock.lease()];
+    lock.finish(other, { attemptsLeft: 1 });
+    released.withdraw();
+    expect(lock.record?.attemptsLeft).toBe(1);
+    lock.update({ attemptsLeft: null });
+    unheard("unlimited").withdraw();
+    expect(lock.record?.attemptsLeft).toBeNull();
+    lock.update({ attemptsLeft: 4 });
+    const kept = unheard("kept");
+    lock.update({ status: "todo" });
+    kept.withdraw();
+    expect(lock.record?.attemptsLeft).toBe(4);
+  });
 });
 
 describe("a status", () => {

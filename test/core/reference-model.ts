@@ -62,6 +62,7 @@ export type ModelOutcome =
 export interface ModelRecord {
   readonly notBeforeUs: number | null;
   readonly attemptsLeft: number | null;
+  readonly attemptsSince: bigint;
   readonly status: string;
   readonly lastRun: object | null;
   readonly version: bigint;
@@ -69,10 +70,17 @@ export interface ModelRecord {
 
 /** Something that a lock may remember. Its record is what all of them come to, in order. */
 type Fact = { readonly lock: string; readonly at: number } & (
-  | { readonly what: "set"; readonly update: UpdateLock }
+  | { readonly what: "set"; readonly update: UpdateLock; readonly lastToken: bigint }
   | { readonly what: "deleted" }
   | { readonly what: "granted" }
-  | { readonly what: "run"; readonly claim: ModelClaim; readonly end: EndReason; readonly result: RunResult }
+  | { readonly what: "unused"; readonly token: bigint }
+  | {
+      readonly what: "run";
+      readonly claim: ModelClaim;
+      readonly end: EndReason;
+      readonly result: RunResult;
+      readonly lastToken: bigint;
+    }
 );
 
 interface ModelClaim {
@@ -245,7 +253,7 @@ export class ReferenceModel {
     if (update.repeated && record) return { kind: "record", record };
     const version = record?.version ?? 0n;
     if ((update.expectedVersion ?? version) !== version) return { kind: "version_mismatch", version };
-    this.#facts.push({ lock, at: this.#now, what: "set", update });
+    this.#facts.push({ lock, at: this.#now, what: "set", update, lastToken: this.lastToken(lock) });
     return { kind: "record", record: this.record(lock) as ModelRecord };
   }
 
@@ -439,7 +447,14 @@ export class ReferenceModel {
 
   #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null): void {
     claim.ended = { at: this.#now, reason, note };
-    if (!claim.granted || !["released", "expired", "force_released"].includes(reason)) return;
+    if (!claim.granted) return;
+    const { lock } = claim;
+    // Nobody uses a lease before it was fetched, and to release it is to have fetched it.
+    const isUsed = reason === "released" || (claim.fetched && ["expired", "force_released"].includes(reason));
+    // Of what has lapsed somebody may have heard.
+    if (reason === "cancelled")
+      this.#facts.push({ lock, at: this.#now, what: "unused", token: claim.granted.token });
+    if (!isUsed) return;
     if (!this.record(claim.lock) && !claim.asked.terms && !result) return;
     this.#facts.push({
       lock: claim.lock,
@@ -448,6 +463,7 @@ export class ReferenceModel {
       claim,
       end: reason,
       result: result ?? {},
+      lastToken: this.lastToken(lock),
     });
   }
 
@@ -476,7 +492,7 @@ export class ReferenceModel {
   }
 
   #reasonOfDue(claim: ModelClaim): EndReason {
-    if (claim.granted) return this.#isCutShort(claim) ? "lapsed" : "expired";
+    if (claim.granted) return claim.fetched ? "expired" : "lapsed";
     const until = waitUntil(claim);
     return until !== null && until <= claim.aliveUntil ? "timed_out" : "lapsed";
   }
@@ -553,7 +569,8 @@ function neverFits(asked: { readonly mode: Mode; readonly permits: number }, lim
 function remember(record: ModelRecord | null, fact: Fact): ModelRecord | null {
   const { at } = fact;
   const version = record ? record.version + 1n : BigInt(at);
-  const old = record ?? { notBeforeUs: null, attemptsLeft: null, status: "", lastRun: null };
+  const nothing = { notBeforeUs: null, attemptsLeft: null, attemptsSince: 0n, status: "", lastRun: null };
+  const old = record ?? nothing;
   switch (fact.what) {
     case "deleted":
       return null;
@@ -561,19 +578,25 @@ function remember(record: ModelRecord | null, fact: Fact): ModelRecord | null {
       return record && record.attemptsLeft !== null
         ? { ...record, attemptsLeft: record.attemptsLeft - 1, version }
         : record;
+    case "unused":
+      return record && record.attemptsLeft !== null && fact.token > record.attemptsSince
+        ? { ...record, attemptsLeft: record.attemptsLeft + 1, version }
+        : record;
     case "set": {
       const { notBefore, attemptsLeft = old.attemptsLeft, status = old.status } = fact.update;
       const instant = notBefore && ("atUs" in notBefore ? notBefore.atUs : at + notBefore.inUs);
       const notBeforeUs = instant === undefined ? old.notBeforeUs : instant;
-      return { ...old, notBeforeUs, attemptsLeft, status, version };
+      const attemptsSince = fact.update.attemptsLeft === undefined ? old.attemptsSince : fact.lastToken;
+      return { ...old, notBeforeUs, attemptsLeft, attemptsSince, status, version };
     }
     case "run": {
       const { claim, end, result } = fact;
       const { terms, owner } = claim.asked;
       const given = claim.granted as { at: number; token: bigint };
       const status = (end === "released" ? result.status : terms?.statusIfLost) ?? old.status;
-      const attemptsLeft =
-        end === "released" && result.attemptsLeft !== undefined ? result.attemptsLeft : old.attemptsLeft;
+      const isSet = end === "released" && result.attemptsLeft !== undefined;
+      const attemptsLeft = isSet ? (result.attemptsLeft as number) : old.attemptsLeft;
+      const attemptsSince = isSet ? fact.lastToken : old.attemptsSince;
       const next = end === "released" ? nextRun(given.at, at, terms, result) : after(at, terms?.lockDelayUs);
       const lastRun = {
         owner,
@@ -585,7 +608,7 @@ function remember(record: ModelRecord | null, fact: Fact): ModelRecord | null {
       };
       const instants = [old.notBeforeUs, next].filter((instant) => instant !== null);
       const notBeforeUs = instants.length === 0 ? null : Math.max(...instants);
-      return { notBeforeUs, attemptsLeft, status, lastRun, version };
+      return { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun, version };
     }
   }
 }

@@ -47,6 +47,7 @@ export const ACQUIRE: Acquire = {
 export const RECORD: LockRecord = {
   notBeforeUs: null,
   attemptsLeft: null,
+  attemptsSince: 0n,
   status: "",
   lastRun: null,
   version: 1n,

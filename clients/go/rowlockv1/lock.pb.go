@@ -177,7 +177,7 @@ const (
 	// had neither chosen a request_id nor seen the ticket_id).
 	RefusalReason_REFUSAL_REASON_CANCELLED RefusalReason = 6
 	// The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
-	// time: see Lease.provisional.
+	// time, or within its time to live where that is shorter: see Lease.provisional.
 	RefusalReason_REFUSAL_REASON_LAPSED RefusalReason = 7
 	// The lease's time to live ran out.
 	RefusalReason_REFUSAL_REASON_EXPIRED RefusalReason = 8
@@ -927,7 +927,8 @@ type LockRecord struct {
 	// and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-	// one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+	// one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+	// told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
 	AttemptsLeft *uint32 `protobuf:"varint,2,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
 	// A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
 	// with AcquireRequest.if_status.

@@ -57,6 +57,7 @@ export function recordFromRow(row: Row): { readonly lockId: bigint; readonly rec
     attemptsLeft: numberOrNull(row[3]),
     version: bigintOf(row[4]),
     wakesAtUs: numberOrNull(row[5]),
+    attemptsSince: bigintOf(row[12]),
     lastRun:
       row[10] === null
         ? null

@@ -74,6 +74,7 @@ export const RECORD_CHANGING_COLUMNS = [
   "run_ended_at",
   "run_end",
   "run_status",
+  "attempts_since",
 ] as const;
 
 /** All columns of a record. */

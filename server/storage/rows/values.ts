@@ -105,6 +105,7 @@ export function changingRecordValues(lock: Lock): Value[] {
     record.version,
     record.wakesAtUs,
     ...runValues(record.lastRun),
+    record.attemptsSince,
   ];
 }
 

@@ -46,6 +46,7 @@ export function recordFromRow(row: Row): LockRecord {
     attemptsLeft: numberOrNull(row.attempts_left),
     version: row.version as bigint,
     wakesAtUs: numberOrNull(row.wakes_at),
+    attemptsSince: row.attempts_since as bigint,
     lastRun:
       row.run_end === null
         ? null

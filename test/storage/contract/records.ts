@@ -31,6 +31,7 @@ const FULL: LockRecord = {
   status: "🔒".repeat(15),
   version: BIG,
   wakesAtUs: LATEST_US - 1,
+  attemptsSince: 2n ** 63n - 1n,
   lastRun: {
     owner: `${"🔒".repeat(63)}abc`,
     fencingToken: BIG + 1n,

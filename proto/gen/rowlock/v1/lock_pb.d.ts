@@ -393,7 +393,8 @@ export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
 
   /**
    * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
    *
    * @generated from field: optional uint32 attempts_left = 2;
    */
@@ -712,7 +713,7 @@ export enum RefusalReason {
 
   /**
    * The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
-   * time: see Lease.provisional.
+   * time, or within its time to live where that is shorter: see Lease.provisional.
    *
    * @generated from enum value: REFUSAL_REASON_LAPSED = 7;
    */

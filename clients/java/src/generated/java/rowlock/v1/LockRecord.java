@@ -93,7 +93,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -106,7 +107,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -858,7 +860,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -871,7 +874,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -884,7 +888,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -901,7 +906,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>

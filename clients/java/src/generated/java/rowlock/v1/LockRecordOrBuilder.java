@@ -41,7 +41,8 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -51,7 +52,8 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever.
+   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
+   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>

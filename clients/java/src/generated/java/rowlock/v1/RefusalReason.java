@@ -77,7 +77,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
-   * time: see Lease.provisional.
+   * time, or within its time to live where that is shorter: see Lease.provisional.
    * </pre>
    *
    * <code>REFUSAL_REASON_LAPSED = 7;</code>
@@ -201,7 +201,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
-   * time: see Lease.provisional.
+   * time, or within its time to live where that is shorter: see Lease.provisional.
    * </pre>
    *
    * <code>REFUSAL_REASON_LAPSED = 7;</code>
