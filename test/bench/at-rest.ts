@@ -3,13 +3,14 @@
 //
 //   npm run bench:at-rest -- [--system rowlock-mariadb] [--leases 100000] [--waits 10000] [--seconds 60]
 
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { partsOf } from "../../server/core/parts.ts";
 import { acquire, type Command, wait } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
+import { databaseCpuSeconds } from "./database-cpu.ts";
 import { LeanSession } from "./lean-session.ts";
 import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
@@ -21,7 +22,6 @@ const TTL = { seconds: 30n, nanos: 0 };
 /** As many of each fit into a message. */
 const ACQUIRES_AT_ONCE = 400;
 const RENEWED_AT_ONCE = 1_000;
-const CLOCK_TICKS_PER_S = 100;
 
 const { values: options } = parseArgs({
   options: {
@@ -168,18 +168,4 @@ async function cpuSeconds(): Promise<{ server: number; database: number }> {
 
 async function metric(name: string): Promise<number> {
   return (await scrape(system.metrics as string)).get(name) ?? Number.NaN;
-}
-
-/** Of the database server that this process has started. */
-async function databaseCpuSeconds(): Promise<number> {
-  let ticks = 0;
-  for (const pid of await readdir("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-    const [, name = "", rest = ""] = /\((.*)\) (.*)/.exec(stat) ?? [];
-    const fields = rest.split(" ");
-    const isOwn = Number(fields[1]) === process.pid && /^(mariadbd|mysqld|ld-linux)/.test(name);
-    if (isOwn) ticks += Number(fields[11]) + Number(fields[12]);
-  }
-  return ticks / CLOCK_TICKS_PER_S;
 }

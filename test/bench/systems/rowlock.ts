@@ -8,7 +8,8 @@ import { bareMysqlTransactions, bareSqliteTransactions } from "../bare-transacti
 import { startChildServer } from "./child-server.ts";
 import type { StartedSystem, System } from "./system.ts";
 
-const program = join(import.meta.dirname, "../../../server/main.ts");
+/** This checkout. */
+const OWN = join(import.meta.dirname, "../../..");
 const LISTENS = /gRPC\s+(\S+)[\s\S]*?metrics\s+http:\/\/(\S+?)\/metrics/i;
 
 export const rowlockOnSqlite: System = {
@@ -84,7 +85,13 @@ export function farMariadb(roundTripMs: number): System {
   };
 }
 
-async function serve(databaseUrl: string, directory: string): Promise<Omit<StartedSystem, "version">> {
+/** The server of the checkout at `root`. */
+export async function serve(
+  databaseUrl: string,
+  directory: string,
+  root = OWN,
+): Promise<Omit<StartedSystem, "version">> {
+  const program = join(root, "server/main.ts");
   const ports = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
   const args = [program, "serve", "--database-url", databaseUrl, ...ports, "--log-level", "warn"];
   const { said, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
