@@ -86,7 +86,7 @@ func (a *acquisition) abandon(why *Error) {
 	a.settle(nil, nil, why)
 	if a.ticketID != "" {
 		a.giveBack()
-	} else if a.call != nil && !a.call.wasSent {
+	} else if a.call != nil && !a.call.mayBeKnown() {
 		a.client.calls.cancel(a.call)
 	}
 }

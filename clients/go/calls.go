@@ -57,7 +57,7 @@ type call struct {
 	on *usage
 	// askedAt is when it was asked for; Forever once it was answered.
 	askedAt time.Duration
-	// wasSent says whether a server may know of it.
+	// wasSent says whether a server that is gone may know of it.
 	wasSent  bool
 	isOver   bool
 	failures int
@@ -65,6 +65,11 @@ type call struct {
 	lastError   *Error
 	retryTimer  *timer
 	giveUpTimer *timer
+}
+
+// mayBeKnown says whether a server may know of it.
+func (c *call) mayBeKnown() bool {
+	return c.wasSent || c.on != nil && c.on.hasSent(c.number)
 }
 
 // usage is how much of a connection's bounds is used.
@@ -138,6 +143,13 @@ func (c *calls) whenIdle() <-chan struct{} {
 	return c.idle
 }
 
+// failUnsent fails what no server can know of, except for what keeps and ends leases.
+func (c *calls) failUnsent(err *Error) {
+	for _, one := range c.inOrder(func(one *call) bool { return one.kind != urgent && !one.mayBeKnown() }) {
+		c.fail(one, err)
+	}
+}
+
 func (c *calls) failAll(err *Error) {
 	for _, one := range c.inOrder(func(*call) bool { return true }) {
 		c.fail(one, err)
@@ -162,10 +174,10 @@ func (c *calls) ended(from connection, err *Error) {
 	c.leaving(from)
 	for _, one := range c.inOrder(func(one *call) bool { return one.on != nil && one.on.connection == from }) {
 		c.leave(one)
-		switch one.repeat {
-		case always:
+		switch {
+		case one.repeat == always, one.repeat == ifUnsent && !one.wasSent:
 			c.again(one)
-		case ifUnsent:
+		case one.repeat == ifUnsent:
 			c.fail(one, inDoubt(err))
 		default:
 			c.fail(one, err)
@@ -290,7 +302,6 @@ func (c *calls) send(one *call, on *usage) bool {
 	}
 	one.number = c.numbers
 	one.on = on
-	one.wasSent = true
 	one.askedAt = c.turns.now()
 	c.byNumber[one.number] = one
 	if one.kind == waiting {
@@ -312,14 +323,21 @@ func (c *calls) fail(one *call, err *Error) {
 	if one.isOver {
 		return
 	}
-	c.close(one)
+	c.end(one)
 	one.ask.failed(err)
+	// Whoever has failed may have asked for more, as to give back what came too late.
+	c.lookIfIdle()
 }
 
 func (c *calls) close(one *call) {
 	if one.isOver {
 		return
 	}
+	c.end(one)
+	c.lookIfIdle()
+}
+
+func (c *calls) end(one *call) {
 	one.isOver = true
 	one.retryTimer.stop()
 	one.giveUpTimer.stop()
@@ -328,6 +346,9 @@ func (c *calls) close(one *call) {
 	}
 	c.leave(one)
 	delete(c.open, one)
+}
+
+func (c *calls) lookIfIdle() {
 	if len(c.open) == 0 && c.idle != nil {
 		close(c.idle)
 		c.idle = nil
@@ -338,6 +359,7 @@ func (c *calls) leave(one *call) {
 	if one.on == nil {
 		return
 	}
+	one.wasSent = one.mayBeKnown()
 	delete(c.byNumber, one.number)
 	if one.kind == waiting {
 		one.on.waits--

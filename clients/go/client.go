@@ -162,7 +162,8 @@ func (c *Client) begin(ctx context.Context, one asking) error {
 }
 
 // Close gives up all waits, releases all locks, and closes the connection, within some seconds. It can be called twice, and
-// does not fail.
+// does not fail. Where no server answers within that time, leases end with their ttl, and one without end stays until it is
+// force-released.
 func (c *Client) Close() error {
 	var idle <-chan struct{}
 	isFirst := false
@@ -175,13 +176,12 @@ func (c *Client) Close() error {
 		for one := range c.asking {
 			one.abandon(closedError())
 		}
-		// Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
+		c.calls.failUnsent(closedError())
 		for _, lock := range c.locks {
 			lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id})
 		}
-		if c.connections.isOpen() {
-			idle = c.calls.whenIdle()
-		}
+		// A first request may be on its way, and what it asks for may be granted, before anything was heard of the server.
+		idle = c.calls.whenIdle()
 	})
 	if !isFirst {
 		<-c.closed

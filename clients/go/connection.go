@@ -22,6 +22,8 @@ type connection interface {
 	send(command *rowlockv1.SessionCommand)
 	// cancel ends a command of which nothing more is wanted, and says whether it was sent: then it may be answered still.
 	cancel(call uint64) bool
+	// hasSent says whether the server may know of a command that this connection has taken.
+	hasSent(call uint64) bool
 	// touch has the server told how far this client has read.
 	touch()
 	// close ends it in good order, within the time; the channel is closed when it has ended. Its owner hears nothing more.

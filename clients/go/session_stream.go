@@ -38,10 +38,12 @@ type sessionStream struct {
 	// wake has something in it when there is something to send.
 	wake chan struct{}
 
-	inForce    *rowlockv1.SessionOpened
-	bytesMax   int
-	open       *rowlockv1.SessionOpen
-	commands   []*rowlockv1.SessionCommand
+	inForce  *rowlockv1.SessionOpened
+	bytesMax int
+	open     *rowlockv1.SessionOpen
+	commands []*rowlockv1.SessionCommand
+	// sentUpTo is the number of the last call that is in a request: calls are numbered in the order in which they come.
+	sentUpTo   uint64
 	isTouched  bool
 	isClosing  bool
 	isOver     bool
@@ -115,6 +117,10 @@ func (s *sessionStream) cancel(call uint64) bool {
 	}
 	s.send(&rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Cancel{Cancel: call}})
 	return true
+}
+
+func (s *sessionStream) hasSent(call uint64) bool {
+	return call <= s.sentUpTo
 }
 
 // touch sends a request soon, if only an empty one.
@@ -235,6 +241,7 @@ func (s *sessionStream) gather() *rowlockv1.SessionRequest {
 		if bytes > s.bytesMax && taken > 0 {
 			break
 		}
+		s.sentUpTo = max(s.sentUpTo, s.commands[taken].GetCall())
 	}
 	request.Commands = s.commands[:taken:taken]
 	s.commands = s.commands[taken:]

@@ -113,6 +113,10 @@ func (u *unaryCalls) cancel(call uint64) bool {
 	return end != nil
 }
 
+func (u *unaryCalls) hasSent(call uint64) bool {
+	return !slices.ContainsFunc(u.early, func(command *rowlockv1.SessionCommand) bool { return command.GetCall() == call })
+}
+
 func (u *unaryCalls) close(within time.Duration) <-chan struct{} {
 	if !u.isOver {
 		u.isClosing = true
