@@ -2,6 +2,7 @@
 // queue, or refused.
 
 import { mayGrant } from "./advance.ts";
+import { RETRY_AFTER_US_MIN } from "./bounds.ts";
 import type { Claim } from "./claim.ts";
 import { comesBackTo } from "./come-back.ts";
 import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
@@ -62,7 +63,9 @@ function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
   const isDue = isDueNow(lock, clock);
   if (isDue && !isFree) return refused(draft, "busy");
   const fromUs = Math.max(failOver.grantsFromUs, lock.record?.notBeforeUs ?? 0);
-  return { ...refused(draft, isDue ? "failed_over" : "not_before"), forUs: fromUs - clock.atLeastUs };
+  // Counted from the latest that it may be, by which the time was set: never longer than was asked for.
+  const forUs = Math.max(RETRY_AFTER_US_MIN, fromUs - clock.nowUs);
+  return { ...refused(draft, isDue ? "failed_over" : "not_before"), forUs };
 }
 
 function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {

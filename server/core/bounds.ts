@@ -37,6 +37,8 @@ export const DURATION_US_MAX = 24 * 24 * 3600 * SECOND_US;
 export const TTL_US_DEFAULT = 30 * SECOND_US;
 /** Shortest bounded wait. */
 export const WAIT_US_MIN = 1_000;
+/** What is said to be left until a time that has not passed for sure. */
+export const RETRY_AFTER_US_MIN = 1_000;
 /** Slowest pace of position updates that can be asked for, and the pace when none is. */
 export const UPDATE_INTERVAL_US_MAX = 3600 * SECOND_US;
 export const UPDATE_INTERVAL_US_DEFAULT = SECOND_US;

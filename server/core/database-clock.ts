@@ -19,6 +19,8 @@ export class DatabaseClock {
   /** Readings that were asked for before this may be older than a step of the clock, or than a doubt about it. */
   #askedFromUs = Number.NEGATIVE_INFINITY;
   #isDoubted = false;
+  /** The latest time that a decision was given since the last step: what is left of it is never more than was asked for. */
+  #givenUs = Number.NEGATIVE_INFINITY;
   /** Monotonic times, as these pass evenly whatever becomes of the clock. */
   #jumpedAtUs: number | null = null;
   #backAtUs: number | null = null;
@@ -64,24 +66,31 @@ export class DatabaseClock {
     return this.#clock(ahead, atLeastUs, atMostUs);
   }
 
-  /** The clock as it must be by now; null: not known. */
-  estimate(monotonicUs: number): Clock | null {
+  /** The clock for a decision that does not read it; null: it is not known within `unsureUsMax`. */
+  estimate(monotonicUs: number, unsureUsMax: number): Clock | null {
     const ahead = this.#isDoubted ? null : this.#aheadAt(monotonicUs);
     if (!ahead) return null;
     const atLeastUs = Math.floor(monotonicUs + ahead.atLeastUs);
-    return this.#clock(ahead, atLeastUs, Math.ceil(monotonicUs + ahead.atMostUs));
+    const atMostUs = Math.ceil(monotonicUs + ahead.atMostUs);
+    return atMostUs - atLeastUs > unsureUsMax ? null : this.#clock(ahead, atLeastUs, atMostUs);
   }
 
-  /** The latest that it may be by now, by the last that was known; null: nothing ever was. */
+  /** The earliest that it may be by now; null: not known. */
+  earliestUs(monotonicUs: number): number | null {
+    const ahead = this.#isDoubted ? null : this.#aheadAt(monotonicUs);
+    return ahead && Math.floor(monotonicUs + ahead.atLeastUs);
+  }
+
+  /** The latest that it may be by now, by the last that was known, and that it was given; null: nothing ever was known. */
   latestUs(monotonicUs: number): number | null {
     const ahead = this.#aheadAt(monotonicUs);
-    return ahead && Math.ceil(monotonicUs + ahead.atMostUs);
+    return ahead && Math.max(this.#givenUs, Math.ceil(monotonicUs + ahead.atMostUs));
   }
 
   /** What is kept for so long may be forgotten up to this time; null: nothing may, or that is not known. */
   forgettableUs(keptForUs: number, monotonicUs: number): number | null {
     if (this.#jumpedAtUs !== null && monotonicUs < this.#jumpedAtUs + keptForUs) return null;
-    return this.estimate(monotonicUs)?.atLeastUs ?? null;
+    return this.earliestUs(monotonicUs);
   }
 
   #take(seen: Ahead, answeredUs: number): void {
@@ -90,6 +99,7 @@ export class DatabaseClock {
     const hasStepped = known !== null && !overlap(known, seen);
     if (known === null || hasStepped || this.#isDoubted) {
       this.#ahead = seen;
+      this.#givenUs = Number.NEGATIVE_INFINITY;
       this.#askedFromUs = Math.max(this.#askedFromUs, answeredUs);
       this.#isDoubted = false;
     } else {
@@ -117,7 +127,13 @@ export class DatabaseClock {
     return { atLeastUs: this.#ahead.atLeastUs - driftUs, atMostUs: this.#ahead.atMostUs + driftUs };
   }
 
-  #clock({ atMostUs }: Ahead, atLeastUs: number, nowUs: number): Clock {
+  /**
+   * Bounds that become narrower would set the latest time back, and a wait that has just been given would seem longer than
+   * it was asked for. So the time that decisions give by does not go back unless the clock does.
+   */
+  #clock({ atMostUs }: Ahead, atLeastUs: number, latestUs: number): Clock {
+    const nowUs = Math.max(this.#givenUs, latestUs);
+    this.#givenUs = nowUs;
     // As the clock goes now, whatever it has been set to since, and no earlier than it was.
     const told = (monotonicUs: number | null) =>
       monotonicUs === null ? null : Math.ceil(monotonicUs + atMostUs);

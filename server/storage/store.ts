@@ -328,9 +328,9 @@ export interface Store {
     after: Pick<FreeLock, "dueAtUs" | "name"> | null,
     max: number,
   ): Promise<readonly FreeLock[]>;
-  /** In how long the next lock of these groups that is free is due; null: none is. */
+  /** In how long the next lock of these groups that is free is due, no longer than was asked for; null: none is. */
   nextDueIn(groups: readonly RecordGroup[]): Promise<number | null>;
-  /** Locks by name, with or without a record; those that nobody has named are left out. With the clock. */
+  /** Locks by name, with or without a record; those that nobody has named are left out. With the latest that the clock may be. */
   namedLocks(names: readonly string[]): Promise<{ nowUs: number; locks: readonly NamedLock[] }>;
   /**
    * Guard rows that were decided about from `from` on until `untilUs` (null: until now), in order, at most `max`. One that

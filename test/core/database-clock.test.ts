@@ -42,7 +42,8 @@ function watched() {
     pass,
     /** A question that is answered when the result is called, by the time at which it was asked. */
     ask,
-    estimate: () => clock.estimate(monotonicUs),
+    estimate: () => clock.estimate(monotonicUs, Number.POSITIVE_INFINITY),
+    latest: () => clock.latestUs(monotonicUs),
     forgettable: (keptForUs: number) => clock.forgettableUs(keptForUs, monotonicUs),
     doubt: () => clock.doubt(monotonicUs),
     /** Lets time pass, sets the clock off by a step, and reads it. */
@@ -63,6 +64,27 @@ function watched() {
 }
 
 const widthOf = (clock: Clock | null) => (clock as Clock).nowUs - (clock as Clock).atLeastUs;
+
+describe("the time that decisions give by", () => {
+  test("does not go back where the clock is known better, so a wait just given is not longer than was asked for", () => {
+    const { read, pass, estimate, latest } = watched();
+    read({ outUs: 60_000, lateUs: 60_000 });
+    pass(10);
+    const given = estimate() as Clock;
+    const exact = read({ passUs: 20 });
+    expect(exact.nowUs).toBe(given.nowUs);
+    expect(exact.atLeastUs).toBeGreaterThan(given.atLeastUs);
+    expect(estimate()?.nowUs).toBe(given.nowUs);
+    expect(latest()).toBe(given.nowUs);
+    expect(read({ passUs: SECOND_US }).nowUs).toBeGreaterThan(given.nowUs);
+  });
+
+  test("goes back with the clock", () => {
+    const { read, databaseUs } = watched();
+    read();
+    expect(read({ stepUs: -HOUR_US }).nowUs).toBe(databaseUs());
+  });
+});
 
 describe("a jump", () => {
   test.each([SECOND_US, 60 * SECOND_US, HOUR_US])("ahead of %i us is believed at once", (stepUs) => {
@@ -332,7 +354,7 @@ function run(
 
 describe(`readings at random, seed ${seed}`, () => {
   const within = ({ clock, t, trueUs }: { clock: DatabaseClock; t: number; trueUs: number }) => {
-    const known = clock.estimate(t);
+    const known = clock.estimate(t, Number.POSITIVE_INFINITY);
     if (!known) return;
     // A reading tells whole microseconds.
     expect(known.atLeastUs).toBeLessThanOrEqual(trueUs + 1);

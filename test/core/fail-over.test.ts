@@ -2,6 +2,7 @@
 // can have been given, and nobody loses what a lost renewal had given.
 
 import { describe, expect, test } from "vitest";
+import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import { nextToken } from "../../server/core/fail-over.ts";
 import { OneLock, SECOND_US } from "./one-lock.ts";
 
@@ -19,7 +20,7 @@ describe("after a fail-over", () => {
     const refusal = { kind: "refused", reason: "failed_over" };
     expect(lock.acquire({ mayWait: false })).toMatchObject({ ...refusal, forUs: PAUSE_US });
     lock.pass(PAUSE_US - 1);
-    expect(lock.acquire({ mayWait: false })).toMatchObject({ ...refusal, forUs: 1 });
+    expect(lock.acquire({ mayWait: false })).toMatchObject({ ...refusal, forUs: RETRY_AFTER_US_MIN });
     lock.pass(1);
     expect(lock.acquire({ mayWait: false })).toMatchObject({ kind: "held" });
   });

@@ -1,6 +1,7 @@
 // What a lock remembers beyond its claims: what sets it, what it refuses, and whom it lets wait.
 
 import { describe, expect, test } from "vitest";
+import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Outcome, UpdateLock } from "../../server/core/command.ts";
 import type { RunResult, Terms } from "../../server/core/record.ts";
@@ -67,6 +68,15 @@ describe("not_before", () => {
     expect(lock.record?.wakesAtUs).toBeNull();
   });
 
+  test("is never told to be further off than was asked for, however little is known of the clock", () => {
+    const lock = new RememberingLock();
+    lock.unsureUs = 200_000;
+    lock.release(lock.lease({ terms: termsOf({ minIntervalUs: HOUR_US }) }));
+    expect(lock.tries()).toMatchObject({ kind: "refused", reason: "not_before", forUs: HOUR_US });
+    lock.pass(HOUR_US);
+    expect(lock.tries()).toMatchObject({ kind: "refused", reason: "not_before", forUs: RETRY_AFTER_US_MIN });
+  });
+
   test("is not set by a holder that dies: another takes over at once", () => {
     const lock = new RememberingLock();
     lock.lease({ ttlUs: 30 * SECOND_US, terms: termsOf({ minIntervalUs: HOUR_US }) });
@@ -126,7 +136,7 @@ describe("not_before", () => {
     lock.update({ notBefore: { inUs: SECOND_US } });
     lock.unsureUs = 1_000;
     lock.pass(SECOND_US + 999);
-    expect(lock.tries()).toMatchObject({ reason: "not_before", forUs: 1 });
+    expect(lock.tries()).toMatchObject({ reason: "not_before", forUs: RETRY_AFTER_US_MIN });
     lock.pass(1);
     claimOf(lock.tries(), "held");
   });

@@ -2,6 +2,7 @@
 // one array, there are no counters, and everything is worked out anew from that array whenever it is asked for. It
 // must not share any code with the core, only the shape of the commands.
 
+import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
 import type { Acquire, Command, Release, UpdateLock } from "../../server/core/command.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
@@ -341,8 +342,7 @@ export class ReferenceModel {
     if (neverFits(asked, limit)) return { kind: "refused", reason: "never_fits", limit };
     if (this.#isExhausted(lock)) return { kind: "refused", reason: "exhausted", limit };
     const grantsFrom = Math.max(this.#failOver.grantsFromUs, this.record(lock)?.notBeforeUs ?? 0);
-    const forUs = grantsFrom - this.#surely;
-    if (free && forUs <= 0) {
+    if (free && grantsFrom <= this.#surely) {
       const status = this.record(lock)?.status ?? "";
       if (!this.#isWanted(lock, asked)) return { kind: "refused", reason: "status_mismatch", limit, status };
       const claim = this.#arrive(lock, asked);
@@ -351,6 +351,7 @@ export class ReferenceModel {
     }
     if (!asked.mayWait) {
       if (limit === 0) return { kind: "refused", reason: "paused", limit };
+      const forUs = Math.max(RETRY_AFTER_US_MIN, grantsFrom - this.#now);
       if (!this.#isDueNow(lock)) return { kind: "refused", reason: "not_before", limit, forUs };
       if (free) return { kind: "refused", reason: "failed_over", limit, forUs };
       return { kind: "refused", reason: "busy", limit };

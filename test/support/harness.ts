@@ -2,6 +2,7 @@
 // with every part at hand. Several of them may share one database.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
+import { expect } from "vitest";
 import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/policy.ts";
@@ -204,9 +205,14 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockE
   });
 }
 
-/** In whole seconds, rounded up: over a session, what is left counts from when it is told. */
-export function secondsLeft(ttl: Duration | undefined): number {
-  return Math.ceil(ttl ? msOf(ttl) / 1_000 : Number.NaN);
+/**
+ * Expects what is left of a time of so many seconds: never more than that, and less by what has passed since, which is
+ * longer on a busy machine.
+ */
+export function expectLeft(left: Duration | undefined, ofSeconds: number): void {
+  const ms = left ? msOf(left) : Number.NaN;
+  expect(ms).toBeLessThanOrEqual(ofSeconds * 1_000);
+  expect(ms).toBeGreaterThan(ofSeconds * 500);
 }
 
 /** The number of the lock in a ticket or lease id. */

@@ -385,7 +385,8 @@ type Lease struct {
 	// that refuse a token lower than the highest it has seen.
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-	// (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+	// (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+	// never more than was asked for, or than the grace period of a provisional lease.
 	Ttl *durationpb.Duration `protobuf:"bytes,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// When it was granted, by the database's clock.
 	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
@@ -614,7 +615,8 @@ type Refusal struct {
 	Holders []*Claim `protobuf:"bytes,3,rep,name=holders,proto3" json:"holders,omitempty"`
 	// When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
 	// until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-	// hint only: a lease may be renewed or released before, and not_before be set anew.
+	// hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+	// where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
 	// NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in

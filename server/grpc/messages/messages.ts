@@ -28,7 +28,7 @@ import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
 import { recordMessage } from "./records.ts";
-import { durationMessage, timestampMessage } from "./times.ts";
+import { durationMessage, leaseLeftUs, timestampMessage } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
   permit: WireMode.PERMIT,
@@ -50,18 +50,15 @@ const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
 
 /** A held claim. `nowUs`: when the remaining time counts from, by the database's clock. */
 export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lease {
-  const { deadlineUs, grantedAtUs, ttlUs } = claim;
-  // Where the database's clock was set back it is longer until the deadline than the lease was ever given for, and
-  // shorter again as soon as the clock is set right.
-  const remainingUs =
-    deadlineUs === null ? null : Math.min(deadlineUs - nowUs, ttlUs ?? Number.POSITIVE_INFINITY);
+  const { deadlineUs, grantedAtUs } = claim;
+  const leftUs = leaseLeftUs(claim, nowUs);
   return create(LeaseSchema, {
     leaseId: formatClaimId(claim),
     lockName,
     mode: MODES[claim.mode],
     permits: claim.permits,
     fencingToken: claim.fencingToken,
-    ...(remainingUs !== null && { ttl: durationMessage(remainingUs) }),
+    ...(leftUs !== null && { ttl: durationMessage(leftUs) }),
     ...(deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
     ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
     requestId: callersRequestId(claim),
@@ -77,15 +74,19 @@ export function ticketMessage(
   nowUs: number,
   graceUs: number,
 ): Ticket {
-  const { waitUntilUs } = claim;
+  const { waitUntilUs, requestedAtUs } = claim;
+  const waitUs =
+    waitUntilUs === null
+      ? Number.POSITIVE_INFINITY
+      : Math.min(waitUntilUs - nowUs, waitUntilUs - requestedAtUs);
   return create(TicketSchema, {
     ticketId: formatClaimId(claim),
     lockName,
     ahead: place.ahead,
     permitsAhead: BigInt(place.permitsAhead),
     queueLength: place.queueLength,
-    waited: durationMessage(nowUs - claim.requestedAtUs),
-    keptFor: durationMessage(waitUntilUs === null ? graceUs : Math.min(graceUs, waitUntilUs - nowUs)),
+    waited: durationMessage(nowUs - requestedAtUs),
+    keptFor: durationMessage(Math.min(graceUs, waitUs)),
   });
 }
 

@@ -10,7 +10,7 @@ import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { claimMessage, limitMessage } from "./messages.ts";
 import { reasonMessage, refusedReason } from "./reasons.ts";
-import { durationMessage, spanText } from "./times.ts";
+import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
 
 /** First holders of a lock, when they were read. */
 export interface Holders {
@@ -148,8 +148,8 @@ function untilText(holders: Holders): string {
 
 /** Time until the first of the leases ends; null if none does. */
 function nextEndUs({ nowUs, claims }: Holders): number | null {
-  const ends = claims.flatMap(({ deadlineUs }) => (deadlineUs === null ? [] : [deadlineUs - nowUs]));
-  return ends.length === 0 ? null : Math.max(0, Math.min(...ends));
+  const left = claims.map((claim) => leaseLeftUs(claim, nowUs)).filter((leftUs) => leftUs !== null);
+  return left.length === 0 ? null : Math.min(...left);
 }
 
 function endedText(claim: Claim, reason: EndReason): string {

@@ -1,6 +1,7 @@
 // Microseconds, as the core counts, to the well-known protobuf types, exactly. Pure.
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Claim } from "../../core/claim.ts";
 
 const SECOND_US = 1_000_000;
 
@@ -13,6 +14,19 @@ export function durationMessage(spanUs: number): Duration {
     seconds: BigInt(seconds),
     nanos: Math.round(us - seconds * SECOND_US) * 1_000,
   };
+}
+
+/**
+ * What is left of a lease, as everybody is told; null: it has no end. Never more than it was given for, although the clock may
+ * be read earlier than the one who gave it had it, or be set back.
+ */
+export function leaseLeftUs(
+  { deadlineUs, grantedAtUs, ttlUs, provisional }: Claim,
+  nowUs: number,
+): number | null {
+  if (deadlineUs === null) return null;
+  const givenUs = provisional && grantedAtUs !== null ? deadlineUs - grantedAtUs : ttlUs;
+  return Math.max(0, Math.min(deadlineUs - nowUs, givenUs ?? Number.POSITIVE_INFINITY));
 }
 
 /** A span of time, or an instant as the time since 1970, in microseconds. */

@@ -1,7 +1,9 @@
 // Locks that are free and due, for those who capture them. Takes no locks, and reads along the index of records: what is held,
 // waited for, exhausted or not due yet costs nothing. Each group of locks is one range of that index.
 
+import type { DatabaseClock } from "../../core/database-clock.ts";
 import { partsOf } from "../../core/parts.ts";
+import { monotonicUs } from "../monotonic.ts";
 import { longestDueFirst, recordGroupSteps } from "../rows/record-groups.ts";
 import { bytesOf } from "../rows/values.ts";
 import { BRANCHES_MAX, NAMES_MAX } from "../storage-bounds.ts";
@@ -37,6 +39,7 @@ type Branch = readonly [sql: string, ...values: SqlValue[]];
 
 export function freeLocks(
   pool: MysqlPool,
+  clock: DatabaseClock,
 ): Pick<Store, "recordGroups" | "freeLocks" | "nextDueIn" | "namedLocks"> {
   return {
     recordGroups: (prefix, after, max) => pool.use((session) => groups(session, prefix, after, max)),
@@ -55,8 +58,13 @@ export function freeLocks(
       const branches = groups.map(
         ({ folder, status }): Branch => [NEXT_DUE, bytesOf(folder), bytesOf(status)],
       );
+      const beforeUs = clock.earliestUs(monotonicUs());
       const rows = await pool.use((session) => union(session, "next_due", branches));
-      return rows.length === 0 ? null : Math.min(...rows.map(([inUs]) => Number(inUs)));
+      if (rows.length === 0) return null;
+      // The reading is no earlier than the clock was before it; what is left counts to the latest that it is by now.
+      const latestUs = clock.latestUs(monotonicUs());
+      const unsureUs = beforeUs === null || latestUs === null ? 0 : latestUs - beforeUs;
+      return Math.max(0, Math.min(...rows.map(([inUs]) => Number(inUs))) - unsureUs);
     },
 
     async namedLocks(names) {
@@ -65,7 +73,8 @@ export function freeLocks(
       const places = partsOf(names, NAMES_MAX).map((part) => trip.add(NAMED, part.map(bytesOf)));
       const results = await pool.use((session) => session.run(trip));
       const locks = places.flatMap((at) => rowsOf(results[at]).map(namedLock));
-      return { nowUs: Number(rowsOf(results[clockAt])[0]?.[0]), locks };
+      const readUs = Number(rowsOf(results[clockAt])[0]?.[0]);
+      return { nowUs: Math.max(readUs, clock.latestUs(monotonicUs()) ?? readUs), locks };
     },
   };
 }

@@ -49,13 +49,13 @@ export function maintenance(
   return {
     async heartbeat(replica, claims, keepForUs) {
       if (claims.length === 0) return [];
-      const before = clock.estimate(monotonicUs());
+      const beforeUs = clock.earliestUs(monotonicUs());
       const { kept, skipped } = await repeatedly((session) =>
         session.skipsLocked
           ? inTransaction(session, () => prolongFree(session, replica, claims, keepForUs))
           : prolong(session, replica, claims, keepForUs),
       );
-      if (before) cache.prolonged(replica, kept, before.atLeastUs + keepForUs);
+      if (beforeUs !== null) cache.prolonged(replica, kept, beforeUs + keepForUs);
       return skipped;
     },
 

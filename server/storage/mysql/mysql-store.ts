@@ -80,7 +80,7 @@ function mysqlStore(
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),
     ...decided(pool),
-    ...freeLocks(pool),
+    ...freeLocks(pool, clock),
     ...checks(pool),
     pool: () => pool.state,
     close: () => pool.close(),

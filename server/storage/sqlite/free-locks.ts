@@ -46,13 +46,13 @@ export function freeLocks(
       const readUs = nowUs() - handle.coarseUs;
       const found = groups.flatMap(({ folder, status }) => {
         const row = statements.get("next_due", bytesOf(folder), bytesOf(status), readUs);
-        return row ? [Number(row.due_at) - readUs] : [];
+        return row ? [Math.max(0, Number(row.due_at) - nowUs())] : [];
       });
       return found.length === 0 ? null : Math.min(...found);
     },
 
     namedLocks: (names) => ({
-      nowUs: nowUs() - handle.coarseUs,
+      nowUs: nowUs(),
       locks: names.flatMap((name) => {
         const row = statements.get("named_lock", bytesOf(name));
         if (!row) return [];

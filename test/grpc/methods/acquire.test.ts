@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LimitSource, Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
-import { lockIdOf, replacing, secondsLeft, startServer, until } from "../../support/harness.ts";
+import { expectLeft, lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
 import { leaseIn } from "../../support/test-calls.ts";
 
 let server: TestServer;
@@ -27,7 +27,7 @@ describe("a lock that is free", () => {
       fencingToken: 1n,
       requestId: "free-1",
     });
-    expect(secondsLeft(lease.ttl)).toBe(60);
+    expectLeft(lease.ttl, 60);
     const granted = lease.grantedAt as { seconds: bigint; nanos: number };
     expect(lease.expiresAt).toMatchObject({ seconds: granted.seconds + 60n, nanos: granted.nanos });
     expect(Math.abs(Number(granted.seconds) - Date.now() / 1_000)).toBeLessThan(5);
@@ -35,7 +35,7 @@ describe("a lock that is free", () => {
   });
 
   test("is granted for 30 s when no time is given, and without end where that is asked for", async () => {
-    expect(secondsLeft((await server.client.lease({ name: "default-ttl" })).ttl)).toBe(30);
+    expectLeft((await server.client.lease({ name: "default-ttl" })).ttl, 30);
     const endless = await server.client.lease({ name: "endless", noExpiry: true });
     expect(endless.ttl).toBeUndefined();
     expect(endless.expiresAt).toBeUndefined();
@@ -63,7 +63,7 @@ describe("a refusal", () => {
     });
     const refusal = await server.client.refusal({ name: "busy" });
     expect(refusal.reason).toBe(RefusalReason.BUSY);
-    expect(refusal.message).toMatch(/"busy" is busy: 1 of 1 permit is held .*"nightly".*ends in 60 s/);
+    expect(refusal.message).toMatch(/"busy" is busy: 1 of 1 permit is held .*"nightly".*ends in \d+ s/);
     expect(refusal.holders).toMatchObject([
       { lockName: "busy", ticketNumber: 1n, owner: "nightly", labels: { host: "a1" }, fencingToken: 1n },
     ]);

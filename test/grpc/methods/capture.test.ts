@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
-import { secondsLeft, startServer, until } from "../../support/harness.ts";
+import { expectLeft, startServer, until } from "../../support/harness.ts";
 import { violationsIn } from "../../support/test-calls.ts";
 
 type Request<Name extends "updateLock" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
@@ -55,7 +55,7 @@ describe("a capture", () => {
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
     for (const lease of leases) {
       expect(lease).toMatchObject({ provisional: false, permits: 1 });
-      expect(secondsLeft(lease.ttl)).toBe(90);
+      expectLeft(lease.ttl, 90);
     }
     const { lock } = await server.client.call("getLock", { name: "t/2" });
     expect(lock?.holders).toMatchObject([{ owner: "w", labels: { a: "b" } }]);
@@ -150,7 +150,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ names, maxLeases: 2 }))).toEqual(["n/a", "n/z"]);
     expect(namesOf(await capture({ names }))).toEqual(["n/é", "n/late"]);
     const { retryAfter } = await capture({ names });
-    expect(secondsLeft(retryAfter)).toBe(600);
+    expectLeft(retryAfter, 600);
     expect(namesOf(await capture({ names: ["n/new"], ifStatus: ["wanted"] }))).toEqual([]);
   });
 
@@ -174,8 +174,8 @@ describe("a capture", () => {
     server = await startServer();
     expect((await capture({ prefix: "t/" })).retryAfter).toBeUndefined();
     await put({ "t/1": { notBeforeIn: seconds(300) }, "t/2": { notBeforeIn: seconds(100), status: "b" } });
-    expect(secondsLeft((await capture({ prefix: "t/" })).retryAfter)).toBe(100);
-    expect(secondsLeft((await capture({ prefix: "t/", ifStatus: ["new"] })).retryAfter)).toBe(300);
+    expectLeft((await capture({ prefix: "t/" })).retryAfter, 100);
+    expectLeft((await capture({ prefix: "t/", ifStatus: ["new"] })).retryAfter, 300);
   });
 });
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
-import { secondsLeft, startServer } from "../../support/harness.ts";
+import { expectLeft, startServer } from "../../support/harness.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ describe("a lock", () => {
     await call("release", { leaseId: lease.leaseId });
     const refusal = await server.client.refusal({ name: "hourly" });
     expect(refusal).toMatchObject({ reason: NOT_BEFORE, status: "", holders: [] });
-    expect(secondsLeft(refusal.retryAfter)).toBe(3_600);
+    expectLeft(refusal.retryAfter, 3_600);
     const record = await recordOf("hourly");
     expect(record).toMatchObject({
       notBefore: { seconds: (lease.grantedAt?.seconds ?? 0n) + 3_600n, nanos: lease.grantedAt?.nanos },

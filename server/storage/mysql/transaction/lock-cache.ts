@@ -73,10 +73,9 @@ export class LockCache {
 
   /** What a load of the plan would read, if nobody else has written since; null: not all of it is known. */
   read(plan: LoadPlan, serverIdentity: string | null): Read | null {
-    const clock = this.#clock.estimate(monotonicUs());
+    const clock = this.#clock.estimate(monotonicUs(), CLOCK_UNSURE_US_MAX);
     const { length } = plan.locks;
     if (serverIdentity === null || !clock) return null;
-    if (clock.nowUs - clock.atLeastUs > CLOCK_UNSURE_US_MAX) return null;
     if (plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
     if (clock.atLeastUs < this.#facts.failOver.grantsFromUs) return null;
     const copies = new Copies(clock);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "../../../../server/core/lock.ts";
+import { ROLLED_BACK, retry } from "../../../../server/storage/retry.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_HOLDERS_MAX,
@@ -296,7 +297,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(nowUs).toBeGreaterThanOrEqual(before);
     expect(atLeastUs).toBeLessThanOrEqual(await clockUs(plain));
     const asked = await look(other, plan);
-    expect(asked.atLeastUs).toBe(asked.nowUs);
+    expect(asked.atLeastUs).toBeGreaterThanOrEqual(before);
+    expect(asked.atLeastUs).toBeLessThanOrEqual(asked.nowUs);
   });
 
   test("a lease that has ended when it comes to writing is not prolonged", async () => {
@@ -413,7 +415,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       if (turn % 3 === 0) queue.push(...(await addClaims(store, id, ...wanted(1 + (turn % 2)))));
       const heads = 1 + (turn % 4);
       let ended: Claim[] = [];
-      const { queues } = await look(store, { locks: [{ id, heads, likelyQueue: true }] }, (loaded) => {
+      // What is decided is written within 100 ms or read anew, as happens on a busy machine.
+      const decide = (loaded: Loaded) => {
         const lock = loaded.locks.get(id);
         const head = loaded.queues.get(id)?.head ?? [];
         ended = head.slice(0, (turn * 7) % 5);
@@ -422,7 +425,9 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
           Object.assign(claim, { state: "ended", endReason: "lapsed", endedAtUs: loaded.nowUs });
         }
         return { changed: ended };
-      });
+      };
+      const plan = { locks: [{ id, heads, likelyQueue: true }] };
+      const { queues } = await retry(ROLLED_BACK, () => look(store, plan, decide));
       const { head = [], complete = true } = queues.get(id) ?? {};
       expect(head).toEqual(queue.slice(0, head.length));
       expect(complete || head.length >= heads).toBe(true);

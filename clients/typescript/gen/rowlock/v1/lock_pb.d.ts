@@ -69,7 +69,8 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
 
   /**
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    *
    * @generated from field: google.protobuf.Duration ttl = 6;
    */
@@ -206,7 +207,8 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   /**
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */

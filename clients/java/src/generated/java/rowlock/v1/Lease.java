@@ -206,7 +206,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -219,7 +220,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -232,7 +234,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1334,7 +1337,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1346,7 +1350,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1362,7 +1367,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1383,7 +1389,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1402,7 +1409,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1428,7 +1436,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1446,7 +1455,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1459,7 +1469,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1475,7 +1486,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+     * never more than was asked for, or than the grace period of a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>

@@ -93,7 +93,8 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -103,7 +104,8 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -113,7 +115,8 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew.
+   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
+   * never more than was asked for, or than the grace period of a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>

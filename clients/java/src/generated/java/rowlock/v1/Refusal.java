@@ -188,7 +188,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -202,7 +203,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -216,7 +218,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1333,7 +1336,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1346,7 +1350,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1363,7 +1368,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1385,7 +1391,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1405,7 +1412,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1432,7 +1440,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1451,7 +1460,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1465,7 +1475,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1482,7 +1493,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
      * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew.
+     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>

@@ -95,7 +95,8 @@ public interface RefusalOrBuilder extends
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -106,7 +107,8 @@ public interface RefusalOrBuilder extends
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -117,7 +119,8 @@ public interface RefusalOrBuilder extends
    * <pre>
    * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
    * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew.
+   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
+   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
