@@ -50,8 +50,8 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** How often health asks whether the database can be written. */
-const HEALTH_INTERVAL_MS = 2_000;
+/** How often health asks whether decisions get through. */
+const HEALTH_INTERVAL_MS = 1_000;
 /** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
 const GOODBYE_MS = 1_000;
 
@@ -91,14 +91,16 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     });
     const readiness = new Readiness({
       probe: () => engine.probe(),
+      recent: () => engine.recent,
       onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),
-      onChange: ({ ready }) => grpc.setServing(ready),
     });
+    readiness.subscribe(({ ready }) => grpc.setServing(ready));
     metrics.observeReadiness(readiness);
     const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
     const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
     replica.port = grpcAddress.port;
-    await engine.probe();
+    await engine.register();
+    engine.onTrouble = () => void readiness.check();
     const health = new Loop({
       name: "health",
       intervalMs: HEALTH_INTERVAL_MS,

@@ -6,6 +6,7 @@ import type { Draft } from "./draft.ts";
 import { snapshot, touch } from "./draft.ts";
 import { nextToken } from "./fail-over.ts";
 import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
+import { isOwnName } from "./own-names.ts";
 import { afterGrant, afterLease, type RunResult } from "./record.ts";
 
 /**
@@ -97,7 +98,8 @@ export function end(
   claim.endReason = reason;
   claim.endNote = note;
   claim.endedAtUs = nowUs;
-  claim.deadlineUs = nowUs + policy.retentionUs;
+  // Nobody comes back to a claim of a server's own.
+  claim.deadlineUs = nowUs + (isOwnName(lock.name) ? 0 : policy.retentionUs);
   claim.replica = null;
   const record = was === "held" ? afterLease(lock, claim, result) : null;
   if (was === "held") lock.record = record;

@@ -145,5 +145,10 @@ export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 50;
 export const PURGE_INTERVAL_MS = 5_000;
 
+/** How long a decision counts for whether the database can be used: a client that is refused tries again sooner. */
+export const RECENT_DECISIONS_MS = 3_000;
+/** What a probe that was cut off leaves behind ends after this time. */
+export const PROBE_TTL_US = 5_000_000;
+
 /** How often a replica says that it is there: several times while one saying counts (REPLICA_KEPT_US). */
 export const BEAT_INTERVAL_MS = 5_000;

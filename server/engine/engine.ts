@@ -19,12 +19,14 @@ import type {
   UpdateLock,
 } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
+import { isOwnName } from "../core/own-names.ts";
 import type { Policy } from "../core/policy.ts";
 import type { RunResult } from "../core/record.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { Wakeup } from "../wakeup/wakeup.ts";
 import { Advances } from "./background/advances.ts";
 import { Background } from "./background/background.ts";
+import { Probe } from "./background/probe.ts";
 import type { Candidate } from "./capturing/candidates.ts";
 import { CaptureWaits } from "./capturing/capture-waits.ts";
 import { Captures } from "./capturing/captures.ts";
@@ -63,9 +65,11 @@ import { AfterCommit } from "./transaction/after-commit.ts";
 import { withAttempts, withoutRepeating } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
 import { checkedStore } from "./transaction/checked-store.ts";
+import type { JobsByLock } from "./transaction/deciding.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
+import { type Recent, RecentDecisions } from "./transaction/recent-decisions.ts";
 import { inOwnTurn } from "./views/lock-steps.ts";
 import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
@@ -99,6 +103,8 @@ export class Engine implements LockEngine {
   readonly #advances: Advances;
   readonly #onRetry: (cause: string) => void;
   readonly #background: Background;
+  readonly #probe: Probe;
+  readonly #recent = new RecentDecisions(() => this.#onTrouble());
   readonly #detachments: Detachments;
   readonly #views: Views;
   readonly #feed: DecidedFeed;
@@ -110,17 +116,22 @@ export class Engine implements LockEngine {
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   #stopping: Promise<void> | undefined;
   #stopped = false;
+  #onTrouble = () => {};
 
   constructor(options: EngineOptions) {
-    const { policy, observer, wakeup } = options;
+    const { policy, wakeup } = options;
+    const observer = withoutOwnLocks(options.observer);
     const store = checkedStore(options.store, {
       pauseUs: options.failOverPauseUs,
       onFailOver: (pauseUs) => observer({ kind: "failed_over", pauseUs }),
     });
-    this.#options = { ...options, store };
+    this.#options = { ...options, observer, store };
     const followers = this.#followers;
     this.#onRetry = (cause) => observer({ kind: "retried", cause });
-    const onFailure = (loop: string, error: unknown) => observer({ kind: "loop_failed", loop, error });
+    const onFailure = (loop: string, error: unknown) => {
+      this.#recent.suspected();
+      observer({ kind: "loop_failed", loop, error });
+    };
     this.#advances = new Advances({ advance: (lockId) => this.#advance(lockId), onFailure });
     const advances = this.#advances;
     const comebacks = new Comebacks({ store, policy, replica: options.replica.id, onFailure });
@@ -191,11 +202,24 @@ export class Engine implements LockEngine {
       likelyQueue: (lockId) => followers.follows(lockId),
       beforehand: () => this.#background.lateHeartbeat(),
       onHeldUp: (job) => comebacks.heldUp(job),
-      onCommitted: (jobs, batch) => this.#afterCommit.answered(jobs, batch),
+      onCommitted: (jobs, batch) => {
+        if (!this.#isProbe(jobs)) this.#recent.committed();
+        this.#afterCommit.answered(jobs, batch);
+      },
+      onFailed: (jobs, error) => {
+        if (!this.#isProbe(jobs)) this.#recent.failed(error);
+      },
       onRetry: this.#onRetry,
     });
     this.#lockIds = new LockIds({
-      resolve: (names) => withAttempts(() => store.resolve(names), this.#onRetry),
+      resolve: async (names) => {
+        try {
+          return await withAttempts(() => store.resolve(names), this.#onRetry);
+        } catch (error) {
+          this.#recent.failed(error);
+          throw error;
+        }
+      },
     });
     this.#watch = new Watch({ store, followers, places, advances, onFailure });
     const detachments = new Detachments({
@@ -206,6 +230,11 @@ export class Engine implements LockEngine {
     this.#detachments = detachments;
     const kept = { followers, detachments, comebacks, advances };
     this.#background = new Background({ ...this.#options, ...kept, onFailure });
+    this.#probe = new Probe({
+      replica: options.replica.id,
+      acquire: (input) => this.acquire(input, null),
+      release: (ref) => this.release(ref),
+    });
     this.#holders = new SharedRead((lockId) =>
       this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX)),
     );
@@ -227,9 +256,24 @@ export class Engine implements LockEngine {
     return this.#stopping;
   }
 
-  /** Whether the database can be written; throws a Fault if not. */
-  probe(): Promise<void> {
+  /** Says that this replica is there, and where; throws a Fault where the database cannot be written. */
+  register(): Promise<void> {
     return withoutRepeating(() => this.#background.beat());
+  }
+
+  /** Makes decisions of its own, and asks whether the database is one to decide on; throws a Fault if not. */
+  async probe(): Promise<void> {
+    await Promise.all([this.#probe.run(), this.register()]);
+  }
+
+  /** What the decisions of the last seconds say of the database, without those of the probe. */
+  get recent(): Recent {
+    return this.#recent.recent;
+  }
+
+  /** Called whenever something fails that needs the database; must not throw. */
+  set onTrouble(listener: () => void) {
+    this.#onTrouble = listener;
   }
 
   /** Its number in the register of replicas. */
@@ -448,6 +492,11 @@ export class Engine implements LockEngine {
     await this.#submit(lockId, { verb: "advance" });
   }
 
+  #isProbe(jobs: JobsByLock): boolean {
+    const { lockId } = this.#probe;
+    return jobs.size === 1 && lockId !== null && jobs.has(lockId);
+  }
+
   #refuseWhenStopped(): void {
     if (this.#stopped) throw stopping();
   }
@@ -465,6 +514,14 @@ export class Engine implements LockEngine {
     await this.#lanes.drained();
     await store.retire(replica.id);
   }
+}
+
+/** What the servers do with locks of their own is of no interest to users and operators. */
+function withoutOwnLocks(observer: EngineObserver): EngineObserver {
+  return (event) => {
+    if ("lockName" in event && isOwnName(event.lockName)) return;
+    observer(event);
+  };
 }
 
 function stopping(): Fault {

@@ -80,7 +80,7 @@ export class Metrics {
   observeReadiness(readiness: { check(): Promise<{ readonly ready: boolean }> }): void {
     new Gauge({
       name: "rowlock_ready",
-      help: "1 if this server should get calls: the database can be written, and nobody has told it to stop.",
+      help: "1 if this server should get calls: decisions get through, and nobody has told it to stop.",
       registers: [this.#registry],
       async collect() {
         this.set((await readiness.check()).ready ? 1 : 0);

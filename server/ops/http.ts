@@ -1,4 +1,4 @@
-// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (the database can be written).
+// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through).
 // Plain text and open to whoever can reach it, so it answers reads only and says nothing secret.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";

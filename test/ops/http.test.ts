@@ -135,8 +135,8 @@ describe("readiness", () => {
       },
       timeoutMs: 5,
       freshMs: 0,
-      onChange: ({ ready }) => changes.push(ready),
     });
+    const unsubscribe = readiness.subscribe(({ ready }) => changes.push(ready));
     expect(await readiness.check()).toEqual({
       ready: false,
       reason: "the database did not answer within 5 ms",
@@ -146,5 +146,59 @@ describe("readiness", () => {
     gate.resolve();
     expect((await readiness.check()).ready).toBe(true);
     expect(changes).toEqual([false, true]);
+    unsubscribe();
+  });
+
+  const full = Object.assign(new Error("hush"), { reason: "full" });
+  const fullAnswer = { ready: false, reason: "the database cannot be written: full" };
+
+  /** A readiness whose clients' decisions go as the test says, and whose probes work unless it says otherwise. */
+  function decided() {
+    const state = { committed: false, failure: null as unknown, isSuspect: false };
+    const probes = { count: 0, error: null as unknown };
+    const readiness = new Readiness({
+      probe: async () => {
+        probes.count += 1;
+        if (probes.error !== null) throw probes.error;
+      },
+      recent: () => ({ ...state }),
+      freshMs: 0,
+    });
+    return { state, probes, readiness };
+  }
+
+  test("decisions of clients that get through need no probe", async () => {
+    const { state, probes, readiness } = decided();
+    state.committed = true;
+    expect(await readiness.check()).toEqual({ ready: true });
+    expect(probes.count).toBe(0);
+  });
+
+  test("decisions of clients that all fail count more than a probe that works", async () => {
+    const { state, readiness } = decided();
+    state.failure = full;
+    expect(await readiness.check()).toEqual(fullAnswer);
+    state.committed = true;
+    expect(await readiness.check()).toEqual({ ready: true });
+  });
+
+  test("a probe that fails counts more than decisions of clients, of which only some get through", async () => {
+    const { state, probes, readiness } = decided();
+    Object.assign(state, { committed: true, isSuspect: true });
+    probes.error = full;
+    expect(await readiness.check()).toEqual(fullAnswer);
+  });
+
+  test("nobody is told of changes who does not listen any more", async () => {
+    const { probes, readiness } = decided();
+    const changes: boolean[] = [];
+    const unsubscribe = readiness.subscribe(({ ready }) => changes.push(ready));
+    probes.error = full;
+    await readiness.check();
+    await readiness.check();
+    unsubscribe();
+    probes.error = null;
+    await readiness.check();
+    expect(changes).toEqual([false]);
   });
 });

@@ -125,7 +125,7 @@ func (ListOrder) EnumDescriptor() ([]byte, []int) {
 // What is asked for.
 type AcquireRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+	// The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How to hold it; unspecified = MODE_PERMIT.
 	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`

@@ -42,6 +42,8 @@ export interface LanesOptions extends DecidingOptions {
   readonly onHeldUp: (job: Job) => void;
   /** After the commit, in the same turn as the answers. Must not throw. */
   readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
+  /** Told of what is given up, with the same error as its callers. Must not throw. */
+  readonly onFailed?: (jobs: JobsByLock, error: unknown) => void;
 }
 
 export class Lanes {
@@ -247,6 +249,7 @@ export class Lanes {
   }
 
   #failed(work: Work, error: unknown): void {
+    this.#options.onFailed?.(work.jobs, error);
     for (const list of work.jobs.values()) for (const job of list) job.reject(error);
     this.#release(work);
   }

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
+import { isOwnName } from "../../core/own-names.ts";
 import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
 import {
   KNOWN_LOOKED_AT_MAX,
@@ -154,6 +155,7 @@ export class LockWatches implements WatchSource, DecidedListener {
   }
 
   #matching(name: string): WatchedPrefix[] {
+    if (isOwnName(name)) return [];
     return [...this.#watches].filter(({ prefix }) => name.startsWith(prefix));
   }
 

@@ -12,6 +12,7 @@ import {
   TTL_US_MIN,
   WAIT_US_MIN,
 } from "../../core/bounds.ts";
+import { isOwnName } from "../../core/own-names.ts";
 import type { CaptureInput, CaptureTarget } from "../../engine/lock-engine.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { checkLabels, checkRequestId } from "./acquire.ts";
@@ -71,7 +72,7 @@ function checkNames(names: readonly string[], violations: Violations): void {
     if (first !== undefined)
       own.push([index, () => violations.add(field, `is the same as names[${first}]: name each lock once`)]);
     else seen.set(name, index);
-    if (name === "" || Buffer.byteLength(name) > NAME_BYTES_MAX)
+    if (name === "" || isOwnName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
       own.push([index, () => void checkName(name, field, violations)]);
   });
   // All of a thousand would not fit into the trailer.

@@ -5,6 +5,7 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimRef } from "../../core/claim.ts";
 import { parseClaimId } from "../../core/claim-id.ts";
+import { isOwnName } from "../../core/own-names.ts";
 import { badRequest, type Violation } from "../messages/call-error.ts";
 import { spanText, spanUs } from "../messages/times.ts";
 
@@ -46,6 +47,7 @@ export class Violations {
 export function checkName(name: string, field: string, violations: Violations): string {
   if (name === "")
     violations.add(field, `is required: name the lock, in 1 to ${NAME_BYTES_MAX} bytes of UTF-8`);
+  else if (isOwnName(name)) violations.add(field, "begins with a NUL: such locks are the servers' own");
   else checkText(name, NAME_BYTES_MAX, field, violations);
   return name;
 }

@@ -1,5 +1,7 @@
 // Prefixes of names as ranges of bytes, so that an index finds them on every database.
 
+import { OWN_NAMES_PREFIX } from "../../core/own-names.ts";
+
 /** No name of valid UTF-8 begins with this byte, so it stands above all of them. */
 const ABOVE_ALL_NAMES = Buffer.from([0xff]);
 
@@ -8,9 +10,15 @@ export interface NameRange {
   readonly below: Buffer;
 }
 
-/** The names that begin with `prefix` and come after `afterName`, if there is one. */
+/** All names but those of the servers' own, which begin with a NUL. */
+const CALLERS_NAMES: NameRange = {
+  from: Buffer.of(OWN_NAMES_PREFIX.charCodeAt(0) + 1),
+  below: ABOVE_ALL_NAMES,
+};
+
+/** The names that begin with `prefix` and come after `afterName`. Without either, those of the servers' own are left out. */
 export function rangeAfter(prefix: string, afterName: string | null): NameRange {
-  const { from, below } = prefixRange(prefix);
+  const { from, below } = prefix === "" ? CALLERS_NAMES : prefixRange(prefix);
   if (afterName === null) return { from, below };
   // The first string of bytes after the name. One lower bound in place of two: SQLite would look for one of them only, and
   // walk from there to the other.

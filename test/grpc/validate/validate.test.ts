@@ -155,6 +155,7 @@ describe("AcquireRequest", () => {
     ["max_wait below 1 ms", { name: "a", whenBusy: 2, maxWait: span(0, 999_999) }, { max_wait: /1 ms/ }],
     ["max_wait of 25 days", { name: "a", whenBusy: 3, maxWait: span(25 * DAY_S) }, { max_wait: /24 days/ }],
     ["a request id of 129 bytes", { name: "a", requestId: "r".repeat(129) }, { request_id: /128/ }],
+    ["a name that the servers keep for themselves", { name: "\0a" }, { name: /NUL/ }],
     ["a request id with a NUL before it", { name: "a", requestId: "\0r" }, { request_id: /NUL/ }],
     ["an owner of 256 bytes", { name: "a", owner: "o".repeat(256) }, { owner: /255/ }],
     ["17 labels", { name: "a", labels: labels(17) }, { labels: /^has 17 entries/ }],

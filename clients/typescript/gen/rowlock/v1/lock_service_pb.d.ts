@@ -61,7 +61,7 @@ export declare const file_rowlock_v1_lock_service: GenFile;
  */
 export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
   /**
-   * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
    *
    * @generated from field: string name = 1;
    */

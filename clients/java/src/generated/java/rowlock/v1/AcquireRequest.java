@@ -69,7 +69,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -1434,7 +1434,7 @@ java.lang.String defaultValue) {
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1454,7 +1454,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1475,7 +1475,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1492,7 +1492,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1506,7 +1506,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>

@@ -10,7 +10,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -19,7 +19,7 @@ public interface AcquireRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The lock. 1 to 255 bytes. It exists as soon as somebody names it.
+   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>

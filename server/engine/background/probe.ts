@@ -1,0 +1,53 @@
+// Proves that decisions get through, by making some: two requests for a lock of the replica's own, and their release. They go
+// the way of every command, so they fail where those of clients do. One request waits behind the other, because a
+// transaction that leaves a waiter also needs the row of rowlock_meta.
+
+import type { ClaimRef } from "../../core/claim.ts";
+import { probeName } from "../../core/own-names.ts";
+import { PROBE_TTL_US } from "../engine-bounds.ts";
+import type { AcquireInput, Answer } from "../lock-engine.ts";
+
+export interface ProbeOptions {
+  readonly replica: bigint;
+  readonly acquire: (input: AcquireInput) => Promise<Answer>;
+  readonly release: (ref: ClaimRef) => Promise<unknown>;
+}
+
+export class Probe {
+  readonly #options: ProbeOptions;
+  readonly #input: AcquireInput;
+  #lockId: bigint | null = null;
+
+  constructor(options: ProbeOptions) {
+    this.#options = options;
+    this.#input = {
+      name: probeName(options.replica),
+      mode: "exclusive",
+      permits: 1,
+      ttlUs: PROBE_TTL_US,
+      requestId: "",
+      owner: "",
+      labels: {},
+      terms: null,
+      maxWaitUs: PROBE_TTL_US,
+      mayWait: true,
+    };
+  }
+
+  /** The id of its lock; null before the first run. */
+  get lockId(): bigint | null {
+    return this.#lockId;
+  }
+
+  /** Throws what a call of a client would throw. What it leaves behind then ends by itself. */
+  async run(): Promise<void> {
+    const { acquire, release } = this.#options;
+    const answers = await Promise.all([acquire(this.#input), acquire(this.#input)]);
+    await Promise.all(
+      answers.map(async ({ outcome, lockId }) => {
+        this.#lockId = lockId;
+        if ("claim" in outcome) await release(outcome.claim);
+      }),
+    );
+  }
+}
