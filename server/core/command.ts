@@ -5,10 +5,12 @@ import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import type { LockRecord, RunResult, Terms } from "./record.ts";
 
-/** Who made a call. Decides nothing; asked only by those who write it down. */
+/** Who made a call. Decides nothing. */
 export interface Caller {
   /** The address of the other end of the connection. */
   getPeer(): string;
+  /** Called with each lease that the call was given or has kept, in the turn of the commit. Must not throw. */
+  holds?(lease: Claim): void;
 }
 
 interface Called {
@@ -57,7 +59,7 @@ export interface Detach {
   readonly replica: bigint;
 }
 
-export interface Renew {
+export interface Renew extends Called {
   readonly verb: "renew";
   readonly ref: ClaimRef;
   /** undefined: as last asked for. */

@@ -166,7 +166,7 @@ export class Engine implements LockEngine {
         claimsByRequest: (ids) => inTurn(() => store.claimsByRequest(ids)),
       },
       acquire: (candidate, command) => this.#acquireOneOf(candidate, command),
-      confirm: (lease) => this.confirm(lease),
+      confirm: (lease, caller) => this.confirm(lease, caller),
       withdraw: ({ id }, { requestId }) => {
         if (id !== null) this.#detachments.add(id, { verb: "withdraw", requestId });
       },
@@ -324,16 +324,16 @@ export class Engine implements LockEngine {
     else this.#detachments.add(lockId, { verb: "detach", ref: claim, replica: this.#options.replica.id });
   }
 
-  confirm(ref: ClaimRef): Promise<AnswerTo<"attach">> {
-    return this.#byRef({ verb: "attach", ref, replica: null });
+  confirm(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"attach">> {
+    return this.#byRef({ verb: "attach", ref, replica: null, caller });
   }
 
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void {
     return this.#leases.add(lease, listener);
   }
 
-  renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">> {
-    return this.#byRef({ verb: "renew", ref, ttlUs });
+  renew(ref: ClaimRef, ttlUs: number | undefined, caller?: Caller): Promise<AnswerTo<"renew">> {
+    return this.#byRef({ verb: "renew", ref, ttlUs, caller });
   }
 
   release(ref: ClaimRef, result: RunResult | null = null, caller?: Caller): Promise<AnswerTo<"release">> {

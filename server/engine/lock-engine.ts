@@ -49,7 +49,7 @@ export interface Follower {
   placed?(place: Place, nowUs: number): void;
 }
 
-/** A `caller` is who the log says made the call. */
+/** A `caller` is who made the call: the log names it, and it is told at once which leases it holds. */
 export interface LockEngine {
   /**
    * Asks for a lock. With a follower, a claim that has to wait is kept alive by this replica until `detach`, and the
@@ -72,14 +72,14 @@ export interface LockEngine {
    */
   detach(claim: Claim, follower: Follower | null, canReturn: boolean): void;
   /** Somebody has come for a lease that was granted after a wait: it is provisional no more. */
-  confirm(ref: ClaimRef): Promise<AnswerTo<"attach">>;
+  confirm(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"attach">>;
   /**
    * Calls `listener` once when this replica ends the lease, in whatever way, synchronously; it must not throw. Returns what
    * takes the listener away.
    */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void;
   /** `ttlUs` undefined: as last asked for. */
-  renew(ref: ClaimRef, ttlUs: number | undefined): Promise<AnswerTo<"renew">>;
+  renew(ref: ClaimRef, ttlUs: number | undefined, caller?: Caller): Promise<AnswerTo<"renew">>;
   /** `result`: what is written into the lock's record, if anything. With one, a ticket that waits is left alone. */
   release(ref: ClaimRef, result?: RunResult | null, caller?: Caller): Promise<AnswerTo<"release">>;
   /** Sets or (null) takes away the limit of one name. */

@@ -92,6 +92,12 @@ export const SILENCE_PER_GRACE = 1 / 2;
 export const HEARTBEAT_PER_GRACE = 1 / 8;
 
 /**
+ * How long a session keeps a lease in mind after its time is over. This server hears of the end within a second or so of when
+ * it has the database, unless another server was the one to end it.
+ */
+export const LEASE_FORGOTTEN_AFTER_MS = 60_000;
+
+/**
  * How long a lease that was acknowledged stays provisional, as a share of the grace period that it lasts: whoever renews or
  * releases it by then spares the database a write.
  */

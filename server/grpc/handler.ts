@@ -9,6 +9,7 @@ import type {
   ServerWritableStream,
 } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
+import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { FaultLog } from "./fault-log.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
@@ -23,6 +24,12 @@ export interface AnyCall {
   /** Whether that is so because its client has said so, and not because it was lost on its way, and may come back. */
   readonly isGivenUp?: boolean;
   getPeer(): string;
+  /** See Caller. Only in sessions, like the two below. */
+  holds?(lease: Claim): void;
+  /** How a lease has ended that the call was given or has kept and not told of yet. */
+  endOf?(lease: ClaimRef): Claim | undefined;
+  /** Its answer says that the lease has ended, and how, if that is known. */
+  tellsEnd?(lease: ClaimRef, how?: Claim): void;
   /** Calls `listener` when `cancelled` becomes true. One listener at a time. */
   once(event: "cancelled", listener: () => void): unknown;
   off(event: "cancelled", listener: () => void): unknown;

@@ -25,7 +25,7 @@ export interface CapturesOptions {
   readonly store: CandidateStore & Pick<Store, "claimsByRequest">;
   /** null: the lock is not what it was found as. Throws a Fault. */
   readonly acquire: (candidate: Candidate, command: Acquire) => Promise<AnswerTo<"acquire"> | null>;
-  readonly confirm: (lease: ClaimRef) => Promise<AnswerTo<"attach">>;
+  readonly confirm: (lease: ClaimRef, caller: Caller | undefined) => Promise<AnswerTo<"attach">>;
   /** Ends what an Acquire may have brought about. */
   readonly withdraw: (candidate: Candidate, command: Acquire) => void;
   readonly newSecret: () => string;
@@ -61,7 +61,7 @@ export class Captures {
 
   /** Takes what is free now. Throws a Fault where nothing was taken and something may have been. */
   async capture(input: CaptureInput, afterWait: boolean, caller?: Caller): Promise<Captured> {
-    const earlier = await this.#earlier(input);
+    const earlier = await this.#earlier(input, caller);
     if (earlier) {
       this.#options.observer({ kind: "captured", outcome: "repeated", refused: 0 });
       return earlier;
@@ -82,13 +82,18 @@ export class Captures {
       if (attempt.wasPaused) await withoutRepeating(() => candidates.paused());
     }
     if (candidates instanceof CandidatesUnder) this.#remember(line, candidates);
-    return await this.#answer(input, attempt, candidates);
+    return await this.#answer(input, attempt, candidates, caller);
   }
 
-  async #answer(input: CaptureInput, attempt: Attempt, candidates: Candidates): Promise<Captured> {
+  async #answer(
+    input: CaptureInput,
+    attempt: Attempt,
+    candidates: Candidates,
+    caller: Caller | undefined,
+  ): Promise<Captured> {
     const { leases, faults, isRepeated } = attempt;
     // The other attempt tells of its own leases, and this one of all.
-    if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null };
+    if (isRepeated) return (await this.#earlier(input, caller)) ?? { leases, retryAfterUs: null };
     const [first] = faults;
     const canAskAgain = leases.length === 0 && input.requestId !== "";
     for (const { fault, candidate, command } of canAskAgain ? [] : faults)
@@ -102,7 +107,7 @@ export class Captures {
   }
 
   /** What the request was given before; null: nothing that is remembered. */
-  async #earlier({ requestId }: CaptureInput): Promise<Captured | null> {
+  async #earlier({ requestId }: CaptureInput, caller: Caller | undefined): Promise<Captured | null> {
     if (requestId === "") return null;
     const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId(requestId, index));
     const { claims } = await withoutRepeating(() => this.#options.store.claimsByRequest(ids));
@@ -111,7 +116,7 @@ export class Captures {
     const at = (claim: Claim) => inOrder.get(claim.requestId) ?? 0;
     const live = claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b));
     // Coming back for them confirms those that are provisional.
-    const answers = await Promise.all(live.map((claim) => this.#options.confirm(claim)));
+    const answers = await Promise.all(live.map((claim) => this.#options.confirm(claim, caller)));
     const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
       outcome.kind === "held" ? [{ claim: outcome.claim, lockName, nowUs }] : [],
     );

@@ -8,6 +8,11 @@ type Listener = (ended: Claim) => void;
 export class HeldLeases {
   readonly #listeners = new Map<string, Set<Listener>>();
 
+  /** Leases that somebody wants to hear of. */
+  get count(): number {
+    return this.#listeners.size;
+  }
+
   /** Calls `listener` once at most, synchronously; it must not throw. Returns what takes it away. */
   add(lease: ClaimKey, listener: Listener): () => void {
     const key = keyText(lease);

@@ -45,6 +45,8 @@ export class AfterCommit {
         const outcome = batch.outcome(lockId, index);
         if (!outcome) return;
         if (outcome.kind === "waiting" && job.follower) followers.add(outcome.claim, job.follower, revision);
+        // Before anybody learns how the lease has ended, be it in this very transaction.
+        if (outcome.kind === "held" && "caller" in job.command) job.command.caller?.holds?.(outcome.claim);
         const seconds = (performance.now() - job.submittedMs) / 1e3;
         const { lockName } = decided;
         observer({ kind: "answered", command: job.command, outcome, lockName, seconds });

@@ -22,20 +22,22 @@ import {
 } from "../validate/claims.ts";
 import type { MethodContext } from "./method.ts";
 
-export async function renew(context: MethodContext, message: RenewRequest) {
-  return { lease: await renewed(context, checkRenew(message)) };
+export async function renew(context: MethodContext, message: RenewRequest, call: AnyCall) {
+  return { lease: await renewed(context, checkRenew(message), call) };
 }
 
-async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew) {
-  const { outcome, lockName, nowUs } = await engine.renew(ref, ttlUs);
+async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, call: AnyCall) {
+  const { outcome, lockName, nowUs } = await engine.renew(ref, ttlUs, call);
   switch (outcome.kind) {
     case "held":
       return leaseMessage(outcome.claim, lockName, nowUs);
     case "waiting":
       throw notGrantedYet();
     case "ended":
+      call.tellsEnd?.(ref, outcome.claim);
       throw leaseLost(outcome.claim);
     case "unknown_claim":
+      call.tellsEnd?.(ref);
       throw unknownClaim();
   }
 }
@@ -44,7 +46,7 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew) 
  * One that takes much longer than the others is answered as not done, though it may be yet: its lock is held up, and the
  * others' holders would take their leases for lost if they waited for it.
  */
-export async function renewLeases(context: MethodContext, message: RenewLeases) {
+export async function renewLeases(context: MethodContext, message: RenewLeases, call: AnyCall) {
   const late = Promise.withResolvers<never>();
   // Nobody may be left to wait for it.
   late.promise.catch(() => {});
@@ -52,22 +54,33 @@ export async function renewLeases(context: MethodContext, message: RenewLeases) 
   const first = () => {
     timer ??= setTimeout(() => late.reject(tooLate()), RENEWED_LATER_MS_MAX);
   };
+  const asked = checkRenewLeases(message);
   const leases = await Promise.all(
-    checkRenewLeases(message).map(async (checked) => {
+    asked.map(async (checked) => {
       try {
-        const value = await Promise.race([renewed(context, checked), late.promise]);
+        const value = await Promise.race([renewed(context, checked, call), late.promise]);
         return { outcome: { case: "lease" as const, value } };
       } catch (error) {
         // A bug is one of the whole command.
         if (!(error instanceof CallError || error instanceof Fault)) throw error;
-        return { outcome: { case: "error" as const, value: failureOf(error).packed } };
+        return { outcome: failed(error) };
       } finally {
         first();
       }
     }),
   );
   clearTimeout(timer);
-  return { leases };
+  // Some may have ended while others were waited for.
+  return {
+    leases: leases.map((renewed, index) => {
+      const ended = call.endOf?.((asked[index] as CheckedRenew).ref);
+      return ended ? { outcome: failed(leaseLost(ended)) } : renewed;
+    }),
+  };
+}
+
+function failed(error: unknown) {
+  return { case: "error" as const, value: failureOf(error).packed };
 }
 
 function tooLate(): Fault {
@@ -87,6 +100,7 @@ export async function release({ engine }: MethodContext, message: ReleaseRequest
     case "waiting":
       throw notGrantedYet();
     case "unknown_claim":
+      call.tellsEnd?.(ref);
       throw unknownClaim();
   }
 }

@@ -16,6 +16,7 @@ export interface Settled {
 export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
   readonly #engine: Pick<LockEngine, "detach">;
+  readonly #call: AnyCall;
   readonly #over: () => void;
   #settled: Settled | undefined;
   #stopped: Error | undefined;
@@ -30,11 +31,13 @@ export class Wait implements Follower {
     placed?: (place: Place, nowUs: number) => void,
   ) {
     this.#engine = engine;
+    this.#call = call;
     if (placed) this.placed = placed;
     this.#over = openWaits.enter(call, (why) => this.fail(why));
   }
 
   told(claim: Claim, nowUs: number): void {
+    if (claim.state === "held") this.#call.holds?.(claim);
     this.#settled = { claim, nowUs };
     this.#wake?.();
   }

@@ -21,6 +21,11 @@ export function leasesIn(answer: object): readonly AnyLease[] {
   return choice?.case === "lease" || choice?.case === "granted" ? [choice.value as AnyLease] : [];
 }
 
+/** Leaves a lease nothing: it has ended since its answer was made. */
+export function endNow(lease: AnyLease): void {
+  lease.ttl = durationMessage(0);
+}
+
 /**
  * Sets what a lease has left to what it has left now: its answer was made when it was decided, and may have been on its way
  * here for as long as a commit takes, while its client was heard again and counts from then.

@@ -1,7 +1,11 @@
 // One open call of a session, as the methods see it: they know no difference from a call of its own. Ends early by the
 // client's Cancel, by its timeout, or with the session.
 
+import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { AnyCall } from "../handler.ts";
+import type { SessionLease, SessionLeases } from "./session-leases.ts";
+
+type LeasesOfCalls = Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "toldEnded">;
 
 export class SessionCall implements AnyCall {
   /** Whether nobody waits for its answer any more. */
@@ -14,10 +18,15 @@ export class SessionCall implements AnyCall {
   readonly isWait: boolean;
   readonly startedMs = performance.now();
   readonly #peer: string;
+  readonly #leases: LeasesOfCalls;
+  /** Leases of which its answer is to tell. */
+  #decided: SessionLease[] | undefined;
+  #isOver = false;
   #onCancelled: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(number: bigint, method: string, isWait: boolean, peer: string) {
+  constructor(number: bigint, method: string, isWait: boolean, peer: string, leases: LeasesOfCalls) {
+    this.#leases = leases;
     this.number = number;
     this.method = method;
     this.isWait = isWait;
@@ -26,6 +35,22 @@ export class SessionCall implements AnyCall {
 
   getPeer(): string {
     return this.#peer;
+  }
+
+  holds(lease: Claim): void {
+    if (this.#isOver) this.#leases.keptUnheard(lease);
+    const decided = this.#isOver ? undefined : this.#leases.decided(lease);
+    if (!decided) return;
+    if (this.#decided) this.#decided.push(decided);
+    else this.#decided = [decided];
+  }
+
+  endOf(lease: ClaimRef): Claim | undefined {
+    return this.#leases.endOf(lease);
+  }
+
+  tellsEnd(lease: ClaimRef, how?: Claim): void {
+    this.#leases.toldEnded(lease, how);
   }
 
   once(_event: "cancelled", listener: () => void): void {
@@ -39,6 +64,13 @@ export class SessionCall implements AnyCall {
   /** Calls `over` unless the call has ended by then. */
   limitTo(timeoutMs: number, over: () => void): void {
     this.#timer = setTimeout(over, timeoutMs);
+  }
+
+  /** Its method has nothing more to do. Whether anybody was told is settled by then. */
+  workIsOver(): void {
+    this.#isOver = true;
+    if (this.#decided) this.#leases.answered(this.#decided);
+    this.#decided = undefined;
   }
 
   /** Its method has answered, and no timeout ends it any more. */

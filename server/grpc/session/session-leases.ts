@@ -1,15 +1,18 @@
-// The leases of one session: tells which of them have ended, and confirms those that were granted after a wait, once the
-// client has acknowledged the grant. Not at once: many are renewed or given back by then.
+// The leases of one session: says which of them have ended, and confirms those that were granted after a wait, once the
+// client has acknowledged the grant. Not at once: many are renewed or given back by then. A lease is the session's from the
+// turn of the commit that gave or kept it, so that no end goes unheard while the answer is on its way.
 
-import type { Lease, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
-import { parseClaimId } from "../../core/claim-id.ts";
+import { formatClaimId, parseClaimId } from "../../core/claim-id.ts";
 import { Fault } from "../../engine/faults.ts";
 import type { LockEngine } from "../../engine/lock-engine.ts";
+import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { reasonMessage } from "../messages/reasons.ts";
-import { type AnyLease, shorten } from "./leases-in.ts";
+import { spanUs } from "../messages/times.ts";
+import { type AnyLease, endNow, shorten } from "./leases-in.ts";
 
 export interface SessionLeasesOptions {
   readonly engine: Pick<LockEngine, "onLost" | "confirm" | "nowUs">;
@@ -19,43 +22,107 @@ export interface SessionLeasesOptions {
   readonly onBug: (error: unknown) => void;
 }
 
-interface Held {
+export interface SessionLease {
+  readonly leaseId: string;
   readonly ref: ClaimRef;
-  readonly lockName: string;
+  lockName: string;
+  /** The client has been told of it. */
+  isTold: boolean;
   isProvisional: boolean;
+  /** When it ends unless it is renewed; null: not by itself. */
+  endsAtUs: number | null;
+  /** Answers about it that are decided and that the client has not been told of yet. */
+  answers: number;
+  /** Releases of it that are under way. */
+  releases: number;
+  isGivenBack: boolean;
+  /** How it has ended. */
+  ended: Claim | undefined;
   /** Takes the listener away. */
   readonly forget: () => void;
 }
 
 export class SessionLeases {
   readonly #options: SessionLeasesOptions;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, SessionLease>();
   /** Provisional leases, by the responses that brought them, in order. */
   #unacknowledged: { readonly response: number; readonly leaseId: string }[] = [];
   #toConfirm: string[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: SessionLeasesOptions) {
     this.#options = options;
   }
 
-  /** The response tells the client of this lease. */
-  told(lease: AnyLease, response: number): void {
-    const { leaseId = "", lockName = "", provisional = false } = lease;
-    const held = this.#held.get(leaseId);
-    if (held) held.isProvisional = provisional;
-    else {
-      const ref = parseClaimId(leaseId) as ClaimRef;
-      const forget = this.#options.engine.onLost(ref, (ended) => this.#lost(leaseId, lockName, ended));
-      this.#held.set(leaseId, { ref, lockName, isProvisional: provisional, forget });
+  /** How many are kept in mind. */
+  get count(): number {
+    return this.#held.size;
+  }
+
+  /** An open call was given the lease, or has kept it; to be `answered` when the call is over. In the turn of the commit. */
+  decided(claim: Claim): SessionLease | undefined {
+    if (this.#isClosed) return undefined;
+    const lease = this.#lease(formatClaimId(claim), claim);
+    lease.answers += 1;
+    lease.endsAtUs = claim.deadlineUs;
+    return lease;
+  }
+
+  /** The same for a call that is over already: the client is told nothing of it. */
+  keptUnheard(claim: Claim): void {
+    const lease = this.#held.get(formatClaimId(claim));
+    if (lease) lease.endsAtUs = claim.deadlineUs;
+  }
+
+  /** The client was told, or nobody is left to be told. */
+  answered(leases: readonly SessionLease[]): void {
+    for (const lease of leases) {
+      lease.answers -= 1;
+      const isOver = lease.ended || lease.isGivenBack || !lease.isTold;
+      if (lease.answers === 0 && isOver) this.#drop(lease);
     }
+  }
+
+  /** How the lease has ended of which an answer is still to be told. */
+  endOf(ref: ClaimRef): Claim | undefined {
+    return this.#held.get(formatClaimId(ref))?.ended;
+  }
+
+  /** The response tells the client of this lease. Leaves it nothing where it has ended meanwhile. */
+  told(message: AnyLease, response: number): void {
+    const { leaseId = "", lockName = "", provisional = false } = message;
+    const lease = this.#held.get(leaseId) ?? this.#lease(leaseId, parseClaimId(leaseId) as ClaimRef);
+    const isFirst = !lease.isTold;
+    lease.isTold = true;
+    lease.isProvisional = provisional;
+    lease.lockName = lockName;
+    if (lease.answers === 0) lease.endsAtUs = message.expiresAt ? spanUs(message.expiresAt) : null;
+    if (lease.ended) {
+      endNow(message);
+      if (isFirst) this.#sayLost(lease, lease.ended);
+      return;
+    }
+    shorten(message, this.#options.engine.nowUs());
     if (provisional) this.#unacknowledged.push({ response, leaseId });
   }
 
-  /** The client gives it back, so its end is no loss. */
-  givenBack(leaseId: string): void {
-    this.#held.get(leaseId)?.forget();
-    this.#held.delete(leaseId);
+  /** The client gives it back: where that is what ends it, it is no loss. To be followed by `gaveBack`. */
+  givesBack(leaseId: string): void {
+    const lease = this.#held.get(leaseId);
+    if (lease) lease.releases += 1;
+  }
+
+  /** `isDone`: the release was answered, and not refused. */
+  gaveBack(leaseId: string, isDone: boolean): void {
+    const lease = this.#held.get(leaseId);
+    if (!lease || lease.releases === 0) return;
+    lease.releases -= 1;
+    lease.isGivenBack ||= isDone;
+    // Somebody else has released it meanwhile.
+    const isLost = lease.ended && !lease.isGivenBack && lease.releases === 0;
+    if (lease.ended && isLost) this.#sayLost(lease, lease.ended);
+    if (lease.answers === 0 && (isLost || lease.isGivenBack)) this.#drop(lease);
   }
 
   /** The client has received so many responses. */
@@ -68,7 +135,25 @@ export class SessionLeases {
     this.#confirmLater();
   }
 
+  /** Forgets leases that ended long ago, though no end was heard here: another server has ended them. */
+  forgetEnded(): void {
+    const untilUs = this.#options.engine.nowUs() - LEASE_FORGOTTEN_AFTER_MS * 1_000;
+    for (const lease of this.#held.values()) {
+      const { endsAtUs, answers, releases } = lease;
+      if (endsAtUs !== null && endsAtUs < untilUs && answers + releases === 0) this.#drop(lease);
+    }
+  }
+
+  /** An answer says that it has ended, be it at another server. `how`: if that is known. */
+  toldEnded(ref: ClaimRef, how: Claim | undefined): void {
+    const lease = this.#held.get(formatClaimId(ref));
+    if (!lease) return;
+    lease.ended ??= how;
+    if (lease.answers === 0) this.#drop(lease);
+  }
+
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const { forget } of this.#held.values()) forget();
     this.#held.clear();
@@ -76,9 +161,43 @@ export class SessionLeases {
     this.#toConfirm = [];
   }
 
-  #lost(leaseId: string, lockName: string, { endReason }: Claim): void {
-    if (!this.#held.delete(leaseId) || !endReason) return;
-    const reason: RefusalReason = reasonMessage(endReason);
+  #lease(leaseId: string, { lockId, ticketNumber, secret }: ClaimRef): SessionLease {
+    const before = this.#held.get(leaseId);
+    if (before) return before;
+    const ref = { lockId, ticketNumber, secret };
+    const lease: SessionLease = {
+      leaseId,
+      ref,
+      lockName: "",
+      isTold: false,
+      isProvisional: false,
+      endsAtUs: null,
+      answers: 0,
+      releases: 0,
+      isGivenBack: false,
+      ended: undefined,
+      forget: this.#options.engine.onLost(ref, (ended) => this.#lost(lease, ended)),
+    };
+    this.#held.set(leaseId, lease);
+    return lease;
+  }
+
+  #drop(lease: SessionLease): void {
+    lease.forget();
+    if (this.#held.get(lease.leaseId) === lease) this.#held.delete(lease.leaseId);
+  }
+
+  #lost(lease: SessionLease, ended: Claim): void {
+    lease.ended = ended;
+    // Perhaps by what the client asks for: the answer will tell.
+    if ((lease.releases > 0 || lease.isGivenBack) && ended.endReason === "released") return;
+    if (lease.isTold) this.#sayLost(lease, ended);
+    if (lease.answers === 0) this.#drop(lease);
+  }
+
+  #sayLost({ leaseId, lockName }: SessionLease, { endReason }: Claim): void {
+    if (!endReason) return;
+    const reason = reasonMessage(endReason);
     this.#options.say({ lost: [{ $typeName: "rowlock.v1.LostLease", leaseId, lockName, reason }] });
   }
 
@@ -91,18 +210,19 @@ export class SessionLeases {
 
   async #confirm(leaseId: string): Promise<void> {
     const held = this.#held.get(leaseId);
-    if (!held?.isProvisional) return;
+    if (!held?.isProvisional || held.ended) return;
     try {
       const { outcome, nowUs } = await this.#options.engine.confirm(held.ref);
-      if (outcome.kind !== "held" || !this.#held.has(leaseId)) return;
+      if (outcome.kind !== "held" || this.#held.get(leaseId) !== held || held.ended) return;
       held.isProvisional = false;
+      held.endsAtUs = outcome.claim.deadlineUs;
       const lease: Lease = leaseMessage(outcome.claim, held.lockName, nowUs);
       shorten(lease, this.#options.engine.nowUs());
       this.#options.say({ confirmed: [lease] });
     } catch (error) {
       if (!(error instanceof Fault)) return this.#options.onBug(error);
       // The database is away, or has too much to do. By the end of the grace period it is over by itself.
-      if (!this.#held.has(leaseId)) return;
+      if (this.#held.get(leaseId) !== held) return;
       this.#toConfirm.push(leaseId);
       this.#confirmLater();
     }

@@ -4,7 +4,7 @@
 
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import type { SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { ReleaseRequest, SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   CONFIRM_PER_GRACE,
@@ -32,7 +32,7 @@ import type { OpenWaits } from "../methods/open-waits.ts";
 import { checkOpen, checkTimeout } from "../validate/session.ts";
 import { Admission } from "./admission.ts";
 import { COMMANDS, type CommandKind, inOrder, waits } from "./commands.ts";
-import { leasesIn, shorten } from "./leases-in.ts";
+import { leasesIn } from "./leases-in.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
@@ -175,7 +175,8 @@ export class Session {
       return;
     }
     const kind = asked.case && COMMANDS[asked.case];
-    const call = new SessionCall(number, kind?.method ?? "Session", waits(command), this.#stream.getPeer());
+    const peer = this.#stream.getPeer();
+    const call = new SessionCall(number, kind?.method ?? "Session", waits(command), peer, this.#leases);
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {
@@ -194,7 +195,6 @@ export class Session {
 
   /** What the session has said once for all of its commands. */
   #complete(asked: SessionCommand["command"]): void {
-    if (asked.case === "release") this.#leases.givenBack(asked.value.leaseId);
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
     if (target.case !== "acquire" && target.case !== "capture") return;
     if (target.value.owner === "") target.value.owner = this.#owner;
@@ -204,23 +204,27 @@ export class Session {
   // Not async: its frame would keep the request for as long as the call waits.
   #run(call: SessionCall, kind: CommandKind, message: Parameters<CommandKind["run"]>[1]): void {
     const tell = (answer: object, written?: () => void) => this.#tell(call, kind, answer, written);
+    const givenBack = kind === COMMANDS.release ? (message as ReleaseRequest).leaseId : undefined;
+    if (givenBack !== undefined) this.#leases.givesBack(givenBack);
     kind.run(this.#methods, message, call, tell).then(
       (answer) => {
-        if (call.cancelled) return;
+        if (givenBack !== undefined) this.#leases.gaveBack(givenBack, true);
         // What streams has told all by then.
         if (answer !== undefined) this.#tell(call, kind, answer);
-        this.#close(call, status.OK);
+        call.workIsOver();
+        if (!call.cancelled) this.#close(call, status.OK);
       },
-      (error: unknown) => this.#fail(call, error),
+      (error: unknown) => {
+        if (givenBack !== undefined) this.#leases.gaveBack(givenBack, false);
+        call.workIsOver();
+        this.#fail(call, error);
+      },
     );
   }
 
   #tell(call: SessionCall, kind: CommandKind, answer: object | Buffer, written?: () => void): void {
     if (call.cancelled) return;
-    for (const lease of leasesIn(answer)) {
-      shorten(lease, this.#methods.engine.nowUs());
-      this.#leases.told(lease, this.#outbox.next);
-    }
+    for (const lease of leasesIn(answer)) this.#leases.told(lease, this.#outbox.next);
     this.#outbox.addResult(call.number, kind.field, encode(kind.output, answer as Answer), written);
   }
 
@@ -255,6 +259,7 @@ export class Session {
 
   /** Counts looks and not time: in a time that this server itself was held up for, it has heard nobody. */
   #listen(): void {
+    this.#leases.forgetEnded();
     this.#silentLooks = this.#heard === this.#heardAtLook ? this.#silentLooks + 1 : 0;
     this.#heardAtLook = this.#heard;
     // The first look after the last request finds that it was heard.

@@ -6,6 +6,7 @@ import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { Fault } from "../../../server/engine/faults.ts";
 import type { StartOptions, TestServer } from "../../support/harness.ts";
 import { replacing, startServer, until } from "../../support/harness.ts";
 import {
@@ -407,6 +408,135 @@ describe("a lease that is lost", () => {
       { leaseId: forced.leaseId, lockName: "forced", reason: RefusalReason.FORCE_RELEASED },
       { leaseId: byOthers.leaseId, lockName: "by-others", reason: RefusalReason.RELEASED },
     ]);
+    session.cancel();
+  });
+});
+
+describe("a lease that ends while its answer is on its way", () => {
+  const minutes = (value: number) => ({ seconds: BigInt(value * 60), nanos: 0 });
+  const force = (server: TestServer, name: string) =>
+    server.client.call("forceRelease", { target: { case: "name", value: name }, reason: "test" });
+  const lostIn = (all: readonly SessionResponse[]) => all.flatMap(({ lost }) => lost);
+
+  /** A server that holds up renewals of the lock until the gate opens, and says which others it has decided. */
+  function heldUp(name: string, gate: Promise<void>, decided: (name: string) => void): Promise<TestServer> {
+    return start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          renew: async (...asked) => {
+            const answer = await engine.renew(...asked);
+            if (answer.lockName === name) await gate;
+            else decided(answer.lockName);
+            return answer;
+          },
+        }),
+    });
+  }
+
+  test.each(["of this session", "of the session before"])(
+    "is not renewed with others, of which one is held up: %s",
+    async (whose) => {
+      const gate = Promise.withResolvers<void>();
+      const renewed = Promise.withResolvers<string>();
+      const server = await heldUp("held-up", gate.promise, renewed.resolve);
+      const before = new BareSession(server.client);
+      const asked = ["prompt", "held-up"].map((name) => acquire({ name, ttl: minutes(10) }));
+      const [prompt, slow] = (await Promise.all(
+        before.ask(...asked).map((call) => leaseOf(before, call)),
+      )) as [Lease, Lease];
+      const session = whose === "of this session" ? before : new BareSession(server.client);
+      const leases = [{ leaseId: prompt.leaseId }, { leaseId: slow.leaseId }];
+      const [call] = session.ask({ case: "renewLeases", value: { leases } }) as [bigint];
+      expect(await renewed.promise).toBe("prompt");
+      await force(server, "prompt");
+      const result = await session.last(call);
+      gate.resolve();
+      const [first] = result.case === "renewLeases" ? result.value.leases : [];
+      expect(first?.outcome).toMatchObject({ case: "error", value: { code: 9 } });
+      // Another answer, after which nothing of it is to come.
+      await session.last(session.ask(acquire({ name: "other" }))[0] as bigint);
+      if (whose === "of this session")
+        expect(lostIn(session.responses)).toMatchObject([
+          { leaseId: prompt.leaseId, lockName: "prompt", reason: RefusalReason.FORCE_RELEASED },
+        ]);
+      before.cancel();
+      session.cancel();
+    },
+  );
+
+  test("is told with nothing left, and as lost", async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          acquire: async (...asked) => {
+            const answer = await engine.acquire(...asked);
+            await gate.promise;
+            return answer;
+          },
+        }),
+    });
+    const session = new BareSession(server.client);
+    const [call] = session.ask(acquire({ name: "brief", ttl: minutes(10) })) as [bigint];
+    await server.event(({ kind }) => kind === "granted");
+    await force(server, "brief");
+    gate.resolve();
+    const lease = await leaseOf(session, call);
+    expect(lease.ttl).toMatchObject({ seconds: 0n, nanos: 0 });
+    const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
+    expect(lost).toMatchObject({ leaseId: lease.leaseId, lockName: "brief" });
+    session.cancel();
+  });
+});
+
+describe("a lease whose release is refused", () => {
+  const refusing = () => {
+    let isRefused = true;
+    return start({
+      rules: { graceUs: 400_000, attachedForUs: 500_000 },
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          release: (...asked) => {
+            if (!isRefused) return engine.release(...asked);
+            isRefused = false;
+            throw new Fault("overloaded", "commands_queued", "Too many.", { retryAfterMs: 1 });
+          },
+        }),
+    });
+  };
+
+  test("is the session's still: its loss is told", async () => {
+    const server = await refusing();
+    const session = new BareSession(server.client);
+    const lease = await leaseOf(session, session.ask(acquire({ name: "kept" }))[0] as bigint);
+    const [refused] = session.ask(release(lease.leaseId)) as [bigint];
+    expect(await session.last(refused)).toMatchObject({ case: "error", value: { code: 8 } });
+    await server.client.call("forceRelease", { target: { case: "name", value: "kept" }, reason: "test" });
+    const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
+    expect(lost).toMatchObject({ leaseId: lease.leaseId, reason: RefusalReason.FORCE_RELEASED });
+    session.cancel();
+  });
+
+  test("is confirmed where it was provisional and is acknowledged", async () => {
+    const server = await refusing();
+    const held = await server.client.lease({ name: "provisional" });
+    const session = new BareSession(server.client);
+    const [call] = session.ask(wait({ name: "provisional", requestId: "p" })) as [bigint];
+    await ticketOf(session, call);
+    await server.client.call("forceRelease", {
+      target: { case: "name", value: "provisional" },
+      reason: "test",
+    });
+    const lease = await leaseOf(session, call);
+    expect([lease.provisional, held.provisional]).toEqual([true, false]);
+    const [refused] = session.ask(release(lease.leaseId)) as [bigint];
+    session.send({ received: BigInt(session.responses.length) });
+    expect(await session.last(refused)).toMatchObject({ case: "error", value: { code: 8 } });
+    session.keepAlive(50);
+    const { confirmed } = await session.until((all) =>
+      all.find(({ confirmed, lost }) => confirmed.length + lost.length > 0),
+    );
+    expect(confirmed[0]).toMatchObject({ leaseId: lease.leaseId, provisional: false });
     session.cancel();
   });
 });

@@ -1,0 +1,248 @@
+// The leases of a session by themselves: what is confirmed, what is told as lost, and what is kept in mind.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import { formatClaimId } from "../../../server/core/claim-id.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import { HeldLeases } from "../../../server/engine/following/held-leases.ts";
+import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
+import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
+import { SessionCall } from "../../../server/grpc/session/session-call.ts";
+import { SessionLeases } from "../../../server/grpc/session/session-leases.ts";
+import { until } from "../../support/harness.ts";
+
+const NOW_US = 1_800_000_000_000_000;
+const TTL_US = 600_000_000;
+
+let nowUs: number;
+let heldHere: HeldLeases;
+let confirmed: string[];
+let refusals: number;
+let said: { confirmed: string[]; lost: string[] };
+let leases: SessionLeases;
+
+beforeEach(() => {
+  nowUs = NOW_US;
+  heldHere = new HeldLeases();
+  confirmed = [];
+  refusals = 0;
+  said = { confirmed: [], lost: [] };
+  leases = new SessionLeases({
+    engine: {
+      nowUs: () => nowUs,
+      onLost: (lease, listener) => heldHere.add(lease, listener),
+      confirm: async (ref) => {
+        if (refusals-- > 0) throw new Fault("unavailable", "timeout", "Away.", { retryAfterMs: 1 });
+        confirmed.push(formatClaimId(ref));
+        const claim = { ...claimOf(Number(ref.ticketNumber)), provisional: false };
+        return { outcome: { kind: "held", claim }, nowUs, lockId: ref.lockId, lockName: "lock" };
+      },
+    },
+    confirmAfterMs: 1,
+    say: (part) => {
+      for (const { leaseId } of part.confirmed ?? []) said.confirmed.push(leaseId);
+      for (const { leaseId, lockName } of part.lost ?? []) said.lost.push(`${leaseId} of ${lockName}`);
+    },
+    onBug: (error) => expect.unreachable(String(error)),
+  });
+});
+
+function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
+  const ref: ClaimRef = { lockId: 7n, ticketNumber: BigInt(ticket), secret: "abcdefghijklmnopqrstuv" };
+  return {
+    ...ref,
+    requestId: "",
+    mode: "permit",
+    permits: 1,
+    owner: "",
+    labels: {},
+    requestedAtUs: NOW_US,
+    waitUntilUs: null,
+    terms: null,
+    state: "held",
+    ttlUs: TTL_US,
+    deadlineUs: NOW_US + TTL_US,
+    replica: null,
+    provisional: false,
+    fencingToken: 1n,
+    grantedAtUs: NOW_US,
+    endedAtUs: null,
+    endReason: null,
+    endNote: "",
+    ...change,
+  };
+}
+
+const idOf = (claim: Claim) => formatClaimId(claim);
+const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
+const newCall = () => new SessionCall(1n, "Acquire", false, "peer", leases);
+
+/** An answer of its call tells the client of it, in this response. */
+function tell(claim: Claim, response = 1) {
+  const message = leaseMessage(claim, "lock", NOW_US);
+  leases.told(message, response);
+  return message;
+}
+
+/** A call that is given the lease, and has told of it. */
+function give(claim: Claim, response = 1): void {
+  const call = newCall();
+  call.holds(claim);
+  tell(claim, response);
+  call.workIsOver();
+}
+
+const end = (claim: Claim, endReason: Claim["endReason"]) =>
+  heldHere.ended({ ...claim, state: "ended", endReason });
+
+describe("a provisional lease", () => {
+  test("is confirmed when the response that brought it is acknowledged, and no other is", async () => {
+    const [first, second] = [claimOf(1, { provisional: true }), claimOf(2, { provisional: true })];
+    give(first, 3);
+    give(second, 4);
+    leases.acknowledged(2n);
+    leases.acknowledged(3n);
+    await until(() => said.confirmed.length > 0);
+    // As long again: what is to be confirmed goes together.
+    await sleep(5);
+    expect(confirmed).toEqual([idOf(first)]);
+    leases.acknowledged(4n);
+    await until(() => said.confirmed.length > 1);
+    expect(said.confirmed).toEqual([idOf(first), idOf(second)]);
+  });
+
+  test("is confirmed later where the database could not do it", async () => {
+    refusals = 2;
+    const claim = claimOf(1, { provisional: true });
+    give(claim);
+    leases.acknowledged(1n);
+    await until(() => said.confirmed.length > 0);
+    expect(confirmed).toEqual([idOf(claim)]);
+  });
+
+  test("is confirmed though its release was refused", async () => {
+    const claim = claimOf(1, { provisional: true });
+    give(claim);
+    leases.givesBack(idOf(claim));
+    leases.acknowledged(1n);
+    leases.gaveBack(idOf(claim), false);
+    await until(() => said.confirmed.length > 0);
+  });
+});
+
+describe("the end of a lease", () => {
+  test("between the decision and the answer leaves it nothing, and is told", () => {
+    const claim = claimOf(1);
+    const call = newCall();
+    call.holds(claim);
+    end(claim, "force_released");
+    expect(said.lost).toEqual([]);
+    expect(call.endOf(claim)?.endReason).toBe("force_released");
+    expect(tell(claim).ttl).toMatchObject({ seconds: 0n, nanos: 0 });
+    call.workIsOver();
+    expect(said.lost).toEqual([lostOf(claim)]);
+    expect(leases.count).toBe(0);
+  });
+
+  test("while it is renewed is told once, and not undone by the answer", () => {
+    const claim = claimOf(1);
+    give(claim);
+    const call = newCall();
+    call.holds(claim);
+    end(claim, "force_released");
+    expect(said.lost).toEqual([lostOf(claim)]);
+    expect(tell(claim, 2).ttl).toMatchObject({ seconds: 0n, nanos: 0 });
+    call.workIsOver();
+    expect(said.lost).toHaveLength(1);
+    expect(leases.count).toBe(0);
+  });
+
+  test("by the session's own release is no loss, also where that was answered before a renewal", () => {
+    const claim = claimOf(1);
+    give(claim);
+    const renewal = newCall();
+    renewal.holds(claim);
+    leases.givesBack(idOf(claim));
+    end(claim, "released");
+    leases.gaveBack(idOf(claim), true);
+    tell(claim, 2);
+    renewal.workIsOver();
+    expect(said.lost).toEqual([]);
+    expect(leases.count).toBe(0);
+    expect(heldHere.count).toBe(0);
+  });
+
+  test("by somebody else's release is a loss where the session's own was refused", () => {
+    const claim = claimOf(1);
+    give(claim);
+    leases.givesBack(idOf(claim));
+    end(claim, "released");
+    expect(said.lost).toEqual([]);
+    leases.gaveBack(idOf(claim), false);
+    expect(said.lost).toEqual([lostOf(claim)]);
+  });
+
+  test("after a release that was refused is told", () => {
+    const claim = claimOf(1);
+    give(claim);
+    leases.givesBack(idOf(claim));
+    leases.gaveBack(idOf(claim), false);
+    end(claim, "expired");
+    expect(said.lost).toEqual([lostOf(claim)]);
+  });
+});
+
+describe("nothing is kept in mind", () => {
+  test.each<[string, (claim: Claim) => void]>([
+    ["that was lost", (claim) => end(claim, "expired")],
+    [
+      "that another server has ended, as a renewal was answered",
+      (claim) => leases.toldEnded(claim, undefined),
+    ],
+    [
+      "that was given back",
+      (claim) => {
+        leases.givesBack(idOf(claim));
+        leases.gaveBack(idOf(claim), true);
+      },
+    ],
+    [
+      "of which the time was over long ago",
+      () => {
+        nowUs = NOW_US + TTL_US + LEASE_FORGOTTEN_AFTER_MS * 1_000 + 1;
+        leases.forgetEnded();
+      },
+    ],
+    ["when the session is over", () => leases.close()],
+  ])("%s", (_how, forget) => {
+    const claim = claimOf(1);
+    give(claim);
+    leases.forgetEnded();
+    expect([leases.count, heldHere.count]).toEqual([1, 1]);
+    forget(claim);
+    expect([leases.count, heldHere.count]).toEqual([0, 0]);
+  });
+
+  test("of a lease that its call was given when nobody waited for it any more", () => {
+    const call = newCall();
+    call.holds(claimOf(1));
+    call.workIsOver();
+    call.holds(claimOf(2));
+    leases.close();
+    const late = newCall();
+    late.holds(claimOf(3));
+    expect([leases.count, heldHere.count]).toEqual([0, 0]);
+  });
+
+  test("before its time: a lease that was renewed after its call was over is kept", () => {
+    const claim = claimOf(1);
+    give(claim);
+    const call = newCall();
+    call.workIsOver();
+    call.holds({ ...claim, deadlineUs: NOW_US + 10 * TTL_US });
+    nowUs = NOW_US + 5 * TTL_US;
+    leases.forgetEnded();
+    expect(leases.count).toBe(1);
+  });
+});
