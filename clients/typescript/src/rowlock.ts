@@ -284,7 +284,8 @@ export class Rowlock implements AsyncDisposable {
   async #close(): Promise<void> {
     for (const wait of [...this.#waits]) wait.abandon(RowlockError.closed());
     this.#locks.releaseAll();
-    if (this.#connections.open) {
+    // The first request of a connection has commands, too, before anything was heard of its server.
+    if (this.#calls.isOwed) {
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, GIVE_BACK_WITHIN_MS);
       await Promise.race([this.#calls.idle(), late.promise]);

@@ -19,6 +19,7 @@ class Listening implements Connection {
   readonly via = "session";
   readonly comesBackBy = "ticket";
   readonly renewalsMax = 1;
+  readonly wasReached = true;
   readonly taken: bigint[] = [];
   readonly cancelled: bigint[] = [];
   opened: Opened | undefined;

@@ -22,7 +22,7 @@ function openSession() {
     write: () => sentMs.push(Date.now() - openedMs),
     cancel() {},
   });
-  const channel = { makeBidiStreamRequest: () => stream, close() {} } as unknown as Client;
+  const channel = { makeBidiStreamRequest: () => stream, waitForReady() {}, close() {} } as unknown as Client;
   const connection = new SessionConnection({
     address: "nowhere",
     owner: "tester",

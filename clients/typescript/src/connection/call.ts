@@ -34,8 +34,10 @@ export class Call {
   use: Use | undefined;
   /** When it was asked for; Infinity once it was answered. */
   askedMs = 0;
-  /** 0: no server can know of it. */
+  /** 0: no connection has taken it. */
   timesSent = 0;
+  /** It was sent over a connection that is left by now, and that had reached its server. */
+  wasReached = false;
   isOver = false;
   failures = 0;
   /** What it was answered last, where that was no result. */
@@ -46,5 +48,10 @@ export class Call {
   constructor(ask: Ask, order: number) {
     this.ask = ask;
     this.order = order;
+  }
+
+  /** Whether a server may know of it. */
+  get mayBeKnown(): boolean {
+    return this.wasReached || this.use?.connection.wasReached === true;
   }
 }

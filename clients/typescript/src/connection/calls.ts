@@ -34,6 +34,11 @@ export class Calls {
     return this.#open.size;
   }
 
+  /** Whether a server may know of any of them, or has to hear of one for the sake of others. */
+  get isOwed(): boolean {
+    return [...this.#open].some((call) => call.mayBeKnown || call.ask.kind === "urgent");
+  }
+
   begin(ask: Ask): Call {
     this.#begun += 1;
     const call = new Call(ask, this.#begun);
@@ -224,6 +229,7 @@ export class Calls {
     const { use } = call;
     if (!use) return;
     this.#byNumber.delete(call.number);
+    call.wasReached ||= use.connection.wasReached;
     call.use = undefined;
     if (call.ask.kind === "wait") use.waits -= 1;
     else use.commands -= 1;

@@ -28,6 +28,8 @@ export interface Connection {
   readonly via: "session" | "calls";
   /** Undefined until the server has answered. */
   readonly opened: Opened | undefined;
+  /** Whether there was a connection to the server, so that it may have heard what was sent. */
+  readonly wasReached: boolean;
   /** By which a wait comes back to its place. */
   readonly comesBackBy: "ticket" | "request id";
   /** Leases that one command may renew. */

@@ -41,6 +41,7 @@ export class SessionConnection implements Connection {
   readonly via = "session";
   readonly comesBackBy = "ticket";
   opened: SessionOpened | undefined;
+  wasReached = false;
   /** What a request may hold. */
   bytesMax: number;
   readonly #options: SessionOptions;
@@ -68,6 +69,9 @@ export class SessionConnection implements Connection {
     this.address = address;
     this.bytesMax = bytesMax;
     this.#heardSentMs = clock.now();
+    channel.waitForReady(Number.POSITIVE_INFINITY, (error) => {
+      this.wasReached = error === undefined;
+    });
     this.#open = toBinary(SessionOpenSchema, create(SessionOpenSchema, { owner, labels }));
     this.#stream = channel.makeBidiStreamRequest<Uint8Array, Buffer>(
       pathOf("session"),

@@ -51,6 +51,8 @@ export class UnaryConnection implements Connection {
   /** So that none is late because of another one. */
   readonly renewalsMax = 1;
   opened: Opened | undefined;
+  /** It takes nothing before the server has answered. */
+  readonly wasReached = true;
   readonly #options: UnaryOptions;
   readonly #calls: BareCalls;
   readonly #open = new Map<bigint, AbortController>();

@@ -98,6 +98,11 @@ class Calls:
     def __len__(self) -> int:
         return len(self._open)
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether a server may know of any of them, or has to hear of one for the sake of others."""
+        return any(call.times_sent > 0 or call.ask.kind == "urgent" for call in self._open)
+
     def begin(self, ask: Ask) -> Call:
         """Ask for it, as soon as there is a connection with room for it."""
         self._begun += 1

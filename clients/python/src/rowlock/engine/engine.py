@@ -293,7 +293,8 @@ class Engine:
             acquisition.abandon(closed())
         # Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
         self._held.release_all()
-        if not self._connections.is_open:
+        # The first request of a connection has commands, too, before anything was heard of its server.
+        if not self._calls.is_owed:
             self._finish()
             return
         late = self._loop.call_later(_GIVE_BACK_WITHIN, self._finish)

@@ -1,0 +1,69 @@
+"""A proxy through which a server answers late: what clients send goes on at once, what the server sends is held back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+
+
+class LateProxy:
+    """Begins when it is made; runs on a thread of its own."""
+
+    def __init__(self, server: str, answers_after: float, asks_after: float = 0.0) -> None:
+        self._host, port = server.rsplit(":", 1)
+        self._port = int(port)
+        self._answers_after = answers_after
+        self._asks_after = asks_after
+        self._loop = asyncio.new_event_loop()
+        self._streams: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
+        self.address = ""
+        started = threading.Event()
+
+        async def start() -> None:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+            self.address = "127.0.0.1:" + str(self._server.sockets[0].getsockname()[1])
+            started.set()
+
+        def run() -> None:
+            self._loop.run_until_complete(start())
+            self._loop.run_forever()
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        started.wait()
+
+    def __enter__(self) -> LateProxy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Cut all connections."""
+
+        async def stop() -> None:
+            self._server.close()
+            for stream in self._streams:
+                stream.close()
+            for task in list(self._serving):
+                task.cancel()
+            await asyncio.gather(*self._serving, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(stop(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _serve(self, near: asyncio.StreamReader, to_near: asyncio.StreamWriter) -> None:
+        far, to_far = await asyncio.open_connection(self._host, self._port)
+        for stream in (to_near, to_far):
+            self._streams.add(stream)
+        for reader, writer, late in ((near, to_far, self._asks_after), (far, to_near, self._answers_after)):
+            task = asyncio.ensure_future(self._pass_on(reader, writer, late))
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, late: float) -> None:
+        with contextlib.suppress(ConnectionError):
+            while said := await reader.read(65_536):
+                self._loop.call_later(late, writer.write, said)
+        self._loop.call_later(late, writer.close)

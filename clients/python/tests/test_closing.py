@@ -1,0 +1,45 @@
+"""A client that is closed at any moment leaves nothing held: not what it holds, and not what it has only asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from conftest import MakeClient
+from late_proxy import LateProxy
+from rowlock_server import RowlockServer, until
+
+import rowlock
+from rowlock import FOREVER
+
+_CLIENTS = 40
+_LOCKS = 8
+_CLOSED_WITHIN = 0.04
+# They are closed after the server has heard them, and before they have heard the server.
+_ANSWERED_AFTER = 0.3
+
+
+def test_clients_that_are_closed_before_they_have_heard_anything_leave_nothing(
+    server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
+) -> None:
+    def hasty(address: str, index: int) -> None:
+        closed = connect(address)
+
+        def ask(at: int) -> None:
+            with contextlib.suppress(rowlock.RowlockError):
+                closed.lock(f"{name}/{index}/{at}", ttl=FOREVER if at % 2 else 600)
+
+        asking = [threading.Thread(target=ask, args=(at,)) for at in range(_LOCKS)]
+        for thread in asking:
+            thread.start()
+        until(lambda: client.get_lock(f"{name}/{index}/0").holder_count == 1)
+        threading.Event().wait(index * _CLOSED_WITHIN / _CLIENTS)
+        closed.close()
+        for thread in asking:
+            thread.join()
+
+    with LateProxy(server.address, _ANSWERED_AFTER) as proxy, ThreadPoolExecutor(_CLIENTS) as pool:
+        list(pool.map(partial(hasty, proxy.address), range(_CLIENTS)))
+    assert [lock.name for lock in client.list_locks(prefix=f"{name}/", busy_only=True)] == []
