@@ -121,6 +121,13 @@ export const WATCH_REST_SHARE = 9;
 export const SWEEP_BEHIND_MS = 5_000;
 export const CLOCK_BACK_US = 1_000_000;
 
+/**
+ * How long a change of a rule waits for servers that have not said that they decide by it: as long as a transaction may last
+ * that one of them has begun before, and longer than a poll of theirs. And how often it asks.
+ */
+export const RULES_AWAITED_MS = 7_000;
+export const RULES_ASKED_MS = 20;
+
 /** Advances that are owed: how often they are tried again, and how many at a time. */
 export const OWED_AGAIN_MS = 250;
 export const OWED_AT_ONCE_MAX = 256;

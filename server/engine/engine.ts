@@ -70,6 +70,7 @@ import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
 import { type Recent, RecentDecisions } from "./transaction/recent-decisions.ts";
+import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { inOwnTurn } from "./views/lock-steps.ts";
 import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
@@ -101,6 +102,7 @@ export class Engine implements LockEngine {
   readonly #afterCommit: AfterCommit;
   readonly #watch: Watch;
   readonly #advances: Advances;
+  readonly #rulesInForce: RulesInForce;
   readonly #onRetry: (cause: string) => void;
   readonly #background: Background;
   readonly #probe: Probe;
@@ -193,8 +195,16 @@ export class Engine implements LockEngine {
       captureWaits: this.#captureWaits,
     });
     store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
-    this.#lanes = new Lanes({
+    const rulesInForce = new RulesInForce({
       store,
+      replica: options.replica.id,
+      onInForce: () => {
+        this.#background.beat().catch((error: unknown) => onFailure("beat", error));
+      },
+    });
+    this.#rulesInForce = rulesInForce;
+    this.#lanes = new Lanes({
+      store: rulesInForce,
       policy,
       lanes: options.lanes,
       patientSlots: store.patientSlots,
@@ -221,14 +231,14 @@ export class Engine implements LockEngine {
         }
       },
     });
-    this.#watch = new Watch({ store, followers, places, advances, onFailure });
+    this.#watch = new Watch({ store, followers, places, advances, rulesInForce, onFailure });
     const detachments = new Detachments({
       tell: (lockId, command) => this.#submit(lockId, command),
       isFollowed: (key) => followers.followsClaim(key),
       onFailure,
     });
     this.#detachments = detachments;
-    const kept = { followers, detachments, comebacks, advances };
+    const kept = { followers, detachments, comebacks, advances, rulesInForce };
     this.#background = new Background({ ...this.#options, ...kept, onFailure });
     this.#probe = new Probe({
       replica: options.replica.id,
@@ -361,11 +371,27 @@ export class Engine implements LockEngine {
     const { store, policy, observer } = this.#options;
     const change = { prefix, limit, expectedVersion, reason };
     const onCommitted = (batch: Batch) => this.#afterCommit.wake(batch);
-    const options = { store, policy, onCommitted, advances: this.#advances, onRetry: this.#onRetry };
-    const answer = await changeLimitRule(change, options);
+    const everywhereAfter = (revision: bigint) => this.#rulesInForce.everywhereAfter(revision);
+    const { transact } = this.#rulesInForce;
+    const answer = await changeLimitRule(change, {
+      store: { transact, list: (query) => store.list(query), limitRules: () => store.limitRules() },
+      policy,
+      onCommitted,
+      advances: this.#advances,
+      onRetry: this.#onRetry,
+      everywhereAfter,
+    });
     if (answer.kind === "limit_rule") {
-      const { version } = answer;
-      observer({ kind: "limit_rule_set", prefix, limit: answer.limit, version, reason, caller });
+      const { version, serversBehind } = answer;
+      observer({
+        kind: "limit_rule_set",
+        prefix,
+        limit: answer.limit,
+        version,
+        reason,
+        serversBehind,
+        caller,
+      });
     }
     return answer;
   }

@@ -178,6 +178,8 @@ export type LimitRuleAnswer =
       readonly heldPermits: number;
       readonly waiting: number;
       readonly draining: boolean;
+      /** Servers that have not said yet that they decide by it. */
+      readonly serversBehind: number;
     }
   | { readonly kind: "version_mismatch"; readonly version: bigint };
 
@@ -278,6 +280,8 @@ export type EngineEvent =
       readonly limit: number | null;
       readonly version: bigint;
       readonly reason: string;
+      /** Servers that have not said yet that they decide by it. */
+      readonly serversBehind: number;
       readonly caller: Caller | undefined;
     }
   /** A transaction was repeated; the cause is StoreError.reason. */

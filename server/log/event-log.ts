@@ -54,9 +54,14 @@ export class EventLog {
         this.#event(event.event, event.lockName);
         return;
       case "limit_rule_set": {
-        const { prefix, limit, version, reason, caller } = event;
+        const { prefix, limit, version, reason, serversBehind, caller } = event;
         const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
         this.#log.info({ ...change, peer: caller?.getPeer() }, "limit set");
+        if (serversBehind > 0)
+          this.#log.warn(
+            { pattern: change.pattern, servers: serversBehind },
+            "servers in the register have not said that they decide by this limit: they have just died, or are frozen or cut off",
+          );
         return;
       }
       case "retried":

@@ -57,6 +57,8 @@ export interface Loaded extends Rows {
    * restored. Nothing must be decided before `failOver` has noted that.
    */
   readonly isSuccessor: boolean;
+  /** Of the limit rules; it rises with each change of one. */
+  readonly rulesRevision: bigint;
   /** Those that the plan asked for and, of the plan's locks, those that are due: DUE_MAX at the most. */
   readonly claims: readonly Claim[];
 }
@@ -121,6 +123,8 @@ export interface Watched {
   readonly due: bigint[];
   /** In how many microseconds the first such time of each of the others passes. */
   readonly dueSoon: Map<bigint, number>;
+  /** Of the limit rules, as committed. Decisions that begin from now on, at the same server of the database, go by it. */
+  readonly rulesRevision: bigint;
 }
 
 /** A lock that is held or waited for, for gauges. */
@@ -199,6 +203,8 @@ export interface ReplicaRow {
 /** A replica as the register has it. */
 export interface RegisteredReplica extends ReplicaRow {
   readonly sinceUs: number;
+  /** It decides by limit rules of this revision or a later one; -1: it has not said so yet. */
+  readonly rulesRevision: bigint;
   /** Until when it counts as there, unless it is heard of again. */
   readonly deadlineUs: number;
 }
@@ -280,13 +286,16 @@ export interface Store {
    * because another transaction holds their rows.
    */
   heartbeat(replica: bigint, claims: readonly ClaimRef[], keepForUs: number): Promise<readonly ClaimKey[]>;
-  /** Registers the replica, or says that it is still there. Proves that the database can be written. */
-  register(replica: ReplicaRow, keepForUs: number): Promise<void>;
+  /**
+   * Registers the replica, or says that it is still there, and by which limit rules it decides. Proves that the database can
+   * be written.
+   */
+  register(replica: ReplicaRow, keepForUs: number, rulesRevision: bigint): Promise<void>;
   /** The register of replicas, oldest first. Those that have died may be among them, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
   /** Takes the replica out of the register. */
   retire(replica: bigint): Promise<void>;
-  /** For the poll, in one statement. Deadlines that come within `aheadUs` are told, too. */
+  /** For the poll, in one statement. Deadlines that come within `aheadUs` are told, too. Without locks, only the rules are read. */
   watch(lockIds: readonly bigint[], aheadUs: number): Promise<Watched>;
   /** Claims by key, as committed, with the clock at which they were read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;

@@ -110,7 +110,15 @@ describe("events", () => {
       },
       lockName: "l",
     });
-    log({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 2n, reason: "more", caller: undefined });
+    log({
+      kind: "limit_rule_set",
+      prefix: "etl/",
+      limit: 3,
+      version: 2n,
+      reason: "more",
+      serversBehind: 0,
+      caller: undefined,
+    });
     log({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
     log({ kind: "clock_jumped", byUs: 3_600_000_000 });
     log({ kind: "retried", cause: "deadlock" });
@@ -258,6 +266,7 @@ describe("the caller", () => {
       limit: 3,
       version: 2n,
       reason: "more",
+      serversBehind: 0,
       caller: { getPeer: () => "operator" },
     });
     expect(peers(lines)).toEqual([

@@ -30,7 +30,7 @@ const LOCK: Lock = {
   revision: 9n,
 };
 
-const registered = (deadlineUs: number) => ({ ...REPLICA, sinceUs: 0, deadlineUs });
+const registered = (deadlineUs: number) => ({ ...REPLICA, sinceUs: 0, rulesRevision: 0n, deadlineUs });
 const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {
@@ -87,7 +87,15 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   const record = { ...RECORD, attemptsLeft: 3, version: 7n };
   engine({ kind: "event", event: { kind: "record_set", lockId: 1n, record }, lockName: "etl/orders" });
   engine({ kind: "event", event: { kind: "record_deleted", lockId: 1n, record }, lockName: "etl/orders" });
-  engine({ kind: "limit_rule_set", prefix: "etl/", limit: 3, version: 1n, reason: "", caller: undefined });
+  engine({
+    kind: "limit_rule_set",
+    prefix: "etl/",
+    limit: 3,
+    version: 1n,
+    reason: "",
+    serversBehind: 0,
+    caller: undefined,
+  });
   engine({ kind: "batch", commands: 7, locks: 3 });
   engine({ kind: "retried", cause: "deadlock" });
   engine({ kind: "clock_jumped", byUs: -2_000_000 });

@@ -70,7 +70,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
     expect(denied.message).toContain("GRANT SELECT ON performance_schema.replication_group_members");
     await primary.run("GRANT SELECT ON performance_schema.replication_group_members TO 'small'@'%'");
     const store = await open(primary, "small");
-    await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000);
+    await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     await lockId(store, "of the group");
   });
 
@@ -111,7 +111,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
     "is given up when its member drops out under open connections, however writable it is",
     async () => {
       const [node, store] = await primaryOf(group.nodes.slice(1));
-      const beat = () => store.register({ id: 2n, address: "here", version: "1", secret: "" }, 1_000_000);
+      const beat = () => store.register({ id: 2n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
       await beat();
       await node.run(
         "STOP GROUP_REPLICATION",

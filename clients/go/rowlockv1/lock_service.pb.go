@@ -961,7 +961,11 @@ type SetLimitResponse struct {
 	// Claims that still wait, likewise.
 	Waiting uint64 `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	// More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
-	Draining      bool `protobuf:"varint,5,opt,name=draining,proto3" json:"draining,omitempty"`
+	Draining bool `protobuf:"varint,5,opt,name=draining,proto3" json:"draining,omitempty"`
+	// For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+	// cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+	// 0, as the limit is in the lock's own row.
+	ServersBehind uint32 `protobuf:"varint,6,opt,name=servers_behind,json=serversBehind,proto3" json:"servers_behind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1029,6 +1033,13 @@ func (x *SetLimitResponse) GetDraining() bool {
 		return x.Draining
 	}
 	return false
+}
+
+func (x *SetLimitResponse) GetServersBehind() uint32 {
+	if x != nil {
+		return x.ServersBehind
+	}
+	return 0
 }
 
 // Which lock to show.
@@ -3584,13 +3595,14 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\tR\x06reasonB\b\n" +
 	"\x06targetB\b\n" +
 	"\x06_limitB\x13\n" +
-	"\x11_expected_version\"\x9b\x01\n" +
+	"\x11_expected_version\"\xc2\x01\n" +
 	"\x10SetLimitResponse\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12!\n" +
 	"\fheld_permits\x18\x03 \x01(\x04R\vheldPermits\x12\x18\n" +
 	"\awaiting\x18\x04 \x01(\x04R\awaiting\x12\x1a\n" +
-	"\bdraining\x18\x05 \x01(\bR\bdraining\"$\n" +
+	"\bdraining\x18\x05 \x01(\bR\bdraining\x12%\n" +
+	"\x0eservers_behind\x18\x06 \x01(\rR\rserversBehind\"$\n" +
 	"\x0eGetLockRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"7\n" +
 	"\x0fGetLockResponse\x12$\n" +

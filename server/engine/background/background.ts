@@ -11,6 +11,7 @@ import * as bounds from "../engine-bounds.ts";
 import type { Comebacks } from "../following/comebacks.ts";
 import type { Detachments } from "../following/detachments.ts";
 import type { Followers } from "../following/followers.ts";
+import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import type { Advances } from "./advances.ts";
 
 export interface BackgroundOptions {
@@ -23,6 +24,7 @@ export interface BackgroundOptions {
   readonly idleLockUs: number;
   readonly comebacks: Pick<Comebacks, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
+  readonly rulesInForce: Pick<RulesInForce, "revision">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -62,7 +64,8 @@ export class Background {
 
   /** Says that this replica is there; proves that the database can be written. */
   beat(): Promise<void> {
-    return this.#options.store.register(this.#options.replica, REPLICA_KEPT_US);
+    const { store, replica, rulesInForce } = this.#options;
+    return store.register(replica, REPLICA_KEPT_US, rulesInForce.revision);
   }
 
   /**

@@ -2,7 +2,9 @@
 // with the process, clients get back by their ticket or request ids.
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import type { Lock } from "../../core/lock.ts";
 import type { Follower } from "../lock-engine.ts";
+import type { RuleChanges, Rules } from "./rule-changes.ts";
 
 interface FollowedClaim {
   /** As it was when it was first followed. */
@@ -16,6 +18,8 @@ interface FollowedLock {
   watchers: number;
   /** The guard row's revision up to which this replica has seen everything. */
   seenRevision: bigint;
+  /** The limit rules by which this replica has decided about it last, and its name; null: it has not yet. */
+  decidedBy: { readonly name: string; readonly rules: Rules } | null;
   /** The number of the last addition of a claim here, counted over all locks of this replica. */
   lastAddition: number;
 }
@@ -36,7 +40,7 @@ export class Followers {
     if (before && before.claim.secret !== claim.secret) this.tell(claim, claim.requestedAtUs);
     let lock = this.#locks.get(claim.lockId);
     if (!lock) {
-      lock = { claims: new Map(), watchers: 0, seenRevision: revision, lastAddition: 0 };
+      lock = { claims: new Map(), watchers: 0, seenRevision: revision, decidedBy: null, lastAddition: 0 };
       this.#locks.set(claim.lockId, lock);
     }
     // A poll may have been ahead of this answer: what it saw then did not include this claim.
@@ -112,6 +116,22 @@ export class Followers {
   sawOwn(lockId: bigint, before: bigint, after: bigint): void {
     const lock = this.#locks.get(lockId);
     if (lock?.seenRevision === before) lock.seenRevision = after;
+  }
+
+  /** This replica has decided about the lock, by these rules. */
+  decidedBy({ id, name }: Pick<Lock, "id" | "name">, rules: Rules): void {
+    const lock = this.#locks.get(id);
+    if (lock) lock.decidedBy = { name, rules };
+  }
+
+  /** Whether the lock is to be decided about again, as rules that concern it are others now. */
+  hasOldRules(lockId: bigint, changes: Pick<RuleChanges, "rules" | "concerns">): boolean {
+    const lock = this.#locks.get(lockId);
+    if (!lock?.decidedBy || lock.decidedBy.rules === changes.rules) return false;
+    const { name, rules } = lock.decidedBy;
+    if (changes.concerns(name, rules)) return true;
+    lock.decidedBy = { name, rules: changes.rules };
+    return false;
   }
 
   /** Ask for it before claims are read, and give it to `saw` afterwards. */

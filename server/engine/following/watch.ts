@@ -6,24 +6,29 @@ import { partsOf } from "../../core/parts.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
 import { DUE_AHEAD_US, POLL_LOCKS_MAX } from "../engine-bounds.ts";
+import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import { DueTimers } from "./due-timers.ts";
 import { type Followers, gone } from "./followers.ts";
 import type { Places } from "./places.ts";
+import { RuleChanges } from "./rule-changes.ts";
 
 export interface WatchOptions {
-  readonly store: Pick<Store, "watch" | "claims">;
+  readonly store: Pick<Store, "watch" | "claims" | "limitRules">;
   readonly followers: Followers;
   readonly places: Places;
   readonly advances: Pick<Advances, "start">;
+  readonly rulesInForce: Pick<RulesInForce, "saw">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
 export class Watch {
   readonly #options: WatchOptions;
   readonly #dueTimers: DueTimers;
+  readonly #ruleChanges: RuleChanges;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#ruleChanges = new RuleChanges(() => options.store.limitRules());
     this.#dueTimers = new DueTimers((lockIds) => {
       this.look(lockIds).catch((error: unknown) => options.onFailure("poll", error));
     });
@@ -44,11 +49,14 @@ export class Watch {
     const { followers } = this.#options;
     const followed = lockIds ? lockIds.filter((id) => followers.follows(id)) : followers.lockIds();
     for (const part of partsOf(followed, POLL_LOCKS_MAX)) await this.#lookAtLocks(part);
+    // Who changes a rule waits for all servers, also for those without waiters.
+    if (!lockIds && followed.length === 0) await this.#lookAtLocks([]);
   }
 
   async #lookAtLocks(lockIds: readonly bigint[]): Promise<void> {
     const { store, followers, places, advances } = this.#options;
-    const { revisions, due, dueSoon } = await store.watch(lockIds, DUE_AHEAD_US);
+    const { revisions, due, dueSoon, rulesRevision } = await store.watch(lockIds, DUE_AHEAD_US);
+    this.#options.rulesInForce.saw(rulesRevision);
     // Not waited for: one lock must not stop the others.
     for (const lockId of due) void advances.start(lockId);
     for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs);
@@ -60,6 +68,14 @@ export class Watch {
       followers.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
       places.changed(lockId);
     });
+    await this.#lookAtRules(lockIds, rulesRevision);
+  }
+
+  async #lookAtRules(lockIds: readonly bigint[], rulesRevision: bigint): Promise<void> {
+    const { followers, advances } = this.#options;
+    await this.#ruleChanges.saw(rulesRevision);
+    for (const lockId of lockIds)
+      if (followers.hasOldRules(lockId, this.#ruleChanges)) void advances.start(lockId);
   }
 
   async #readClaims(followed: readonly Claim[]): Promise<void> {

@@ -63,6 +63,7 @@ export class AfterCommit {
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
     for (const [lockId, { lock, revisionBefore }] of batch.locks) {
       followers.sawOwn(lockId, revisionBefore, lock.revision);
+      followers.decidedBy(lock, batch.limitRules);
     }
     const elsewhere = grantedElsewhere(batch, replica);
     if (elsewhere.length > 0) wakeup.announce(elsewhere);

@@ -6,6 +6,7 @@ import type { ClaimKey } from "../../core/claim.ts";
 import { isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "../../core/decide-batch.ts";
+import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
@@ -37,6 +38,8 @@ export class Batch {
   events: BatchEvent[] = [];
   /** Guard rows as written, and the revision that each had before. */
   readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
+  /** The limit rules that it went by. */
+  limitRules: readonly LimitRule[] = [];
   /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
   leftOver: readonly bigint[] = [];
 
@@ -79,6 +82,7 @@ export class Batch {
   decide(loaded: Loaded): Changes {
     this.#round += 1;
     const isFirst = this.#round === 1;
+    this.limitRules = loaded.limitRules;
     const context = { policy: this.#policy, earlier: this.#earlier, nowMs: performance.now() };
     const decision = decideBatch(loaded, isFirst ? this.#asked : NO_COMMANDS, context);
     if (isFirst) {

@@ -27,6 +27,8 @@ export interface LimitRulesOptions {
   readonly onCommitted: (batch: Batch) => void;
   readonly advances: Pick<Advances, "owe">;
   readonly onRetry: (cause: string) => void;
+  /** Resolves when rules of this revision are no longer decided by: with the number of servers that have not said so. */
+  readonly everywhereAfter: (rulesRevision: bigint) => Promise<number>;
 }
 
 /** Changes a rule and grants what it makes room for. */
@@ -38,12 +40,14 @@ export async function changeLimitRule(
   let rule: LimitRule | undefined;
   let refusedBy: bigint | undefined;
   let mayBeDone = false;
-  const decide: Decide = (limitRules, repeated) => {
+  let changedAfter: bigint | undefined;
+  const decide: Decide = (limitRules, repeated, rulesRevision) => {
     mayBeDone ||= repeated;
     if (!limitRules) return undefined;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
     rule = changed(now, change, mayBeDone);
     refusedBy = rule ? undefined : (now?.version ?? 0n);
+    changedAfter = rule ? rulesRevision : undefined;
     return rule;
   };
   let reached = await grantUnder({ prefix, afterLockId: 0n }, options, decide);
@@ -53,7 +57,8 @@ export async function changeLimitRule(
   while (typeof reached === "bigint")
     reached = await grantUnder({ prefix, afterLockId: reached }, options, () => undefined);
   if (reached === "held_up") await advanceUnder(prefix, options);
-  return withAttempts(() => describe(now, options.store), options.onRetry);
+  const behind = changedAfter === undefined ? 0 : await everywhere(changedAfter, options);
+  return withAttempts(() => describe(now, behind, options.store), options.onRetry);
 }
 
 /** The rule as it shall be; undefined if its version is not the expected one. */
@@ -68,8 +73,16 @@ function changed(now: LimitRule | undefined, change: RuleChange, repeated: boole
   return doneBefore ? now : undefined;
 }
 
+function everywhere(changedAfter: bigint, { everywhereAfter, onRetry }: LimitRulesOptions): Promise<number> {
+  return withAttempts(() => everywhereAfter(changedAfter), onRetry);
+}
+
 /** Answers the rule to write, if any. Called without rules when an attempt begins. */
-type Decide = (limitRules: readonly LimitRule[] | null, repeated: boolean) => LimitRule | undefined;
+type Decide = (
+  limitRules: readonly LimitRule[] | null,
+  repeated: boolean,
+  rulesRevision?: bigint,
+) => LimitRule | undefined;
 
 /**
  * One transaction: changes the rule, if `decide` says how, and grants to waiters of locks under the prefix. Returns the
@@ -94,7 +107,7 @@ async function grantUnder(
           if (reached !== undefined) return batch.decide(loaded);
           const ids = [...loaded.locks.keys()];
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
-          const next = decide(loaded.limitRules, repeated);
+          const next = decide(loaded.limitRules, repeated, loaded.rulesRevision);
           if (!next) return batch.decide(loaded);
           const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next];
           return { ...batch.decide({ ...loaded, limitRules }), rule: next };
@@ -122,7 +135,11 @@ function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIter
 }
 
 /** Sums over the locks that match, as they stand after the change. */
-async function describe(rule: LimitRule, store: LimitRulesOptions["store"]): Promise<LimitRuleAnswer> {
+async function describe(
+  rule: LimitRule,
+  serversBehind: number,
+  store: LimitRulesOptions["store"],
+): Promise<LimitRuleAnswer> {
   const limitRules = await store.limitRules();
   let heldPermits = 0;
   let waiting = 0;
@@ -142,5 +159,6 @@ async function describe(rule: LimitRule, store: LimitRulesOptions["store"]): Pro
     heldPermits,
     waiting,
     draining,
+    serversBehind,
   };
 }

@@ -67,5 +67,6 @@ async function setForPattern(
     heldPermits: BigInt(answer.heldPermits),
     waiting: BigInt(answer.waiting),
     draining: answer.draining,
+    serversBehind: answer.serversBehind,
   };
 }

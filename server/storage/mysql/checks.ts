@@ -94,7 +94,9 @@ function durabilityFindings(settings: ReadonlyMap<string, string>, serverChanges
     found(
       "warning",
       "This is a Galera node with wsrep_sync_wait = 0: what other nodes have committed may be read late here. " +
-        "Decisions are safe; send all rowlock servers to one node, or set wsrep_sync_wait to 1.",
+        "No lock is held twice for it. A limit by pattern counts for a rowlock server once the node of that server has " +
+        "applied it, which SetLimit waits for: for 7 s at the most, as its answer and the log say then. Send all rowlock " +
+        "servers to one node, or set wsrep_sync_wait to 1, which makes each transaction wait for the node to catch up.",
     );
   }
   if (serverChanges > 0) {

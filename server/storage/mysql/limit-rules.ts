@@ -4,11 +4,11 @@
 import type { LimitRule } from "../../core/limit.ts";
 import type { Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
-import { limitRuleFromRow } from "./rows.ts";
+import { bigintOf, limitRuleFromRow } from "./rows.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
 export interface RulesAt {
-  readonly revision: string;
+  readonly revision: bigint;
   readonly limitRules: readonly LimitRule[];
 }
 
@@ -16,13 +16,13 @@ export interface RulesAt {
 const RULES = `SELECT r.prefix, r.limit_value, r.version, r.reason, m.rules_revision
   FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
 
-const NONE: RulesAt = { revision: "", limitRules: [] };
+const NONE: RulesAt = { revision: -1n, limitRules: [] };
 
 export class RuleCache {
   #kept = NONE;
 
   /** The rules at this revision or a later one. Costs a trip if it is not the one that is kept. */
-  async at(session: Session, revision: string): Promise<RulesAt> {
+  async at(session: Session, revision: bigint): Promise<RulesAt> {
     if (this.#kept.revision !== revision) this.#kept = await readRules(session);
     return this.#kept;
   }
@@ -38,7 +38,7 @@ export async function readRules(session: Session): Promise<RulesAt> {
   const rulesAt = trip.add(RULES);
   const rows = rowsOf((await session.run(trip))[rulesAt]);
   return {
-    revision: String(rows[0]?.[4]),
+    revision: bigintOf(rows[0]?.[4]),
     limitRules: rows.filter((row) => row[0] !== null).map(limitRuleFromRow),
   };
 }

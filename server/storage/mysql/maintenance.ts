@@ -24,9 +24,9 @@ const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
 const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
-const REGISTER = `INSERT INTO rowlock_replica (id, address, version, secret, started_at, deadline)
-  VALUES (?, ?, ?, ?, ${NOW_US}, ${NOW_US} + ?)
-  ON DUPLICATE KEY UPDATE address = ?, version = ?, deadline = ${NOW_US} + ?`;
+const REGISTER = `INSERT INTO rowlock_replica (id, address, version, secret, started_at, rules_revision, deadline)
+  VALUES (?, ?, ?, ?, ${NOW_US}, ?, ${NOW_US} + ?)
+  ON DUPLICATE KEY UPDATE address = ?, version = ?, rules_revision = ?, deadline = ${NOW_US} + ?`;
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
 const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
 const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
@@ -59,14 +59,15 @@ export function maintenance(
       return skipped;
     },
 
-    async register(replica, keepForUs) {
+    async register(replica, keepForUs, rulesRevision) {
       const { id } = replica;
       const address = bytesOf(replica.address);
       const version = bytesOf(replica.version);
       const secret = bytesOf(replica.secret);
       const trip = new Trip("register");
       const standingAt = askStanding(trip);
-      trip.add(REGISTER, id, address, version, secret, keepForUs, address, version, keepForUs);
+      const changing = [rulesRevision, keepForUs];
+      trip.add(REGISTER, id, address, version, secret, ...changing, address, version, ...changing);
       trip.add(FORGET);
       try {
         await repeatedly(async (session) => {

@@ -38,7 +38,8 @@ const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
 const WAKES = `rowlock_record FORCE INDEX (rowlock_record_wake) WHERE wakes_at <= ${NOW_US}`;
 const WAKES_IN = `IF(has_record = 1, (SELECT r.wakes_at FROM rowlock_record r WHERE r.lock_id = id) - ${NOW_US}, NULL)`;
-const WATCH = `SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+const RULES_REVISION = "SELECT NULL, rules_revision, NULL FROM rowlock_meta WHERE id = 1";
+const WATCH = `${RULES_REVISION} UNION ALL SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
   UNION ALL SELECT lock_id, NULL, MIN(deadline) - ${NOW_US} FROM ${LIVE_AND_DUE} + ? AND lock_id IN (?) GROUP BY lock_id
   UNION ALL SELECT l.id, NULL, 0 FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
@@ -65,7 +66,7 @@ const WAITED_LOCKS = {
   longest_wait: waitedLocksBy(WAITING, "longest_wait"),
   most_waiters: waitedLocksBy(WAITING, "most_waiters"),
 };
-const REPLICAS = `SELECT id, address, version, secret, started_at, deadline FROM rowlock_replica
+const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, deadline FROM rowlock_replica
   ORDER BY started_at, id LIMIT ?`;
 
 export function reads(
@@ -91,15 +92,22 @@ export function reads(
     async watch(lockIds, aheadUs) {
       const revisions = new Map<bigint, bigint>();
       const dueIn = new Map<bigint, number>();
-      if (lockIds.length === 0) return watchedOf(revisions, dueIn);
-      const values = [lockIds, aheadUs, lockIds, lockIds];
-      for (const [id, revision, inUs] of await query(pool, "watch", WATCH, ...values)) {
+      let rulesRevision = -1n;
+      const rows =
+        lockIds.length === 0
+          ? await query(pool, "watch_rules", RULES_REVISION)
+          : await query(pool, "watch", WATCH, lockIds, aheadUs, lockIds, lockIds);
+      for (const [id, revision, inUs] of rows) {
+        if (id === null) {
+          rulesRevision = bigintOf(revision);
+          continue;
+        }
         const lockId = bigintOf(id);
         if (revision !== null) revisions.set(lockId, bigintOf(revision));
         if (inUs === null || Number(inUs) > aheadUs) continue;
         dueIn.set(lockId, Math.min(Number(inUs), dueIn.get(lockId) ?? Number.POSITIVE_INFINITY));
       }
-      return watchedOf(revisions, dueIn);
+      return watchedOf(revisions, dueIn, rulesRevision);
     },
 
     async dueLocks(afterLockId, max) {
@@ -186,12 +194,13 @@ export function reads(
       const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
       return {
         nowUs,
-        replicas: rows.map(([id, address, version, secret, since, deadline]) => ({
+        replicas: rows.map(([id, address, version, secret, since, rulesRevision, deadline]) => ({
           id: bigintOf(id),
           address: textOf(address),
           version: textOf(version),
           secret: textOf(secret),
           sinceUs: Number(since),
+          rulesRevision: bigintOf(rulesRevision),
           deadlineUs: Number(deadline),
         })),
       };
@@ -200,8 +209,12 @@ export function reads(
 }
 
 /** `dueIn`: for each lock that has something due soon, in how many microseconds that is. */
-function watchedOf(revisions: Map<bigint, bigint>, dueIn: ReadonlyMap<bigint, number>): Watched {
-  const watched: Watched = { revisions, due: [], dueSoon: new Map() };
+function watchedOf(
+  revisions: Map<bigint, bigint>,
+  dueIn: ReadonlyMap<bigint, number>,
+  rulesRevision: bigint,
+): Watched {
+  const watched: Watched = { revisions, due: [], dueSoon: new Map(), rulesRevision };
   for (const [lockId, inUs] of dueIn) {
     if (inUs > 0) watched.dueSoon.set(lockId, inUs);
     else watched.due.push(lockId);

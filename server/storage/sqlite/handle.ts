@@ -63,9 +63,9 @@ export class SqliteHandle {
     return this.clock.read(this.nowUs(), readUs, readUs, this.coarseUs);
   }
 
-  meta(): Pick<Loaded, "failOver" | "limitRules"> {
+  meta(): Pick<Loaded, "failOver" | "rulesRevision" | "limitRules"> {
     const meta = this.statements.get("meta");
-    const revision = meta?.rules_revision;
+    const revision = meta?.rules_revision as bigint;
     if (this.#rules?.revision !== revision) {
       this.#rules = { revision, rules: this.statements.all("rules").map(limitRuleFromRow) };
     }
@@ -74,7 +74,7 @@ export class SqliteHandle {
       atUs: Number(meta?.failed_over_at),
       grantsFromUs: Number(meta?.grants_from),
     };
-    return { failOver, limitRules: this.#rules?.rules ?? [] };
+    return { failOver, rulesRevision: revision, limitRules: this.#rules?.rules ?? [] };
   }
 
   /** The methods as those of a store: they refuse when it is closed, and turn SQLite's errors into StoreErrors. */

@@ -59,13 +59,16 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
         version: textOf(row.version),
         secret: textOf(row.secret),
         sinceUs: Number(row.started_at),
+        rulesRevision: row.rules_revision as bigint,
         deadlineUs: Number(row.deadline),
       })),
     }),
 
     watch(lockIds, aheadUs) {
       const atLeastUs = nowUs() - handle.coarseUs;
-      const watched: Watched = { revisions: new Map(), due: [], dueSoon: new Map() };
+      const rulesRevision = statements.get("rules_revision")?.rules_revision as bigint;
+      const watched: Watched = { revisions: new Map(), due: [], dueSoon: new Map(), rulesRevision };
+      if (lockIds.length === 0) return watched;
       for (const row of statements.all("watch", atLeastUs, listOf(lockIds), atLeastUs + aheadUs)) {
         const id = row.id as bigint;
         watched.revisions.set(id, row.revision as bigint);

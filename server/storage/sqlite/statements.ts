@@ -62,6 +62,7 @@ const SQL = {
     WHERE id = 1 AND epoch = ?5`,
   meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
   rules: "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule ORDER BY prefix",
+  rules_revision: "SELECT rules_revision FROM rowlock_meta WHERE id = 1",
   write_rule: `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
     ON CONFLICT (prefix) DO UPDATE
     SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason`,
@@ -85,12 +86,13 @@ const SQL = {
 
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
     WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
-  register: `INSERT INTO rowlock_replica (id, address, version, secret, started_at, deadline)
-    VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE
-    SET address = excluded.address, version = excluded.version, deadline = excluded.deadline`,
+  register: `INSERT INTO rowlock_replica (id, address, version, secret, started_at, rules_revision, deadline)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET address = excluded.address, version = excluded.version,
+    rules_revision = excluded.rules_revision, deadline = excluded.deadline`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
-  replicas: `SELECT id, address, version, secret, started_at, deadline FROM rowlock_replica ORDER BY started_at, id LIMIT ${GIVEN}`,
+  replicas: `SELECT id, address, version, secret, started_at, rules_revision, deadline
+    FROM rowlock_replica ORDER BY started_at, id LIMIT ${GIVEN}`,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from

@@ -53,7 +53,7 @@ function load(
   statements: SqliteStatements,
   plan: LoadPlan,
   clock: Clock,
-  { failOver, limitRules }: Pick<Loaded, "failOver" | "limitRules">,
+  { failOver, rulesRevision, limitRules }: Pick<Loaded, "failOver" | "rulesRevision" | "limitRules">,
 ): Loaded {
   const { atLeastUs } = clock;
   const guards = plan.rule ? locksOfRule(statements, plan.rule) : plannedLocks(statements, plan);
@@ -78,6 +78,7 @@ function load(
     failOver,
     // One file has one server, and it stays open as long as the server runs.
     isSuccessor: false,
+    rulesRevision,
     limitRules,
     locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
     claims: [...claims.values()],

@@ -41,11 +41,11 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
         return [];
       }),
 
-    register: ({ id, address, version, secret }, keepForUs) =>
+    register: ({ id, address, version, secret }, keepForUs, rulesRevision) =>
       inTransaction(() => {
         const atUs = nowUs();
         const facts = [address, version, secret].map(bytesOf);
-        statements.run("register", id, ...facts, atUs, atUs + keepForUs);
+        statements.run("register", id, ...facts, atUs, rulesRevision, atUs + keepForUs);
         statements.run("forget_replicas", atUs);
       }),
 

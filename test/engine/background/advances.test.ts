@@ -69,12 +69,14 @@ test("a lock whose advance never gets through keeps no follower of another from 
       revisions: new Map(ids.map((id) => [id, id === last ? 2n : 1n])),
       due: ids.slice(0, 2),
       dueSoon: new Map(),
+      rulesRevision: 0n,
     }),
+    limitRules: async () => [],
     claims: async () => ({ nowUs: 0, claims: [claim(last, "held")] }),
   };
   const queue = async () => ({ nowUs: 0, places: [] });
   const places = new Places({ store: { queue }, followers, onFailure() {} });
-  await new Watch({ store, followers, places, advances, onFailure() {} }).look();
+  await new Watch({ store, followers, places, advances, rulesInForce: { saw() {} }, onFailure() {} }).look();
   expect(told).toEqual([last]);
   expect(failures).toHaveLength(1);
 });

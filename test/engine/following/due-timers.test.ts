@@ -25,9 +25,11 @@ function watching(lease: { endMs: number }) {
         revisions: new Map(lockIds.map((id) => [id, 1n])),
         due: inUs <= 0 ? [...lockIds] : [],
         dueSoon: new Map(inUs > 0 && inUs <= aheadUs ? lockIds.map((id) => [id, inUs]) : []),
+        rulesRevision: 0n,
       };
     },
     claims: async () => ({ nowUs: 0, claims: [] }),
+    limitRules: async () => [],
   };
   const queue = async () => ({ nowUs: 0, places: [] });
   const watch = new Watch({
@@ -35,6 +37,7 @@ function watching(lease: { endMs: number }) {
     followers,
     places: new Places({ store: { queue }, followers, onFailure() {} }),
     advances: { start: async (lockId) => void advanced.push({ lockId, atMs: Date.now() }) },
+    rulesInForce: { saw() {} },
     onFailure(loop, error) {
       throw new Error(loop, { cause: error });
     },

@@ -32,7 +32,13 @@ describe("the followers of a replica", () => {
     // Others have made 6; this replica lets claim 2 wait with 7; others grant to it with 8, which the poll has read.
     let reads = 0;
     const store = {
-      watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [], dueSoon: new Map() }),
+      watch: async () => ({
+        revisions: new Map([[LOCK, 8n]]),
+        due: [],
+        dueSoon: new Map(),
+        rulesRevision: 0n,
+      }),
+      limitRules: async () => [],
       claims: async (keys: readonly ClaimKey[]) => {
         reads += 1;
         if (reads === 1) {
@@ -50,6 +56,7 @@ describe("the followers of a replica", () => {
       followers,
       places,
       advances: { start: async () => {} },
+      rulesInForce: { saw() {} },
       onFailure() {},
     });
     await watch.look();
@@ -108,7 +115,13 @@ describe("the followers of a replica", () => {
         const own = follow("own", told);
         followers.add(own.claim, own.follower, 5n);
         const store = {
-          watch: async () => ({ revisions: new Map([[LOCK, 8n]]), due: [], dueSoon: new Map() }),
+          watch: async () => ({
+            revisions: new Map([[LOCK, 8n]]),
+            due: [],
+            dueSoon: new Map(),
+            rulesRevision: 0n,
+          }),
+          limitRules: async () => [],
           claims: async () => ({ nowUs: 0, claims: [{ ...claim(1n, state, "other"), provisional: true }] }),
         };
         const queue = async () => ({ nowUs: 0, places: [] });
@@ -118,6 +131,7 @@ describe("the followers of a replica", () => {
           followers,
           places,
           advances: { start: async () => {} },
+          rulesInForce: { saw() {} },
           onFailure() {},
         }).look();
         expect(told).toMatchObject([GONE]);

@@ -10,7 +10,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   find: (store) => store.find(["a"]),
   transact: (store) => store.transact(NO_PLAN, () => NO_CHANGES),
   heartbeat: (store) => store.heartbeat(1n, [{ lockId: 1n, ticketNumber: 1n, secret: "" }], 1),
-  register: (store) => store.register({ id: 1n, address: "", version: "", secret: "" }, 1),
+  register: (store) => store.register({ id: 1n, address: "", version: "", secret: "" }, 1, 0n),
   replicas: (store) => store.replicas(1),
   retire: (store) => store.retire(1n),
   watch: (store) => store.watch([1n], 0),

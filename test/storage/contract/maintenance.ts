@@ -113,12 +113,15 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
     test("takes a replica in, again and again, and lets it go, also twice", async () => {
       const { store } = fresh();
       const replica = { id: BIG, address: "host 🖥:50051", version: "1.2.3", secret: "of the replica" };
-      await store.register(replica, SECOND_US);
-      await store.register({ ...replica, address: "elsewhere" }, SECOND_US);
-      await store.register({ ...replica, id: 1n }, SECOND_US);
+      await store.register(replica, SECOND_US, -1n);
+      await store.register({ ...replica, address: "elsewhere" }, SECOND_US, BIG);
+      await store.register({ ...replica, id: 1n }, SECOND_US, -1n);
       const { nowUs, replicas } = await store.replicas(10);
       const byId = replicas.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      expect(byId).toMatchObject([{ id: 1n }, { ...replica, address: "elsewhere" }]);
+      expect(byId).toMatchObject([
+        { id: 1n, rulesRevision: -1n },
+        { ...replica, address: "elsewhere", rulesRevision: BIG },
+      ]);
       for (const { sinceUs, deadlineUs } of replicas) {
         expect(sinceUs).toBeLessThanOrEqual(nowUs);
         expect(deadlineUs).toBeGreaterThanOrEqual(sinceUs + SECOND_US);
@@ -127,7 +130,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await store.retire(BIG);
       await store.retire(BIG);
       expect((await store.replicas(10)).replicas).toMatchObject([{ id: 1n }]);
-      await store.register(replica, SECOND_US);
+      await store.register(replica, SECOND_US, -1n);
     });
   });
 
@@ -170,7 +173,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await changeLock(store, b, (lock) => {
         lock.revision = BIG;
       });
-      expect(await store.watch([b, a, a + 1000n], 0)).toEqual({
+      expect(await store.watch([b, a, a + 1000n], 0)).toMatchObject({
         revisions: new Map([
           [a, 1n],
           [b, BIG + 1n],
@@ -180,7 +183,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       });
       await changeLock(store, a, () => {});
       expect((await store.watch([a], 0)).revisions).toEqual(new Map([[a, 2n]]));
-      expect(await store.watch([], 0)).toEqual({ revisions: new Map(), due: [], dueSoon: new Map() });
+      expect(await store.watch([], 0)).toMatchObject({ revisions: new Map(), due: [], dueSoon: new Map() });
     });
 
     test("tells how long it is to the first deadline of each lock, if that is near", async () => {

@@ -47,6 +47,19 @@ export function contractOfRules(fresh: () => FreshStore): void {
       }
     });
 
+    test("their revision rises with each change, and whoever looks or decides is told it", async () => {
+      const { store, other } = fresh();
+      for (const version of [1n, 2n]) {
+        const before = (await load(store, {})).rulesRevision;
+        await write({ ...LIMIT_FOR_ETL, version });
+        const after = (await load(store, {})).rulesRevision;
+        expect(after).toBeGreaterThan(before);
+        expect((await store.watch([], 0)).rulesRevision).toBe(after);
+        expect((await store.watch([await lockId(store, "etl/a")], 0)).rulesRevision).toBe(after);
+        if (other) expect((await load(other, {})).rulesRevision).toBe(after);
+      }
+    });
+
     test("a rule is changed in its place, and other prefixes are other rules", async () => {
       const { store, other } = fresh();
       const again = { ...LIMIT_FOR_ETL, limit: null, version: 2n, reason: "over" };

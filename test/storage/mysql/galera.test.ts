@@ -2,6 +2,7 @@
 // the same time, and only what both have written lets the cluster reject the second. Runs where ROWLOCK_TEST_DATABASES
 // names galera.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -17,7 +18,7 @@ import { freshDatabase } from "../../support/database.ts";
 import { type GaleraCluster, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
 import { openPlainSession, refusal, until } from "../../support/mysql-stage.ts";
 import { Picture } from "../../support/picture.ts";
-import { type Replica, startReplicas } from "../../support/replicas.ts";
+import { ask, follower, type Replica, startReplicas } from "../../support/replicas.ts";
 import { seed } from "../../support/seed.ts";
 import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
 
@@ -27,6 +28,10 @@ import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
  */
 const SCHEDULES = 100;
 const CAPTURED = 60;
+/** Of changes of a limit by pattern while others decide at the other node. */
+const RULE_ROUNDS = 20;
+/** Who has not heard by then of a limit that makes room for him will not. */
+const HEARD_MS_MAX = 5_000;
 const LOAD_MS = 6_000;
 /** Should a start have to be made anew; one takes 6 s. */
 const START_MS_MAX = 240_000;
@@ -53,6 +58,11 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     url.pathname = new URL(fresh.url).pathname;
     return url.href;
   };
+
+  /** That of all tests here, with replicas at both nodes in turn. */
+  const sharedDatabase = () => ({
+    fresh: async () => ({ url: urlAt(0), nodes: [urlAt(0), urlAt(1)], drop: async () => {} }),
+  });
 
   /** A lock that both nodes know. */
   async function lockOnBoth(name: string): Promise<bigint> {
@@ -120,10 +130,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   });
 
   test("captures at both nodes take no lock twice, and a watch at one sees what the other has taken", async () => {
-    const database = {
-      fresh: async () => ({ url: urlAt(0), nodes: [urlAt(0), urlAt(1)], drop: async () => {} }),
-    };
-    const { all, stop } = await startReplicas(database, 2);
+    const { all, stop } = await startReplicas(sharedDatabase(), 2);
     const names = Array.from({ length: CAPTURED }, (_, index) => `captured/${100 + index}`);
     const update = {
       notBefore: undefined,
@@ -158,6 +165,64 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     watch.close(new Error("closed by the test"));
     await stop();
   });
+
+  test("a limit by pattern that rises at one node is heard by waiters who come at the other one just then", async () => {
+    const { all, stop } = await startReplicas(sharedDatabase(), 2);
+    const [one, other] = all as [Replica, Replica];
+    let stranded = 0;
+    for (let round = 0; round < RULE_ROUNDS && stranded === 0; round++) {
+      const raise = (limit: number) => one.engine.setLimitRule(`raised/${round}/`, limit, undefined, "");
+      const names = Array.from({ length: 8 }, (_, index) => `raised/${round}/${index}`);
+      await raise(1);
+      for (const name of names) await one.engine.acquire(ask(name), null);
+      await until(async () => (await stores[1].find(names)).size === names.length);
+      const raised = sleep(8).then(() => raise(10));
+      const answers = [...names, ...names, ...names].map(async (name, index) => {
+        await sleep(index);
+        const waiter = follower();
+        const { outcome } = await other.engine.acquire(ask(name), waiter);
+        if (outcome.kind !== "waiting") return;
+        const nobody = sleep(HEARD_MS_MAX, null, { ref: false });
+        if ((await Promise.race([waiter.toldClaim, nobody])) === null) stranded += 1;
+      });
+      await raised;
+      await Promise.all(answers);
+    }
+    expect(stranded).toBe(0);
+    await stop();
+  }, 30_000);
+
+  test("when a pause by pattern is answered at one node, nothing is granted any more at the other one", async () => {
+    const { all, stop } = await startReplicas(sharedDatabase(), 2);
+    const [one, other] = all as [Replica, Replica];
+    let granted = 0;
+    let grantedLate = 0;
+    for (let round = 0; round < RULE_ROUNDS; round++) {
+      const prefix = `paused/${round}/`;
+      let isPaused = false;
+      let isOver = false;
+      const work = async (worker: number) => {
+        for (let turn = 0; !isOver; turn++) {
+          const name = `${prefix}${worker}/${turn % 5}`;
+          const { outcome } = await other.engine.acquire(ask(name, { mayWait: false }), null);
+          if (outcome.kind !== "held") continue;
+          granted += 1;
+          if (isPaused) grantedLate += 1;
+          await other.engine.release(outcome.claim);
+        }
+      };
+      const workers = Array.from({ length: 8 }, (_, worker) => work(worker));
+      await sleep(30);
+      await one.engine.setLimitRule(prefix, 0, undefined, "");
+      isPaused = true;
+      await sleep(50);
+      isOver = true;
+      await Promise.all(workers);
+    }
+    expect(granted).toBeGreaterThan(RULE_ROUNDS);
+    expect(grantedLate).toBe(0);
+    await stop();
+  }, 30_000);
 
   test("two that migrate at once, each at a node, both get done, and it is noted once", async () => {
     const own = await freshDatabase(cluster.nodes[0]);
@@ -206,7 +271,8 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   // The last one, as the node stays away.
   test("a node that replicates nothing, or has left, is not taken for the cluster, however writable it is", async () => {
     const session = await openPlainSession(urlAt(1));
-    const beat = () => stores[1].register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000);
+    const beat = () =>
+      stores[1].register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     const notReady = { kind: "unavailable", reason: "cluster_not_ready" };
     try {
       await beat();
@@ -218,7 +284,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       await session.run("SET GLOBAL wsrep_cluster_address = ''");
       expect((await refusal(openStore(urlAt(1)))).message).toContain("wsrep_cluster_status is Disconnected");
       expect(await refusal(beat())).toMatchObject(notReady);
-      await stores[0].register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000);
+      await stores[0].register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     } finally {
       session.close();
     }

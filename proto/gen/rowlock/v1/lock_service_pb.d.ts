@@ -525,6 +525,15 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
    * @generated from field: bool draining = 5;
    */
   draining: boolean;
+
+  /**
+   * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+   * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+   * 0, as the limit is in the lock's own row.
+   *
+   * @generated from field: uint32 servers_behind = 6;
+   */
+  serversBehind: number;
 };
 
 /**

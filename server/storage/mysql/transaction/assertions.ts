@@ -61,8 +61,8 @@ export function rulesLock(impatient: boolean): string {
 }
 
 /** Asserts that the rules are still those of this revision, which it locks. */
-export function assertRulesUnchanged(trip: Trip, rulesRevision: string, lock: string): void {
-  trip.add(`${ABORT_IF} rules_revision <> ? ${lock}`, BigInt(rulesRevision));
+export function assertRulesUnchanged(trip: Trip, rulesRevision: bigint, lock: string): void {
+  trip.add(`${ABORT_IF} rules_revision <> ? ${lock}`, rulesRevision);
 }
 
 /**
@@ -75,11 +75,11 @@ export function unchanged(
   { newRequestIds, serverIdentity }: Assumptions,
   lock: string,
 ): Facts {
-  const { nowUs, atLeastUs, failOver } = read.loaded;
+  const { nowUs, atLeastUs, failOver, rulesRevision } = read.loaded;
   // Those that are added are checked by their unique key.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
   const values: SqlValue[] = [
-    BigInt(read.rulesRevision),
+    rulesRevision,
     failOver.epoch,
     failOver.atUs,
     failOver.grantsFromUs,

@@ -126,20 +126,20 @@ async function read(
   const rows = new ReadRows();
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
-  const { revision, limitRules } = await rules.at(session, String(rulesRevision));
+  const { revision, limitRules } = await rules.at(session, bigintOf(rulesRevision));
   await readFurther(session, plan, rows);
   return {
     loaded: {
       ...clock.read(Number(now), askedUs, answeredUs),
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       isSuccessor: isSuccessor(session, identity),
+      rulesRevision: revision,
       limitRules,
       locks: rows.locks,
       claims: rows.asked,
       queues: queuesOf(plan, rows),
     },
     before: rows,
-    rulesRevision: revision,
     assumptions: null,
   };
 }

@@ -44,8 +44,8 @@ export class LockCache {
   readonly #locks = new Map<bigint, CachedLock>();
   /** Live claims of all of them. */
   #claims = 0;
-  #facts: Pick<Read, "rulesRevision"> & Pick<Read["loaded"], "limitRules" | "failOver"> = {
-    rulesRevision: "",
+  #facts: Pick<Read["loaded"], "rulesRevision" | "limitRules" | "failOver"> = {
+    rulesRevision: -1n,
     limitRules: [],
     failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
   };
@@ -96,13 +96,14 @@ export class LockCache {
     const { rulesRevision, limitRules, failOver } = this.#facts;
     const { locks, queues } = copies;
     const claims = [...copies.asked];
-    const loaded = { ...clock, failOver, isSuccessor: false, limitRules, locks, claims, queues };
-    return { loaded, before: copies, rulesRevision, assumptions: { newRequestIds, serverIdentity } };
+    const facts = { failOver, isSuccessor: false, rulesRevision, limitRules };
+    const loaded = { ...clock, ...facts, locks, claims, queues };
+    return { loaded, before: copies, assumptions: { newRequestIds, serverIdentity } };
   }
 
   /** To be told after the commit of what was read and written. */
-  learn({ loaded, before, rulesRevision }: Read, changes: Changes): void {
-    const { limitRules, failOver } = loaded;
+  learn({ loaded, before }: Read, changes: Changes): void {
+    const { rulesRevision, limitRules, failOver } = loaded;
     this.#facts = { rulesRevision, limitRules, failOver };
     const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
     const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);

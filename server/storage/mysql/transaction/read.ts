@@ -8,8 +8,6 @@ import type { Loaded } from "../../store.ts";
 export interface Read {
   readonly loaded: Loaded;
   readonly before: Before;
-  /** Of the limit rules that the decision goes by. */
-  readonly rulesRevision: string;
   /** What has to be true for it; null: the guard rows are locked, and all of it is. */
   readonly assumptions: Assumptions | null;
 }

@@ -84,7 +84,7 @@ async function decideAll(
       read = await loadAgain(session, changes.again, rules, clock, first.loaded);
       continue;
     }
-    if (lockOfRules && !read.assumptions) assertRulesUnchanged(trip, first.rulesRevision, lockOfRules);
+    if (lockOfRules && !read.assumptions) assertRulesUnchanged(trip, first.loaded.rulesRevision, lockOfRules);
     trip.addCommit();
     mustStillBeOpen((await runWrites(session, trip, changes)).slice(0, -1));
     if (read === first && !plan.rule) cache.learn(read, changes);

@@ -111,7 +111,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const store = await stage.store({ user: "small", password: "small", poolSize: 1 });
     const id = await lockId(store, "small");
     const added = await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
-    await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000);
+    await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     await store.heartbeat(1n, added, 1_000_000);
     await store.watch([id], 0);
     expect(await store.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);

@@ -142,18 +142,20 @@ class SetLimitRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset: bool = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetLimitResponse(_message.Message):
-    __slots__ = ("limit", "version", "held_permits", "waiting", "draining")
+    __slots__ = ("limit", "version", "held_permits", "waiting", "draining", "servers_behind")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
     DRAINING_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_BEHIND_FIELD_NUMBER: _ClassVar[int]
     limit: int
     version: int
     held_permits: int
     waiting: int
     draining: bool
-    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ...) -> None: ...
+    servers_behind: int
+    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ...) -> None: ...
 
 class GetLockRequest(_message.Message):
     __slots__ = ("name",)

@@ -269,162 +269,163 @@ public final class LockServiceProto {
       "\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\022\n\005li" +
       "mit\030\003 \001(\rH\001\210\001\001\022\r\n\005unset\030\004 \001(\010\022\035\n\020expecte" +
       "d_version\030\005 \001(\004H\002\210\001\001\022\016\n\006reason\030\006 \001(\tB\010\n\006" +
-      "targetB\010\n\006_limitB\023\n\021_expected_version\"k\n" +
-      "\020SetLimitResponse\022\r\n\005limit\030\001 \001(\r\022\017\n\007vers" +
-      "ion\030\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\017\n\007waiti" +
-      "ng\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\"\036\n\016GetLockReq" +
-      "uest\022\014\n\004name\030\001 \001(\t\"1\n\017GetLockResponse\022\036\n" +
-      "\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\"\202\001\n\020ListLo" +
-      "cksRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030" +
-      "\002 \001(\005\022\022\n\npage_token\030\003 \001(\t\022\021\n\tbusy_only\030\004" +
-      " \001(\010\022$\n\005order\030\005 \001(\0162\025.rowlock.v1.ListOrd" +
-      "er\"M\n\021ListLocksResponse\022\037\n\005locks\030\001 \003(\0132\020" +
-      ".rowlock.v1.Lock\022\027\n\017next_page_token\030\002 \001(" +
-      "\t\"#\n\021WatchLocksRequest\022\016\n\006prefix\030\001 \001(\t\"l" +
-      "\n\022WatchLocksResponse\022\022\n\nbegan_anew\030\001 \001(\010" +
-      "\022\037\n\005locks\030\002 \003(\0132\020.rowlock.v1.Lock\022\017\n\007del" +
-      "eted\030\003 \003(\t\022\020\n\010complete\030\004 \001(\010\"J\n\021ListLimi" +
-      "tsRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002" +
-      " \001(\005\022\022\n\npage_token\030\003 \001(\t\"k\n\014LimitSetting" +
-      "\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\r\n\005l" +
-      "imit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 " +
-      "\001(\tB\010\n\006target\"W\n\022ListLimitsResponse\022(\n\006l" +
-      "imits\030\001 \003(\0132\030.rowlock.v1.LimitSetting\022\027\n" +
-      "\017next_page_token\030\002 \001(\t\":\n\016ClaimReference" +
-      "\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_number\030\002 \001" +
-      "(\004\"l\n\023ForceReleaseRequest\022\016\n\004name\030\001 \001(\tH" +
-      "\000\022+\n\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimRefer" +
-      "enceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024Forc" +
-      "eReleaseResponse\022 \n\005ended\030\001 \003(\0132\021.rowloc" +
-      "k.v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\274\002\n\021Update" +
-      "LockRequest\022\014\n\004name\030\001 \001(\t\022.\n\nnot_before\030" +
-      "\002 \001(\0132\032.google.protobuf.Timestamp\0220\n\rnot" +
-      "_before_in\030\003 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\030\n\020unset_not_before\030\004 \001(\010\022\032\n\rattempt" +
-      "s_left\030\005 \001(\rH\000\210\001\001\022\033\n\023unset_attempts_left" +
-      "\030\006 \001(\010\022\023\n\006status\030\007 \001(\tH\001\210\001\001\022\035\n\020expected_" +
-      "version\030\010 \001(\004H\002\210\001\001B\020\n\016_attempts_leftB\t\n\007" +
-      "_statusB\023\n\021_expected_version\"<\n\022UpdateLo" +
-      "ckResponse\022&\n\006record\030\001 \001(\0132\026.rowlock.v1." +
-      "LockRecord\"U\n\021DeleteLockRequest\022\014\n\004name\030" +
-      "\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001B\023\n\021" +
-      "_expected_version\"%\n\022DeleteLockResponse\022" +
-      "\017\n\007deleted\030\001 \001(\010\"\325\003\n\016CaptureRequest\022\023\n\006p" +
-      "refix\030\001 \001(\tH\000\210\001\001\022\r\n\005names\030\002 \003(\t\022\022\n\nmax_l" +
-      "eases\030\003 \001(\r\022\021\n\tif_status\030\004 \003(\t\022&\n\003ttl\030\005 " +
-      "\001(\0132\031.google.protobuf.Duration\022\022\n\nreques" +
-      "t_id\030\006 \001(\t\022\r\n\005owner\030\007 \001(\t\0226\n\006labels\030\010 \003(" +
-      "\0132&.rowlock.v1.CaptureRequest.LabelsEntr" +
-      "y\022+\n\010max_wait\030\t \001(\0132\031.google.protobuf.Du" +
-      "ration\022/\n\014min_interval\030\n \001(\0132\031.google.pr" +
-      "otobuf.Duration\022-\n\nlock_delay\030\013 \001(\0132\031.go" +
-      "ogle.protobuf.Duration\022\033\n\016status_if_lost" +
-      "\030\014 \001(\tH\001\210\001\001\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022" +
-      "\r\n\005value\030\002 \001(\t:\0028\001B\t\n\007_prefixB\021\n\017_status" +
-      "_if_lost\"d\n\017CaptureResponse\022!\n\006leases\030\001 " +
-      "\003(\0132\021.rowlock.v1.Lease\022.\n\013retry_after\030\002 " +
-      "\001(\0132\031.google.protobuf.Duration\"w\n\016Sessio" +
-      "nRequest\022%\n\004open\030\001 \001(\0132\027.rowlock.v1.Sess" +
-      "ionOpen\022,\n\010commands\030\002 \003(\0132\032.rowlock.v1.S" +
-      "essionCommand\022\020\n\010received\030\003 \001(\004\"\200\001\n\013Sess" +
-      "ionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#" +
-      ".rowlock.v1.SessionOpen.LabelsEntry\032-\n\013L" +
-      "abelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\002" +
-      "8\001\"\261\006\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n\007t" +
-      "imeout\030\002 \001(\0132\031.google.protobuf.Duration\022" +
-      "-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.AcquireReq" +
-      "uestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.rowlock." +
-      "v1.WaitInQueueRequestH\000\022)\n\005renew\030\005 \001(\0132\030" +
-      ".rowlock.v1.RenewRequestH\000\022/\n\014renew_leas" +
-      "es\030\006 \001(\0132\027.rowlock.v1.RenewLeasesH\000\022-\n\007r" +
-      "elease\030\007 \001(\0132\032.rowlock.v1.ReleaseRequest" +
-      "H\000\0220\n\tset_limit\030\010 \001(\0132\033.rowlock.v1.SetLi" +
-      "mitRequestH\000\022.\n\010get_lock\030\t \001(\0132\032.rowlock" +
-      ".v1.GetLockRequestH\000\0222\n\nlist_locks\030\n \001(\013" +
-      "2\034.rowlock.v1.ListLocksRequestH\000\0224\n\013list" +
-      "_limits\030\013 \001(\0132\035.rowlock.v1.ListLimitsReq" +
-      "uestH\000\0228\n\rforce_release\030\014 \001(\0132\037.rowlock." +
-      "v1.ForceReleaseRequestH\000\0224\n\013watch_locks\030" +
-      "\021 \001(\0132\035.rowlock.v1.WatchLocksRequestH\000\022\020" +
-      "\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001(\0132\035." +
-      "rowlock.v1.UpdateLockRequestH\000\0224\n\013delete" +
-      "_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLockReque" +
-      "stH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1.Captu" +
-      "reRequestH\000B\t\n\007command\"7\n\013RenewLeases\022(\n" +
-      "\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRequest\"" +
-      "9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.rowlo" +
-      "ck.v1.RenewedLease\"b\n\014RenewedLease\022\"\n\005le" +
-      "ase\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005error\030" +
-      "\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outcome\"\326" +
-      "\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031.row" +
-      "lock.v1.SessionOpened\022*\n\007results\030\002 \003(\0132\031" +
-      ".rowlock.v1.SessionResult\022\r\n\005heard\030\003 \001(\004" +
-      "\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLease\022$\n" +
-      "\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ng" +
-      "oing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007rep" +
-      "lica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001(\0132\031" +
-      ".google.protobuf.Duration\022.\n\013silence_max" +
-      "\030\003 \001(\0132\031.google.protobuf.Duration\022/\n\014gra" +
-      "ce_period\030\004 \001(\0132\031.google.protobuf.Durati" +
-      "on\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_max\030\006 " +
-      "\001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\315\006\n\rSessi" +
-      "onResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132" +
-      "\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_i" +
-      "n_queue\030\003 \001(\0132\037.rowlock.v1.WaitInQueueRe" +
-      "sponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowlock.v1.Ren" +
-      "ewResponseH\000\0221\n\014renew_leases\030\005 \001(\0132\031.row" +
-      "lock.v1.RenewedLeasesH\000\022.\n\007release\030\006 \001(\013" +
-      "2\033.rowlock.v1.ReleaseResponseH\000\0221\n\tset_l" +
-      "imit\030\007 \001(\0132\034.rowlock.v1.SetLimitResponse" +
-      "H\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v1.GetLoc" +
-      "kResponseH\000\0223\n\nlist_locks\030\t \001(\0132\035.rowloc" +
-      "k.v1.ListLocksResponseH\000\0225\n\013list_limits\030" +
-      "\n \001(\0132\036.rowlock.v1.ListLimitsResponseH\000\022" +
-      "9\n\rforce_release\030\013 \001(\0132 .rowlock.v1.Forc" +
-      "eReleaseResponseH\000\0225\n\013watch_locks\030\021 \001(\0132" +
-      "\036.rowlock.v1.WatchLocksResponseH\000\022#\n\005err" +
-      "or\030\014 \001(\0132\022.google.rpc.StatusH\000\022&\n\010reject" +
-      "ed\030\r \001(\0132\022.google.rpc.StatusH\000\0225\n\013update" +
-      "_lock\030\016 \001(\0132\036.rowlock.v1.UpdateLockRespo" +
-      "nseH\000\0225\n\013delete_lock\030\017 \001(\0132\036.rowlock.v1." +
-      "DeleteLockResponseH\000\022.\n\007capture\030\020 \001(\0132\033." +
-      "rowlock.v1.CaptureResponseH\000B\010\n\006result\"[" +
-      "\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_na" +
-      "me\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock.v1.Re" +
-      "fusalReason*v\n\tListOrder\022\032\n\026LIST_ORDER_U" +
-      "NSPECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIS" +
-      "T_ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOS" +
-      "T_WAITERS\020\0032\217\010\n\013LockService\022B\n\007Acquire\022\032" +
-      ".rowlock.v1.AcquireRequest\032\033.rowlock.v1." +
-      "AcquireResponse\022P\n\013WaitInQueue\022\036.rowlock" +
-      ".v1.WaitInQueueRequest\032\037.rowlock.v1.Wait" +
-      "InQueueResponse0\001\022<\n\005Renew\022\030.rowlock.v1." +
-      "RenewRequest\032\031.rowlock.v1.RenewResponse\022" +
-      "B\n\007Release\022\032.rowlock.v1.ReleaseRequest\032\033" +
-      ".rowlock.v1.ReleaseResponse\022E\n\010SetLimit\022" +
-      "\033.rowlock.v1.SetLimitRequest\032\034.rowlock.v" +
-      "1.SetLimitResponse\022B\n\007GetLock\022\032.rowlock." +
-      "v1.GetLockRequest\032\033.rowlock.v1.GetLockRe" +
-      "sponse\022H\n\tListLocks\022\034.rowlock.v1.ListLoc" +
-      "ksRequest\032\035.rowlock.v1.ListLocksResponse" +
-      "\022K\n\nListLimits\022\035.rowlock.v1.ListLimitsRe" +
-      "quest\032\036.rowlock.v1.ListLimitsResponse\022M\n" +
-      "\nWatchLocks\022\035.rowlock.v1.WatchLocksReque" +
-      "st\032\036.rowlock.v1.WatchLocksResponse0\001\022Q\n\014" +
-      "ForceRelease\022\037.rowlock.v1.ForceReleaseRe" +
-      "quest\032 .rowlock.v1.ForceReleaseResponse\022" +
-      "K\n\nUpdateLock\022\035.rowlock.v1.UpdateLockReq" +
-      "uest\032\036.rowlock.v1.UpdateLockResponse\022B\n\007" +
-      "Capture\022\032.rowlock.v1.CaptureRequest\032\033.ro" +
-      "wlock.v1.CaptureResponse\022K\n\nDeleteLock\022\035" +
-      ".rowlock.v1.DeleteLockRequest\032\036.rowlock." +
-      "v1.DeleteLockResponse\022F\n\007Session\022\032.rowlo" +
-      "ck.v1.SessionRequest\032\033.rowlock.v1.Sessio" +
-      "nResponse(\0010\001B\242\001\n\nrowlock.v1B\020LockServic" +
-      "eProtoP\001Z9github.com/rowlock/rowlock/cli" +
-      "ents/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowl" +
-      "ock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMeta" +
-      "data\352\002\013Rowlock::V1b\006proto3"
+      "targetB\010\n\006_limitB\023\n\021_expected_version\"\203\001" +
+      "\n\020SetLimitResponse\022\r\n\005limit\030\001 \001(\r\022\017\n\007ver" +
+      "sion\030\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\017\n\007wait" +
+      "ing\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026\n\016servers_b" +
+      "ehind\030\006 \001(\r\"\036\n\016GetLockRequest\022\014\n\004name\030\001 " +
+      "\001(\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.r" +
+      "owlock.v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006p" +
+      "refix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_t" +
+      "oken\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005" +
+      " \001(\0162\025.rowlock.v1.ListOrder\"M\n\021ListLocks" +
+      "Response\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Loc" +
+      "k\022\027\n\017next_page_token\030\002 \001(\t\"#\n\021WatchLocks" +
+      "Request\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksRes" +
+      "ponse\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\013" +
+      "2\020.rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010c" +
+      "omplete\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006pr" +
+      "efix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_to" +
+      "ken\030\003 \001(\t\"k\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH" +
+      "\000\022\021\n\007pattern\030\002 \001(\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007v" +
+      "ersion\030\004 \001(\004\022\016\n\006reason\030\005 \001(\tB\010\n\006target\"W" +
+      "\n\022ListLimitsResponse\022(\n\006limits\030\001 \003(\0132\030.r" +
+      "owlock.v1.LimitSetting\022\027\n\017next_page_toke" +
+      "n\030\002 \001(\t\":\n\016ClaimReference\022\021\n\tlock_name\030\001" +
+      " \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceRele" +
+      "aseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(" +
+      "\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006reaso" +
+      "n\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseRespons" +
+      "e\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021\n\tr" +
+      "emaining\030\002 \001(\r\"\274\002\n\021UpdateLockRequest\022\014\n\004" +
+      "name\030\001 \001(\t\022.\n\nnot_before\030\002 \001(\0132\032.google." +
+      "protobuf.Timestamp\0220\n\rnot_before_in\030\003 \001(" +
+      "\0132\031.google.protobuf.Duration\022\030\n\020unset_no" +
+      "t_before\030\004 \001(\010\022\032\n\rattempts_left\030\005 \001(\rH\000\210" +
+      "\001\001\022\033\n\023unset_attempts_left\030\006 \001(\010\022\023\n\006statu" +
+      "s\030\007 \001(\tH\001\210\001\001\022\035\n\020expected_version\030\010 \001(\004H\002" +
+      "\210\001\001B\020\n\016_attempts_leftB\t\n\007_statusB\023\n\021_exp" +
+      "ected_version\"<\n\022UpdateLockResponse\022&\n\006r" +
+      "ecord\030\001 \001(\0132\026.rowlock.v1.LockRecord\"U\n\021D" +
+      "eleteLockRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020expect" +
+      "ed_version\030\002 \001(\004H\000\210\001\001B\023\n\021_expected_versi" +
+      "on\"%\n\022DeleteLockResponse\022\017\n\007deleted\030\001 \001(" +
+      "\010\"\325\003\n\016CaptureRequest\022\023\n\006prefix\030\001 \001(\tH\000\210\001" +
+      "\001\022\r\n\005names\030\002 \003(\t\022\022\n\nmax_leases\030\003 \001(\r\022\021\n\t" +
+      "if_status\030\004 \003(\t\022&\n\003ttl\030\005 \001(\0132\031.google.pr" +
+      "otobuf.Duration\022\022\n\nrequest_id\030\006 \001(\t\022\r\n\005o" +
+      "wner\030\007 \001(\t\0226\n\006labels\030\010 \003(\0132&.rowlock.v1." +
+      "CaptureRequest.LabelsEntry\022+\n\010max_wait\030\t" +
+      " \001(\0132\031.google.protobuf.Duration\022/\n\014min_i" +
+      "nterval\030\n \001(\0132\031.google.protobuf.Duration" +
+      "\022-\n\nlock_delay\030\013 \001(\0132\031.google.protobuf.D" +
+      "uration\022\033\n\016status_if_lost\030\014 \001(\tH\001\210\001\001\032-\n\013" +
+      "LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:" +
+      "\0028\001B\t\n\007_prefixB\021\n\017_status_if_lost\"d\n\017Cap" +
+      "tureResponse\022!\n\006leases\030\001 \003(\0132\021.rowlock.v" +
+      "1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google.pr" +
+      "otobuf.Duration\"w\n\016SessionRequest\022%\n\004ope" +
+      "n\030\001 \001(\0132\027.rowlock.v1.SessionOpen\022,\n\010comm" +
+      "ands\030\002 \003(\0132\032.rowlock.v1.SessionCommand\022\020" +
+      "\n\010received\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owne" +
+      "r\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#.rowlock.v1.Ses" +
+      "sionOpen.LabelsEntry\032-\n\013LabelsEntry\022\013\n\003k" +
+      "ey\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\261\006\n\016SessionC" +
+      "ommand\022\014\n\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031." +
+      "google.protobuf.Duration\022-\n\007acquire\030\003 \001(" +
+      "\0132\032.rowlock.v1.AcquireRequestH\000\0227\n\rwait_" +
+      "in_queue\030\004 \001(\0132\036.rowlock.v1.WaitInQueueR" +
+      "equestH\000\022)\n\005renew\030\005 \001(\0132\030.rowlock.v1.Ren" +
+      "ewRequestH\000\022/\n\014renew_leases\030\006 \001(\0132\027.rowl" +
+      "ock.v1.RenewLeasesH\000\022-\n\007release\030\007 \001(\0132\032." +
+      "rowlock.v1.ReleaseRequestH\000\0220\n\tset_limit" +
+      "\030\010 \001(\0132\033.rowlock.v1.SetLimitRequestH\000\022.\n" +
+      "\010get_lock\030\t \001(\0132\032.rowlock.v1.GetLockRequ" +
+      "estH\000\0222\n\nlist_locks\030\n \001(\0132\034.rowlock.v1.L" +
+      "istLocksRequestH\000\0224\n\013list_limits\030\013 \001(\0132\035" +
+      ".rowlock.v1.ListLimitsRequestH\000\0228\n\rforce" +
+      "_release\030\014 \001(\0132\037.rowlock.v1.ForceRelease" +
+      "RequestH\000\0224\n\013watch_locks\030\021 \001(\0132\035.rowlock" +
+      ".v1.WatchLocksRequestH\000\022\020\n\006cancel\030\r \001(\004H" +
+      "\000\0224\n\013update_lock\030\016 \001(\0132\035.rowlock.v1.Upda" +
+      "teLockRequestH\000\0224\n\013delete_lock\030\017 \001(\0132\035.r" +
+      "owlock.v1.DeleteLockRequestH\000\022-\n\007capture" +
+      "\030\020 \001(\0132\032.rowlock.v1.CaptureRequestH\000B\t\n\007" +
+      "command\"7\n\013RenewLeases\022(\n\006leases\030\001 \003(\0132\030" +
+      ".rowlock.v1.RenewRequest\"9\n\rRenewedLease" +
+      "s\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewedLe" +
+      "ase\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021.row" +
+      "lock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.google." +
+      "rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017SessionRespo" +
+      "nse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1.Session" +
+      "Opened\022*\n\007results\030\002 \003(\0132\031.rowlock.v1.Ses" +
+      "sionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132" +
+      "\025.rowlock.v1.LostLease\022$\n\tconfirmed\030\005 \003(" +
+      "\0132\021.rowlock.v1.Lease\022\022\n\ngoing_away\030\006 \001(\010" +
+      "\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001(\t\0225\n\022h" +
+      "eartbeat_interval\030\002 \001(\0132\031.google.protobu" +
+      "f.Duration\022.\n\013silence_max\030\003 \001(\0132\031.google" +
+      ".protobuf.Duration\022/\n\014grace_period\030\004 \001(\013" +
+      "2\031.google.protobuf.Duration\022\021\n\twaits_max" +
+      "\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021message_" +
+      "bytes_max\030\007 \001(\r\"\315\006\n\rSessionResult\022\014\n\004cal" +
+      "l\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowlock.v1.Ac" +
+      "quireResponseH\000\0228\n\rwait_in_queue\030\003 \001(\0132\037" +
+      ".rowlock.v1.WaitInQueueResponseH\000\022*\n\005ren" +
+      "ew\030\004 \001(\0132\031.rowlock.v1.RenewResponseH\000\0221\n" +
+      "\014renew_leases\030\005 \001(\0132\031.rowlock.v1.Renewed" +
+      "LeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowlock.v1.R" +
+      "eleaseResponseH\000\0221\n\tset_limit\030\007 \001(\0132\034.ro" +
+      "wlock.v1.SetLimitResponseH\000\022/\n\010get_lock\030" +
+      "\010 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223\n\n" +
+      "list_locks\030\t \001(\0132\035.rowlock.v1.ListLocksR" +
+      "esponseH\000\0225\n\013list_limits\030\n \001(\0132\036.rowlock" +
+      ".v1.ListLimitsResponseH\000\0229\n\rforce_releas" +
+      "e\030\013 \001(\0132 .rowlock.v1.ForceReleaseRespons" +
+      "eH\000\0225\n\013watch_locks\030\021 \001(\0132\036.rowlock.v1.Wa" +
+      "tchLocksResponseH\000\022#\n\005error\030\014 \001(\0132\022.goog" +
+      "le.rpc.StatusH\000\022&\n\010rejected\030\r \001(\0132\022.goog" +
+      "le.rpc.StatusH\000\0225\n\013update_lock\030\016 \001(\0132\036.r" +
+      "owlock.v1.UpdateLockResponseH\000\0225\n\013delete" +
+      "_lock\030\017 \001(\0132\036.rowlock.v1.DeleteLockRespo" +
+      "nseH\000\022.\n\007capture\030\020 \001(\0132\033.rowlock.v1.Capt" +
+      "ureResponseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010" +
+      "lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006rea" +
+      "son\030\003 \001(\0162\031.rowlock.v1.RefusalReason*v\n\t" +
+      "ListOrder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n" +
+      "\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST" +
+      "_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\217\010\n" +
+      "\013LockService\022B\n\007Acquire\022\032.rowlock.v1.Acq" +
+      "uireRequest\032\033.rowlock.v1.AcquireResponse" +
+      "\022P\n\013WaitInQueue\022\036.rowlock.v1.WaitInQueue" +
+      "Request\032\037.rowlock.v1.WaitInQueueResponse" +
+      "0\001\022<\n\005Renew\022\030.rowlock.v1.RenewRequest\032\031." +
+      "rowlock.v1.RenewResponse\022B\n\007Release\022\032.ro" +
+      "wlock.v1.ReleaseRequest\032\033.rowlock.v1.Rel" +
+      "easeResponse\022E\n\010SetLimit\022\033.rowlock.v1.Se" +
+      "tLimitRequest\032\034.rowlock.v1.SetLimitRespo" +
+      "nse\022B\n\007GetLock\022\032.rowlock.v1.GetLockReque" +
+      "st\032\033.rowlock.v1.GetLockResponse\022H\n\tListL" +
+      "ocks\022\034.rowlock.v1.ListLocksRequest\032\035.row" +
+      "lock.v1.ListLocksResponse\022K\n\nListLimits\022" +
+      "\035.rowlock.v1.ListLimitsRequest\032\036.rowlock" +
+      ".v1.ListLimitsResponse\022M\n\nWatchLocks\022\035.r" +
+      "owlock.v1.WatchLocksRequest\032\036.rowlock.v1" +
+      ".WatchLocksResponse0\001\022Q\n\014ForceRelease\022\037." +
+      "rowlock.v1.ForceReleaseRequest\032 .rowlock" +
+      ".v1.ForceReleaseResponse\022K\n\nUpdateLock\022\035" +
+      ".rowlock.v1.UpdateLockRequest\032\036.rowlock." +
+      "v1.UpdateLockResponse\022B\n\007Capture\022\032.rowlo" +
+      "ck.v1.CaptureRequest\032\033.rowlock.v1.Captur" +
+      "eResponse\022K\n\nDeleteLock\022\035.rowlock.v1.Del" +
+      "eteLockRequest\032\036.rowlock.v1.DeleteLockRe" +
+      "sponse\022F\n\007Session\022\032.rowlock.v1.SessionRe" +
+      "quest\032\033.rowlock.v1.SessionResponse(\0010\001B\242" +
+      "\001\n\nrowlock.v1B\020LockServiceProtoP\001Z9githu" +
+      "b.com/rowlock/rowlock/clients/go/rowlock" +
+      "v1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowloc" +
+      "k\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock:" +
+      ":V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -499,7 +500,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SetLimitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitResponse_descriptor,
-        new java.lang.String[] { "Limit", "Version", "HeldPermits", "Waiting", "Draining", });
+        new java.lang.String[] { "Limit", "Version", "HeldPermits", "Waiting", "Draining", "ServersBehind", });
     internal_static_rowlock_v1_GetLockRequest_descriptor =
       getDescriptor().getMessageTypes().get(10);
     internal_static_rowlock_v1_GetLockRequest_fieldAccessorTable = new

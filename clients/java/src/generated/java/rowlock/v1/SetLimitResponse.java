@@ -118,6 +118,23 @@ private static final long serialVersionUID = 0L;
     return draining_;
   }
 
+  public static final int SERVERS_BEHIND_FIELD_NUMBER = 6;
+  private int serversBehind_ = 0;
+  /**
+   * <pre>
+   * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+   * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+   * 0, as the limit is in the lock's own row.
+   * </pre>
+   *
+   * <code>uint32 servers_behind = 6;</code>
+   * @return The serversBehind.
+   */
+  @java.lang.Override
+  public int getServersBehind() {
+    return serversBehind_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -146,6 +163,9 @@ private static final long serialVersionUID = 0L;
     }
     if (draining_ != false) {
       output.writeBool(5, draining_);
+    }
+    if (serversBehind_ != 0) {
+      output.writeUInt32(6, serversBehind_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -176,6 +196,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(5, draining_);
     }
+    if (serversBehind_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(6, serversBehind_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -201,6 +225,8 @@ private static final long serialVersionUID = 0L;
         != other.getWaiting()) return false;
     if (getDraining()
         != other.getDraining()) return false;
+    if (getServersBehind()
+        != other.getServersBehind()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -226,6 +252,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DRAINING_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getDraining());
+    hash = (37 * hash) + SERVERS_BEHIND_FIELD_NUMBER;
+    hash = (53 * hash) + getServersBehind();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -366,6 +394,7 @@ private static final long serialVersionUID = 0L;
       heldPermits_ = 0L;
       waiting_ = 0L;
       draining_ = false;
+      serversBehind_ = 0;
       return this;
     }
 
@@ -413,6 +442,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.draining_ = draining_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.serversBehind_ = serversBehind_;
       }
     }
 
@@ -475,6 +507,9 @@ private static final long serialVersionUID = 0L;
       if (other.getDraining() != false) {
         setDraining(other.getDraining());
       }
+      if (other.getServersBehind() != 0) {
+        setServersBehind(other.getServersBehind());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -526,6 +561,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 48: {
+              serversBehind_ = input.readUInt32();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -759,6 +799,56 @@ private static final long serialVersionUID = 0L;
     public Builder clearDraining() {
       bitField0_ = (bitField0_ & ~0x00000010);
       draining_ = false;
+      onChanged();
+      return this;
+    }
+
+    private int serversBehind_ ;
+    /**
+     * <pre>
+     * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+     * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+     * 0, as the limit is in the lock's own row.
+     * </pre>
+     *
+     * <code>uint32 servers_behind = 6;</code>
+     * @return The serversBehind.
+     */
+    @java.lang.Override
+    public int getServersBehind() {
+      return serversBehind_;
+    }
+    /**
+     * <pre>
+     * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+     * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+     * 0, as the limit is in the lock's own row.
+     * </pre>
+     *
+     * <code>uint32 servers_behind = 6;</code>
+     * @param value The serversBehind to set.
+     * @return This builder for chaining.
+     */
+    public Builder setServersBehind(int value) {
+
+      serversBehind_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+     * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+     * 0, as the limit is in the lock's own row.
+     * </pre>
+     *
+     * <code>uint32 servers_behind = 6;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearServersBehind() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      serversBehind_ = 0;
       onChanged();
       return this;
     }

@@ -57,4 +57,16 @@ public interface SetLimitResponseOrBuilder extends
    * @return The draining.
    */
   boolean getDraining();
+
+  /**
+   * <pre>
+   * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
+   * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
+   * 0, as the limit is in the lock's own row.
+   * </pre>
+   *
+   * <code>uint32 servers_behind = 6;</code>
+   * @return The serversBehind.
+   */
+  int getServersBehind();
 }

@@ -1,0 +1,120 @@
+// A server decides again about locks with waiters of its own where a limit by pattern has become another one since it last
+// decided about them, whichever server has changed it.
+
+import { expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { LimitRule } from "../../../server/core/limit.ts";
+import { Followers } from "../../../server/engine/following/followers.ts";
+import { Places } from "../../../server/engine/following/places.ts";
+import { Watch } from "../../../server/engine/following/watch.ts";
+
+const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => {
+  return { prefix, limit, version, reason: "" };
+};
+
+/** Two locks with a waiter each, about which this server has decided by the rules. */
+function scene(rules: readonly LimitRule[]) {
+  const now = { rules, revision: 1n };
+  const names = new Map([
+    [1n, "etl/load"],
+    [2n, "web/load"],
+  ]);
+  const followers = new Followers();
+  const decided = (id: bigint, by: readonly LimitRule[]) => {
+    followers.decidedBy({ id, name: names.get(id) as string }, by);
+  };
+  for (const lockId of names.keys()) {
+    followers.add({ lockId, ticketNumber: 1n } as Claim, { told() {} }, 1n);
+    decided(lockId, rules);
+  }
+  let started: bigint[] = [];
+  let reads = 0;
+  const seen: bigint[] = [];
+  const watch = new Watch({
+    store: {
+      watch: async (ids) => ({
+        revisions: new Map(ids.map((id) => [id, 1n])),
+        due: [],
+        dueSoon: new Map(),
+        rulesRevision: now.revision,
+      }),
+      claims: async () => ({ nowUs: 0, claims: [] }),
+      limitRules: async () => {
+        reads += 1;
+        return now.rules;
+      },
+    },
+    followers,
+    places: new Places({
+      store: { queue: async () => ({ nowUs: 0, places: [] }) },
+      followers,
+      onFailure() {},
+    }),
+    advances: { start: async (lockId) => void started.push(lockId) },
+    rulesInForce: { saw: (revision) => void seen.push(revision) },
+    onFailure() {},
+  });
+  return {
+    now,
+    decided,
+    followers,
+    seen,
+    reads: () => reads,
+    /** Which locks a poll has decided again. */
+    poll: async () => {
+      started = [];
+      await watch.look();
+      return started;
+    },
+  };
+}
+
+test("of the locks under the pattern alone, and until a decision by the new rules is through", async () => {
+  const before = [rule("etl/", 1), rule("web/", 1)];
+  const { now, poll, decided, reads } = scene(before);
+  expect(await poll()).toEqual([]);
+  now.rules = [rule("etl/", 5, 2n), rule("web/", 1)];
+  now.revision = 2n;
+  expect(await poll()).toEqual([1n]);
+  // A node that lags has decided by the rules of before once more.
+  decided(1n, before);
+  expect(await poll()).toEqual([1n]);
+  decided(1n, [...now.rules]);
+  expect(await poll()).toEqual([]);
+  expect(reads()).toBe(2);
+});
+
+test("of a lock about which this server decides by older rules after it has seen the new ones", async () => {
+  const before = [rule("", 1)];
+  const { now, poll, decided } = scene(before);
+  now.rules = [rule("", 3, 2n)];
+  now.revision = 2n;
+  expect(await poll()).toEqual([1n, 2n]);
+  for (const id of [1n, 2n]) decided(id, now.rules);
+  expect(await poll()).toEqual([]);
+  decided(2n, before);
+  expect(await poll()).toEqual([2n]);
+});
+
+test("also where the rule is new, is taken away, or was set back with the rows", async () => {
+  const { now, poll, decided } = scene([]);
+  const becomes = async (...rules: LimitRule[]) => {
+    now.rules = rules;
+    now.revision += 1n;
+    const again = await poll();
+    for (const id of again) decided(id, rules);
+    return again;
+  };
+  expect(await becomes(rule("web/", 2))).toEqual([2n]);
+  expect(await becomes(rule("web/", null, 2n))).toEqual([2n]);
+  expect(await becomes(rule("web/", 2))).toEqual([2n]);
+  expect(await becomes(rule("web/", 2), rule("other/", 2))).toEqual([]);
+  expect(await becomes()).toEqual([2n]);
+});
+
+test("a server without waiters looks at the rules as well, as others wait for it", async () => {
+  const { followers, poll, seen } = scene([]);
+  for (const { lockId } of [...followers.claims()]) followers.tell({ lockId, ticketNumber: 1n } as Claim, 0);
+  expect(await poll()).toEqual([]);
+  expect(seen).toEqual([1n]);
+});
