@@ -10,6 +10,7 @@ import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
 import { verdict } from "./migrate.ts";
 import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+import { shown } from "./shell/print.ts";
 
 /** More of the same kind say nothing new. */
 const FINDINGS_MAX = 50;
@@ -63,7 +64,7 @@ async function doctor(url: string, context: CliContext): Promise<ExitCode> {
     const { reason, message } = error;
     if (reason === "cluster_not_ready")
       return report(context, [{ severity: "error", check: "cluster", message }]);
-    context.err(`This could not be checked. ${message}\n`);
+    context.err(`This could not be checked. ${shown(message)}\n`);
     return EXIT.unchecked;
   }
 }
@@ -91,14 +92,14 @@ async function tellReplicas(store: Store, context: CliContext): Promise<void> {
     const since = new Date(sinceUs / 1_000).toISOString().slice(0, 19).replace("T", " ");
     const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));
     context.out(
-      `replica  ${address}: version ${version}, since ${since} UTC, last heard of ${silentS} s ago\n`,
+      `replica  ${shown(address)}: version ${shown(version)}, since ${since} UTC, last heard of ${silentS} s ago\n`,
     );
   }
 }
 
 function report(context: CliContext, found: readonly Finding[]): ExitCode {
   for (const { severity, check, message } of found)
-    context.out(`${severity.padEnd(8)} ${check}: ${message}\n`);
+    context.out(`${severity.padEnd(8)} ${check}: ${shown(message)}\n`);
   const errors = found.filter((finding) => finding.severity === "error").length;
   const warnings = found.length - errors;
   context.out(`${counted(errors, "error")}, ${counted(warnings, "warning")}\n`);

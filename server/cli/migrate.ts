@@ -7,6 +7,7 @@ import { StoreError } from "../storage/store.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
 import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+import { shown } from "./shell/print.ts";
 
 const EXAMPLES = `
 Examples:
@@ -63,7 +64,8 @@ async function up(url: string, context: CliContext): Promise<ExitCode> {
 async function status(url: string, context: CliContext): Promise<ExitCode> {
   return await reporting(context, EXIT.unchecked, async () => {
     const { applied, pending, unknown } = await migrationStatus(url);
-    for (const name of applied) context.out(`${unknown.includes(name) ? "unknown" : "applied"}  ${name}\n`);
+    for (const name of applied)
+      context.out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
     for (const name of pending) context.out(`pending  ${name}\n`);
     context.out(`${verdict(pending, unknown)}\n`);
     return pending.length + unknown.length === 0 ? EXIT.ok : EXIT.failed;

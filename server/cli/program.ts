@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import type { CliContext, ExitCode } from "./context.ts";
 import { EXIT } from "./context.ts";
+import { shown } from "./shell/print.ts";
 import { ShellCommand } from "./shell/shell-command.ts";
 
 const HELP_WIDTH = 110;
@@ -127,10 +128,13 @@ async function programOf(
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help of a command")
     .addHelpText("after", EXAMPLES)
+    // What stands after a command's name is that command's own, and not a flag of this one.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: context.out,
-      writeErr: context.err,
+      // A mistake quotes the words, which a script may have from others.
+      writeErr: (text) => context.err(text.split("\n").map(shown).join("\n")),
       getOutHelpWidth: () => HELP_WIDTH,
       getErrHelpWidth: () => HELP_WIDTH,
       getOutHasColors: () => false,

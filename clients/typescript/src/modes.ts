@@ -11,7 +11,12 @@ const MODES: Readonly<Record<Mode, ProtoMode>> = {
   exclusive: ProtoMode.EXCLUSIVE,
 };
 
+/** Throws a RangeError for what is no mode: callers in JavaScript have no types. */
 export function protoMode(mode: Mode): ProtoMode {
+  if (!Object.hasOwn(MODES, mode)) {
+    const modes = Object.keys(MODES).map((each) => JSON.stringify(each));
+    throw new RangeError(`mode: ${JSON.stringify(mode)} is none of ${modes.join(", ")}`);
+  }
   return MODES[mode];
 }
 

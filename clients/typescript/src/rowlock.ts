@@ -9,6 +9,7 @@ import { HeldLocks } from "./held-locks.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { LeaseKeeper } from "./leases/lease-keeper.ts";
 import type { Lock } from "./lock.ts";
+import { protoMode } from "./modes.ts";
 import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
 import type { LockChanges, RecordView, ReleaseOptions } from "./records.ts";
 import type { Refusal } from "./refusal.ts";
@@ -296,9 +297,10 @@ export class Rowlock implements AsyncDisposable {
     await this.#connections.close(CLOSE_WITHIN_MS);
   }
 
-  /** What a request for leases goes by. Throws a RangeError for a margin that cannot work. */
+  /** What a request for leases goes by. Throws a RangeError for a margin or a mode that cannot work. */
   #asking<Asked extends LockOptions | CaptureOptions>(asked: Asked) {
     const marginMs = marginOf(asked);
+    if ("mode" in asked && asked.mode !== undefined) protoMode(asked.mode);
     if (this.#closed) throw RowlockError.closed();
     return {
       calls: this.#calls,

@@ -9,7 +9,7 @@ import { EXIT } from "../context.ts";
 import { parseCount, told } from "./durations.ts";
 import { unlessSignalled } from "./giving-up.ts";
 import { addLeaseOptions, leaseOptions, parseWait } from "./lock-options.ts";
-import { jsonLine, shown } from "./print.ts";
+import { jsonLine, said, shown } from "./print.ts";
 import { addOutcomeOptions, outcomeOf } from "./record-options.ts";
 import { holdOf, runUnder, unused } from "./run-under.ts";
 import { addServerOptions, SERVER_HELP } from "./server-options.ts";
@@ -57,7 +57,7 @@ export function addCapture(command: ShellCommand, context: CliContext, exit: (co
     .option("--wait <time>", "how long to wait for the first one (default not at all)", parseWait)
     .option("--json", "without a command: one object a line")
     .option("-q, --quiet", "do not say that there was nothing to take");
-  addServerOptions(addOutcomeOptions(addLeaseOptions(command)))
+  addServerOptions(addOutcomeOptions(addLeaseOptions(command.runsCommand())))
     .addHelpText("after", HELP)
     .action(async (prefix: string, words: string[]) => {
       const { count, wait, statusDone, statusFailed, coolDownFailed, quiet, json }: Flags = command.opts();
@@ -131,5 +131,5 @@ async function giveBack(leases: readonly Lock[], rowlock: Rowlock, asked: Captur
 
 function nothingSentence(prefix: string, { retryAfterMs }: Captured): string {
   const when = retryAfterMs === undefined ? "" : `: there may be in ${told(retryAfterMs)}`;
-  return `rowlock: There is no lock to take under "${prefix}"${when}.\n`;
+  return said(`There is no lock to take under "${prefix}"${when}.`);
 }

@@ -7,6 +7,7 @@ import { bashScript } from "./completion/bash.ts";
 import { described } from "./completion/described.ts";
 import { fishScript } from "./completion/fish.ts";
 import { zshScript } from "./completion/zsh.ts";
+import { shown } from "./print.ts";
 import { addServerOptions, serversOf } from "./server-options.ts";
 import { serverNames } from "./servers-file.ts";
 import type { ShellCommand } from "./shell-command.ts";
@@ -65,8 +66,8 @@ async function printNames(
   try {
     let count = 0;
     for await (const { name } of rowlock.listLocks({ prefix, pageSize: NAMES_MAX })) {
-      // One that has lines in it could not be told from several.
-      if (!name.includes("\n")) out(`${name}\n`);
+      // One that has lines in it could not be told from several, and a terminal would obey others.
+      if (shown(name) === name) out(`${name}\n`);
       count += 1;
       if (count >= NAMES_MAX) break;
     }

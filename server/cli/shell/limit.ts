@@ -1,6 +1,6 @@
 // `rowlock limit`: looks at limits, and turns them.
 
-import type { LimitTarget, Rowlock } from "../../../clients/typescript/src/index.ts";
+import type { LimitSettingView, LimitTarget, Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { parseCount } from "./durations.ts";
@@ -20,6 +20,9 @@ Examples:
   rowlock limit --pattern 'etl/*' 0 --reason "database upgrade until 14:00"
   rowlock limit --pattern 'etl/*' --unset
 `;
+
+/** Of settings that go before the one that was set. */
+const SHOWN_MAX = 20;
 
 interface Flags {
   readonly pattern?: string;
@@ -50,6 +53,8 @@ export function addLimit(command: ShellCommand, context: CliContext, exit: (code
       if (flags.pattern !== undefined && second !== undefined)
         command.fault("name a lock or a --pattern, not both");
       if (flags.unset && permits !== undefined) command.fault("--unset takes no number of permits");
+      if (name?.endsWith("*"))
+        command.fault(`"${name}" is the name of one lock: for all that begin so, say --pattern '${name}'`);
       const limit = permits === undefined ? (flags.unset ? null : undefined) : Number(permits);
       if (permits !== undefined && !/^\d+$/.test(permits))
         command.fault(`"${permits}" is no limit: write a whole number`);
@@ -78,8 +83,10 @@ async function set(
 ): Promise<void> {
   const options = { ...(ifVersion !== undefined && { ifVersion }), ...(reason !== undefined && { reason }) };
   const set = await rowlock.setLimit(target, limit, options);
+  const others =
+    "pattern" in target && limit !== null ? await unaffected(rowlock, target.pattern, limit) : [];
   if (json) {
-    context.out(jsonLine({ ...target, ...set }));
+    context.out(jsonLine({ ...target, ...set, ...(others.length > 0 && { unaffected: others }) }));
     return;
   }
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
@@ -87,6 +94,23 @@ async function set(
   context.out(
     `${shown(whose)}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
   );
+  if (others.length === 0) return;
+  const words = others
+    .slice(0, SHOWN_MAX)
+    .map((other) => `${shown(other.name ?? other.pattern ?? "")} (${other.limit})`);
+  const more = others.length > SHOWN_MAX ? `, and ${others.length - SHOWN_MAX} more` : "";
+  context.out(`not changed, as they have limits of their own: ${words.join(", ")}${more}\n`);
+}
+
+/** What was set for names under the pattern, and for longer patterns, to another limit: that goes before the pattern's. */
+async function unaffected(rowlock: Rowlock, pattern: string, limit: number): Promise<LimitSettingView[]> {
+  const prefix = pattern.slice(0, -1);
+  const found: LimitSettingView[] = [];
+  for await (const setting of rowlock.listLimits()) {
+    const isUnder = setting.pattern !== pattern && (setting.name ?? setting.pattern)?.startsWith(prefix);
+    if (isUnder && setting.limit !== limit) found.push(setting);
+  }
+  return found;
 }
 
 async function look(

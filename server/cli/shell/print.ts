@@ -17,15 +17,20 @@ export function paintOf({ screen, env }: CliContext): Paint {
 export function jsonLine(value: object): string {
   const exact = (_: string, field: unknown) =>
     typeof field !== "bigint" ? field : field <= Number.MAX_SAFE_INTEGER ? Number(field) : String(field);
-  return `${JSON.stringify(value, exact)}\n`;
+  return `${shown(JSON.stringify(value, exact))}\n`;
 }
 
-/** What others have written, without what a terminal would take for a command. */
+/** What others have written, with what a terminal would obey as JSON escapes it: a reader of JSON gets the same text. */
 export function shown(text: string): string {
   return text.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu,
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+/** A sentence of the shell's own, in one line, whatever others have written is in it. */
+export function said(sentence: string): string {
+  return `rowlock: ${shown(sentence)}\n`;
 }
 
 /** Each column as wide as its widest cell; the last one as it is. */

@@ -10,6 +10,7 @@ import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import type { GivingUp } from "./giving-up.ts";
 import { runHeld } from "./held-command.ts";
+import { said } from "./print.ts";
 
 const TTL_MS = 30_000;
 /** How long before the lease can end the command is asked to stop, and when it is killed within that time. */
@@ -47,13 +48,13 @@ export async function runUnder(
   givingUp.stop();
   const { code, notStarted } = await running;
   if (lock.state === "lost") {
-    if (notStarted) context.err(`rowlock: ${notStarted}\n`);
+    if (notStarted) context.err(said(notStarted));
     const why = whyLost(lock.signal.reason);
-    context.err(`rowlock: The lock "${lock.name}" was lost, and the command was stopped: ${why}\n`);
+    context.err(said(`The lock "${lock.name}" was lost, and the command was stopped: ${why}`));
     return EXIT.lost;
   }
   if (notStarted) {
-    context.err(`rowlock: ${notStarted}\n`);
+    context.err(said(notStarted));
     await giveBack(lock, unused(asked));
     return code;
   }
@@ -61,7 +62,7 @@ export async function runUnder(
   const isRemembered = await giveBack(lock, outcome);
   if (!isRemembered && (outcome.status ?? outcome.coolDown ?? asked.minInterval) !== undefined)
     context.err(
-      `rowlock: It is not known whether "${lock.name}" remembers this run: look with \`rowlock show\`.\n`,
+      said(`It is not known whether "${lock.name}" remembers this run: look with \`rowlock show\`.`),
     );
   return code;
 }
@@ -72,8 +73,8 @@ export function unused({ minInterval }: RecordOptions): ReleaseOptions {
 }
 
 /** Whether it was this that ended the lease. Where no server answers it ends by itself. */
-async function giveBack(lock: Lock, said: ReleaseOptions): Promise<boolean> {
-  const released = lock.release(said).catch(() => false);
+async function giveBack(lock: Lock, last: ReleaseOptions): Promise<boolean> {
+  const released = lock.release(last).catch(() => false);
   // Resolves with that release; rejects where it went wrong otherwise.
   await lock[Symbol.asyncDispose]();
   return await released;

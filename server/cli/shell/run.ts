@@ -42,7 +42,7 @@ export function addRun(command: ShellCommand, context: CliContext, exit: (code: 
   command
     .argument("<name>", "the lock", parseName)
     .argument("<command...>", "the command and its arguments, after --");
-  addServerOptions(addOutcomeOptions(addLockOptions(command)))
+  addServerOptions(addOutcomeOptions(addLockOptions(command.runsCommand())))
     .option("-q, --quiet", "do not tell the place in the queue, nor that the lock was not acquired")
     .showHelpAfterError("(the command stands after --; --help says what there is)")
     .addHelpText("after", HELP)

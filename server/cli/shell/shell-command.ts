@@ -1,6 +1,6 @@
 // A command whose user learns of all that is wrong with its words at once. What is found is kept until `refuseFaults`.
 
-import type { Argument, ErrorOptions, Option } from "commander";
+import type { Argument, ErrorOptions, Option, ParseOptionsResult } from "commander";
 import { Command, InvalidArgumentError } from "commander";
 
 /** After these nothing else that could be said of the words would be true. */
@@ -10,6 +10,30 @@ const QUOTED_MAX = 60;
 
 export class ShellCommand extends Command {
   readonly #faults: string[] = [];
+  #runsCommand = false;
+
+  /** Its last words are a command to run, and stand after `--`: before it, their flags would be taken for its own. */
+  runsCommand(): this {
+    this.#runsCommand = true;
+    return this;
+  }
+
+  override parseOptions(words: string[]): ParseOptionsResult {
+    if (!this.#runsCommand) return super.parseOptions(words);
+    const at = words.indexOf("--");
+    const [own, toRun] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at + 1)];
+    const { operands, unknown } = super.parseOptions(own);
+    const asksForHelp = unknown.some((word) => word === "--help" || word === "-h");
+    const [lock = "", program] = operands;
+    if (program !== undefined && !asksForHelp) {
+      const command = words.slice(words.indexOf(program, 1)).filter((word) => word !== "--");
+      const meant = `rowlock ${this.name()} ${lock} -- ${command.join(" ")}`;
+      super.error(`error: the command to run stands after "--": ${meant}`);
+    }
+    if (operands.length === 0 && unknown.length === 0 && toRun.length > 0)
+      super.error(`error: nothing stands before "--": ${this.usage()}`);
+    return { operands: [...operands, ...toRun], unknown };
+  }
 
   /** Something is wrong, in a sentence that goes on after "error: ". */
   fault(sentence: string): void {

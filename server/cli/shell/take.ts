@@ -5,6 +5,7 @@ import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { type GivingUp, unlessSignalled } from "./giving-up.ts";
 import { refusedSentence } from "./lock-options.ts";
+import { said } from "./print.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 export interface Asked extends LockOptions {
@@ -27,7 +28,7 @@ export function take(
     const options = { ...asked, signal: givingUp.signal, ...(!quiet && { onPosition: line.at.bind(line) }) };
     const { lock, refusal } = await rowlock.acquire(name, options).finally(() => line.clear());
     if (lock) return await held(lock, givingUp);
-    if (!quiet) context.err(`rowlock: ${refusedSentence(name, refusal)}\n`);
+    if (!quiet) context.err(said(refusedSentence(name, refusal)));
     return EXIT.notAcquired;
   });
 }

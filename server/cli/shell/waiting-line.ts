@@ -3,6 +3,7 @@
 import type { Place } from "../../../clients/typescript/src/index.ts";
 import type { CliContext } from "../context.ts";
 import { told } from "./durations.ts";
+import { said, shown } from "./print.ts";
 
 const ERASE_LINE = "\r\x1b[K";
 const AGAIN_MS = 1_000;
@@ -24,7 +25,7 @@ export class WaitingLine {
     this.#place = place;
     this.#toldMs = performance.now();
     if (!this.#context.errIsTerminal) {
-      this.#context.err(`rowlock: ${this.#words(place, place.waitedMs)}\n`);
+      this.#context.err(said(this.#words(place, place.waitedMs)));
       return;
     }
     this.#write();
@@ -47,6 +48,6 @@ export class WaitingLine {
 
   #words({ ahead }: Place, waitedMs: number): string {
     const place = ahead === 0 ? "next in the queue" : `${ahead} in the queue before this one`;
-    return `waiting for "${this.#name}": ${place}, for ${told(waitedMs)} so far`;
+    return `waiting for "${shown(this.#name)}": ${place}, for ${told(waitedMs)} so far`;
   }
 }

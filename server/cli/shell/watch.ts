@@ -7,7 +7,7 @@ import { EXIT } from "../context.ts";
 import { LivePage } from "./live-page.ts";
 import { lockPage } from "./lock-page.ts";
 import { lockTable, ownersOf } from "./lock-table.ts";
-import { counted, dueWords, jsonLine, type Paint, paintOf, shown } from "./print.ts";
+import { counted, dueWords, jsonLine, type Paint, paintOf, said, shown } from "./print.ts";
 import { addServerOptions, SERVER_HELP } from "./server-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
 import { type Changes, type Watched, WatchedLocks, watchedOf } from "./watching.ts";
@@ -89,7 +89,9 @@ function isNotLetThrough({ reason, code }: RowlockError): boolean {
 }
 
 function notLetThrough({ code, message }: RowlockError): string {
-  return `rowlock: The server, or a proxy before it, lets no watch through (${code}: ${shown(message)}): \`rowlock ls\` and \`rowlock show\` look once.\n`;
+  return said(
+    `The server, or a proxy before it, lets no watch through (${code}: ${message}): \`rowlock ls\` and \`rowlock show\` look once.`,
+  );
 }
 
 /** Aborted by a signal, and when nobody reads what is written. */

@@ -4,6 +4,7 @@ import type { Rowlock, RowlockError } from "../../../clients/typescript/src/inde
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { told } from "./durations.ts";
+import { said, shown } from "./print.ts";
 import { type Servers, serversOf } from "./server-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
 
@@ -68,7 +69,7 @@ export async function sentenceOf(error: RowlockError, servers: Servers): Promise
       "The server does not take this",
       error.violations.map(({ field, description }) => `${wordsFor(field)} ${description}`),
     );
-  return `rowlock: ${inWords(error)}\n`;
+  return said(inWords(error));
 }
 
 /** What answers may be another server, or a proxy: it has no reasons of ours. */
@@ -78,9 +79,9 @@ function isNoServer({ reason, code }: RowlockError): boolean {
 
 function list(head: string, sentences: readonly string[]): string {
   const [first, ...more] = sentences;
-  if (first === undefined) return `rowlock: ${head}.\n`;
-  if (more.length === 0) return `rowlock: ${head}: ${first}.\n`;
-  return `rowlock: ${head}:\n${sentences.map((sentence) => `  - ${sentence}.\n`).join("")}`;
+  if (first === undefined) return said(`${head}.`);
+  if (more.length === 0) return said(`${head}: ${first}.`);
+  return `${said(`${head}:`)}${sentences.map((sentence) => `  - ${shown(sentence)}.\n`).join("")}`;
 }
 
 function wordsFor(path: string): string {

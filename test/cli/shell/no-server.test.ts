@@ -186,7 +186,9 @@ describe("a command line that cannot work is told of before anything is sent", (
     const { code, err } = await ranInProcess(["run", "job", "grep", "-q", "x", "-z"]);
     expect([code, err]).toEqual([
       64,
-      expect.stringMatching(/unknown option '-z'\n\(the command stands after --/),
+      expect.stringMatching(
+        /stands after "--": rowlock run job -- grep -q x -z\n\(the command stands after --/,
+      ),
     ]);
   });
 

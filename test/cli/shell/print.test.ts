@@ -1,11 +1,13 @@
 // What people are shown: columns, colours on a terminal only, and nothing that a terminal would obey.
 
 import { expect, test } from "vitest";
-import type { ClaimView, LockView } from "../../../clients/typescript/src/index.ts";
+import type { ClaimView, Lock, LockView } from "../../../clients/typescript/src/index.ts";
 import type { CliContext } from "../../../server/cli/context.ts";
+import type { GivingUp } from "../../../server/cli/shell/giving-up.ts";
 import { lockPage } from "../../../server/cli/shell/lock-page.ts";
 import { lockTable } from "../../../server/cli/shell/lock-table.ts";
-import { columns, jsonLine, paintOf, shown } from "../../../server/cli/shell/print.ts";
+import { columns, jsonLine, paintOf, said, shown } from "../../../server/cli/shell/print.ts";
+import { holdOf, runUnder } from "../../../server/cli/shell/run-under.ts";
 
 const NOW_MS = 1_000_000;
 const plain = (_: string, text: string) => text;
@@ -149,6 +151,36 @@ test("names and owners cannot steer a terminal, nor make lines of their own", ()
   expect(lockTable([evil], NOW_MS, plain)).toBe(
     "NAME      LIMIT  HELD  WAITING  HOLDERS\nn\\u000dm  1      1     0        x\\u000ay\n",
   );
+});
+
+test("JSON has them as escapes, and is read as the same text", () => {
+  const name = "a\u001b[2J\u009b2J\u007f\u202e\u2067\u200f\u061c\u2029ü\n";
+  const line = jsonLine({ name });
+  expect(line).toMatch(/^[\x20-\x7eü]+\n$/);
+  expect(JSON.parse(line)).toEqual({ name });
+});
+
+test("what the shell says itself is one line, also with a foreign name in it", async () => {
+  const lock = {
+    name: "x\u001b]0;owned\u0007\u009b2J\u202e\nrowlock: all is well",
+    state: "lost",
+    signal: AbortSignal.abort({ metadata: { end_reason: "EXPIRED" } }),
+    release: async () => false,
+    async [Symbol.asyncDispose]() {},
+  } as unknown as Lock;
+  let told = "";
+  const context = {
+    env: {},
+    err: (text: string) => {
+      told += text;
+    },
+    onSignal: () => () => {},
+    kill: () => true,
+  } as unknown as CliContext;
+  const givingUp = { code: undefined, stop() {} } as unknown as GivingUp;
+  await runUnder(["/no/such\u001bcommand"], lock, holdOf({}), () => ({}), context, givingUp);
+  expect(told).toMatch(/^(rowlock: [\x20-\x7e]+\n)+$/);
+  expect(said(lock.name)).toMatch(/^rowlock: [\x20-\x7e]+\n$/);
 });
 
 test("numbers that would be rounded are texts in JSON", () => {

@@ -54,6 +54,13 @@ describe("a lock", () => {
     expect(await rowlock.tryLock("paused")).toBeNull();
   });
 
+  test.each(["write", "toString", ""])("in the mode %j is an error that names the modes", async (mode) => {
+    const server = await start();
+    const asked = client(server.address).lock("modes", { mode: mode as "permit" });
+    await expect(asked).rejects.toThrow(/mode: ".*" is none of "permit", "shared", "exclusive"/);
+    expect(server.events).toEqual([]);
+  });
+
   test("that is refused says why, by type", async () => {
     const rowlock = client((await start()).address);
     await rowlock.lock("refused");
