@@ -52,7 +52,7 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
 
 /**
  * npx runs a command in a shell that passes no signal on, so one to npx would end those two and leave the server behind.
- * Where that shell is gone, this process takes it for a hang-up.
+ * Where that shell is gone, this process takes it for a wish to stop.
  */
 function endWithNpx() {
   const { npm_command: command, npm_lifecycle_script: script } = process.env;
@@ -61,7 +61,7 @@ function endWithNpx() {
   const watch = setInterval(() => {
     if (process.ppid === shell) return;
     clearInterval(watch);
-    process.kill(process.pid, "SIGHUP");
+    process.kill(process.pid, "SIGTERM");
   }, SHELL_LOOKED_AFTER_MS);
   watch.unref();
 }

@@ -1,7 +1,7 @@
 // The process: arguments, environment, signals, exit. The only file that touches it; everything else is handed what
 // it needs of it.
 
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
 import { crashLine } from "./log/crash-line.ts";
@@ -18,25 +18,36 @@ function crash(error: unknown): never {
 }
 
 /**
- * Resolves with the first signal that asks to stop. A second one ends the process at once, unless it is a hang-up, which
- * says only that a terminal or a parent is gone.
+ * Resolves with the first signal that asks to stop. A second one ends the process at once. A hang-up asks to stop only where
+ * it says that the terminal of this process is gone.
  */
 function stopSignal(): Promise<string> {
   const first = Promise.withResolvers<string>();
   let askedMs: number | undefined;
   for (const [signal, number] of [
-    ["SIGHUP", 1],
     ["SIGINT", 2],
     ["SIGTERM", 15],
   ] as const) {
     process.on(signal, () => {
-      const isSecond = askedMs !== undefined && performance.now() - askedMs >= SECOND_WISH_AFTER_MS;
-      if (isSecond && signal !== "SIGHUP") process.exit(128 + number);
+      if (askedMs !== undefined && performance.now() - askedMs >= SECOND_WISH_AFTER_MS)
+        process.exit(128 + number);
       askedMs ??= performance.now();
       first.resolve(signal);
     });
   }
+  process.on("SIGHUP", () => {
+    if (context.isTerminalGone()) first.resolve("SIGHUP");
+  });
   return first.promise;
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The version of the package; the built server lies one folder deeper than the source. */
@@ -56,6 +67,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+const hadTerminal = hasTerminal();
 let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: packageVersion(),
@@ -70,6 +82,7 @@ const context: CliContext = {
     const { isTTY, columns, rows } = process.stdout;
     return isTTY ? { columns, rows } : undefined;
   },
+  isTerminalGone: () => hadTerminal && !hasTerminal(),
   onSignal(signal, listener) {
     process.on(signal, listener);
     return () => void process.off(signal, listener);

@@ -9,8 +9,13 @@ export interface CliContext {
   readonly out: (text: string) => void;
   /** What went wrong, and the log. */
   readonly err: (text: string) => void;
-  /** Resolves with the name of the first signal that asks the process to stop. From when it is first read, none ends it. */
+  /**
+   * Resolves with the name of the first signal that asks the process to stop. From when it is first read, none ends it. SIGHUP
+   * asks for that only where the terminal is gone.
+   */
   readonly stopSignal: Promise<string>;
+  /** Whether this process was started at a terminal that has been closed. */
+  readonly isTerminalGone: () => boolean;
   /** Whether a person sees what goes wrong as it is written. */
   readonly errIsTerminal: boolean;
   /** The size of the terminal that what was asked for is written to, as it is now; undefined where it goes elsewhere. */

@@ -17,7 +17,7 @@ interface Entry<Kind extends Command> {
 /** They run servers and look at databases. */
 const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
   serve: {
-    tells: "run a server until it gets SIGTERM, SIGINT or SIGHUP",
+    tells: "run a server until it gets SIGTERM or SIGINT",
     load: async () => (await import("./serve.ts")).addServe,
   },
   migrate: {

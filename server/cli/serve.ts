@@ -34,6 +34,10 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   const config = loadedOrTold(loadConfig(configInput(command, context)), context);
   if (!config) return EXIT.failed;
   const log = createLog({ level: config.logLevel, write: context.err });
+  context.onSignal("SIGHUP", () => {
+    if (!context.isTerminalGone())
+      log.info({ signal: "SIGHUP" }, "nothing is reloaded, and the server goes on: SIGTERM stops it");
+  });
   // Loaded only here, so that the other commands and a wrong setting are answered at once.
   const { startApp, StartupError } = await import("../app.ts");
   const starting = startApp(config, { log, version: context.version, nodeVersion: context.nodeVersion });

@@ -30,6 +30,7 @@ export async function ranInProcess(
       err += text;
     },
     stopSignal: new Promise(() => {}),
+    isTerminalGone: () => false,
     errIsTerminal: false,
     screen: undefined,
     outGone: new AbortController().signal,

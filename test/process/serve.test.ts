@@ -84,6 +84,21 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     server.process.kill("SIGINT");
     expect(await server.process.exited).toMatchObject({ code: 0 });
   });
+
+  test("SIGHUP does not: it leaves one line in the log, and the server goes on", async () => {
+    const url = await database(fresh);
+    const { process: server, grpcAddress } = await screenOf(start(serveArgs(url)));
+    const client = connect(grpcAddress);
+    const { leaseId } = await client.lease({ name: "held" });
+    server.kill("SIGHUP");
+    await server.logged(/"signal":"SIGHUP","msg":"nothing is reloaded/);
+    expect(await client.call("renew", { leaseId })).toMatchObject({ lease: { leaseId } });
+    server.kill("SIGTERM");
+    const { code, err } = await server.exited;
+    expect(code).toBe(0);
+    expect(err.match(/SIGHUP/g)).toHaveLength(1);
+    expect(messages(err)).toEqual(expect.arrayContaining(["stopping", "stopped"]));
+  });
 });
 
 describe("a call that never ends", () => {
