@@ -12,11 +12,13 @@ import { secretMaker } from "./engine/secrets.ts";
 import { OwnReplica } from "./grpc/pokes/own-replica.ts";
 import { PokeSender } from "./grpc/pokes/poke-sender.ts";
 import { createGrpcServer } from "./grpc/server.ts";
+import type { ServerRoom } from "./grpc/server-room.ts";
 import { EventLog } from "./log/event-log.ts";
 import type { Log } from "./log/log.ts";
 import { OutageLog } from "./log/outage-log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
+import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import type { ReplicaRow, Store } from "./storage/store.ts";
@@ -38,6 +40,8 @@ export interface AppOptions {
   readonly log: Log;
   readonly version: string;
   readonly nodeVersion: string;
+  /** As CliContext has it. */
+  readonly memoryMax: number;
 }
 
 export interface App {
@@ -87,6 +91,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
       observer: metrics.calls,
       logger: log,
       outage,
+      room: roomOf(config, options.memoryMax, parts, log),
       pokes: { secret: replica.secret, onPoke: (claims) => pokes.poked(claims) },
     });
     const readiness = new Readiness({
@@ -203,6 +208,27 @@ function buildEngine(
     newSecret: secretMaker(),
   });
   return { engine, pokes };
+}
+
+/** What this server has room for, by its settings and its memory. */
+function roomOf(config: Config, memoryMax: number, parts: Parts, log: Log): ServerRoom {
+  const heapMax = heapMaxIn(memoryMax);
+  const room = roomIn(heapMax);
+  const memory = new Memory({
+    heapMax,
+    onChange: (isShort, usedBytes) => {
+      if (isShort) log.warn({ usedBytes, heapMax }, "memory is short: new waits and sessions are refused");
+      else log.info({ usedBytes, heapMax }, "memory is short no more");
+    },
+  });
+  memory.start();
+  parts.add(async () => memory.stop());
+  return {
+    waits: config.waitsMax ?? room.waits,
+    sessions: config.sessionsMax ?? room.sessions,
+    connections: config.connectionsMax ?? room.connections,
+    isShort: () => memory.isShort,
+  };
 }
 
 async function startMetrics(

@@ -72,6 +72,7 @@ let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: packageVersion(),
   nodeVersion: process.versions.node,
+  memoryMax: process.constrainedMemory(),
   env: process.env,
   readFile: (path) => readFileSync(path, "utf8"),
   out: (text) => void process.stdout.write(text),

@@ -3,6 +3,8 @@
 export interface CliContext {
   readonly version: string;
   readonly nodeVersion: string;
+  /** Bytes that this process may have, by its machine or its container; more than any machine has: no bound. */
+  readonly memoryMax: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
   /** For people and for pipes: what was asked for. */

@@ -40,7 +40,8 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   });
   // Loaded only here, so that the other commands and a wrong setting are answered at once.
   const { startApp, StartupError } = await import("../app.ts");
-  const starting = startApp(config, { log, version: context.version, nodeVersion: context.nodeVersion });
+  const { version, nodeVersion, memoryMax } = context;
+  const starting = startApp(config, { log, version, nodeVersion, memoryMax });
   try {
     // Nothing has been promised to anybody before the start is done: then there is nothing to finish either.
     const early = await Promise.race([stopSignal, starting]);

@@ -180,6 +180,28 @@ export const SETTINGS = {
     kind: count(1, 1_000_000),
     about: "Most other commands under way in one session; further ones fail at once as RESOURCE_EXHAUSTED.",
   },
+  waitsMax: {
+    name: "ROWLOCK_WAITS_MAX",
+    default: "auto",
+    kind: orAuto(count(1, 10_000_000)),
+    about:
+      "Most waits at once at this server, whoever waits; further ones fail at once as RESOURCE_EXHAUSTED, and leases are " +
+      "kept. auto: as many as its memory holds.",
+  },
+  sessionsMax: {
+    name: "ROWLOCK_SESSIONS_MAX",
+    default: "auto",
+    kind: orAuto(count(1, 1_000_000)),
+    about:
+      "Most sessions at once at this server; further ones fail at once as RESOURCE_EXHAUSTED. auto: likewise.",
+  },
+  connectionsMax: {
+    name: "ROWLOCK_CONNECTIONS_MAX",
+    default: "auto",
+    kind: orAuto(count(1, 1_000_000)),
+    about:
+      "Most connections of clients at once at this server; further ones are closed as they come. auto: likewise.",
+  },
   receiveBytesMax: {
     name: "ROWLOCK_RECEIVE_BYTES_MAX",
     default: "65536",

@@ -7,6 +7,9 @@
 export const KEEPALIVE_MS = 10_000;
 export const KEEPALIVE_TIMEOUT_MS = 5_000;
 
+/** How long a connection may take for its TLS handshake, and then to say that it speaks HTTP/2, before it is closed. */
+export const HANDSHAKE_MS = 8_000;
+
 /**
  * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above it
  * the transport lets a client wait, or refuses without a reason. The bounds that give reasons must be met first: this is

@@ -15,6 +15,7 @@ import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-servi
 import { OpenWaits } from "./methods/open-waits.ts";
 import { PlaceTurns } from "./methods/place-turns.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
+import { NO_BOUND, type ServerRoom } from "./server-room.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
 import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
@@ -29,6 +30,8 @@ export interface GrpcServerOptions {
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place: what tickets say. */
   readonly graceMs: number;
+  /** Unset: as much as there is. */
+  readonly room?: ServerRoom;
   /** Most open waits on one connection: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server, as clients of sessions are told. */
@@ -43,6 +46,8 @@ export interface GrpcServerOptions {
   readonly pokes?: PokeServiceOptions;
   /** Pings to clients that are silent; unset: as grpc-bounds.ts says. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
+  /** How long a connection may take to show that it speaks HTTP/2; unset: as grpc-bounds.ts says. */
+  readonly handshakeMs?: number;
 }
 
 export interface GrpcServer {
@@ -71,19 +76,23 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     "grpc.enable_channelz": 0,
     interceptors: [explainReceiveLimit(options.receiveBytesMax)],
   });
-  limitConnections(server, openMax);
-  const openWaits = new OpenWaits(options.streamsMax);
+  const room = options.room ?? NO_BOUND;
+  limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
+  const openWaits = new OpenWaits(options.streamsMax, room);
   const context = { engine, openWaits, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
-  const sessions = new Sessions({
-    methods: context,
-    openWaits,
-    frame,
-    replica: options.replica,
-    waitsMax: options.sessionWaitsMax,
-    commandsMax: options.sessionCommandsMax,
-    messageBytesMax: options.receiveBytesMax,
-  });
+  const sessions = new Sessions(
+    {
+      methods: context,
+      openWaits,
+      frame,
+      replica: options.replica,
+      waitsMax: options.sessionWaitsMax,
+      commandsMax: options.sessionCommandsMax,
+      messageBytesMax: options.receiveBytesMax,
+    },
+    room,
+  );
   server.addService(lockServiceDefinition, lockServiceHandlers(context, frame, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);

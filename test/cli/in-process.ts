@@ -21,6 +21,7 @@ export async function ranInProcess(
   const code = await runCli(args, {
     version: "1.2.3",
     nodeVersion: "26.0.0",
+    memoryMax: Number.POSITIVE_INFINITY,
     env: { HOME: "/home/test", ...env },
     readFile,
     out: (text) => {

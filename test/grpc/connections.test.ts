@@ -1,14 +1,18 @@
 // What calls on one connection may do to each other: waits beyond their bound are refused and lock nobody out, and a
 // client that gives up calls keeps its connection, unless it does nothing else.
 
+import { once } from "node:events";
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { connect, constants } from "node:http2";
 import type { Socket } from "node:net";
 import { connect as connectSocket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
+import { NO_BOUND } from "../../server/grpc/server-room.ts";
+import { selfSignedCertificate } from "../process/certificate.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import { TestCalls } from "../support/test-calls.ts";
@@ -100,6 +104,70 @@ describe("waits on one connection", () => {
     await fourth.position();
     await client.call("release", { leaseId: lease.leaseId });
     await second.granted();
+  });
+});
+
+describe("a connection that says nothing", () => {
+  const HANDSHAKE_MS = 150;
+  const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+  function dial(): Socket {
+    const [host, port] = server.address.split(":");
+    const socket = connectSocket(Number(port), host);
+    socket.on("error", () => {});
+    // Whatever the server says is thrown away, so that its end is heard.
+    socket.resume();
+    cleanups.push(() => socket.destroy());
+    return socket;
+  }
+  const hungUpOn = (socket: Socket) => new Promise<void>((resolve) => socket.once("close", () => resolve()));
+
+  test.each([
+    ["at all", Buffer.alloc(0)],
+    ["but the beginning of the preface", PREFACE.subarray(0, 10)],
+    ["but the preface", PREFACE],
+  ])("%s is closed, and one that speaks and has nothing to ask is not", async (_what, said) => {
+    server = await startServer({ grpc: { handshakeMs: HANDSHAKE_MS } });
+    cleanups.push(() => server.stop());
+    const polite = dial();
+    let isCut = false;
+    polite.once("close", () => {
+      isCut = true;
+    });
+    polite.write(Buffer.concat([PREFACE, frame(SETTINGS, 0)]));
+    const silent = dial();
+    silent.write(said);
+    await hungUpOn(silent);
+    const later = dial();
+    await hungUpOn(later);
+    expect(isCut).toBe(false);
+  });
+
+  test("is closed where TLS is spoken, too", async () => {
+    const { cert: certificate, key } = selfSignedCertificate();
+    const tls = { certificate, key, clientCa: null };
+    server = await startServer({ grpc: { handshakeMs: HANDSHAKE_MS, tls } });
+    cleanups.push(() => server.stop());
+    await hungUpOn(dial());
+    const [host, port] = server.address.split(":");
+    const spoken = connectTls({ host, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+    spoken.on("error", () => {});
+    spoken.resume();
+    await new Promise<void>((resolve) => spoken.once("close", () => resolve()));
+  });
+
+  test("counts until then: beyond the bound of all connections others are closed as they come", async () => {
+    server = await startServer({ grpc: { room: { ...NO_BOUND, connections: 2 } } });
+    cleanups.push(() => server.stop());
+    const [first, second] = [dial(), dial()] as const;
+    await Promise.all([first, second].map((socket) => once(socket, "data")));
+    await hungUpOn(dial());
+    first.destroy();
+    let isTaken = false;
+    while (!isTaken) {
+      const next = dial();
+      isTaken = await Promise.race([hungUpOn(next).then(() => false), once(next, "data").then(() => true)]);
+    }
   });
 });
 

@@ -147,6 +147,14 @@ export function tooManySessionWaits(waitsMax: number): CallError {
   );
 }
 
+/** `what`: of which it has as many as its memory holds. */
+export function serverIsFull(bound: string, what: string): CallError {
+  return new CallError("OVERLOADED", `This server has no room for more ${what}: try again, or another one.`, {
+    metadata: { bound },
+    retryAfterMs: WAITS_RETRY_AFTER_MS,
+  });
+}
+
 /** A bound of one session, named as in the table of errors. */
 export function sessionBound(bound: string, message: string): CallError {
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });

@@ -2,21 +2,28 @@
 
 import type { handleBidiStreamingCall } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { ClientGone } from "../messages/call-error.ts";
+import { ClientGone, serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
+import type { ServerRoom } from "../server-room.ts";
 import { Session, type SessionContext } from "./session.ts";
 
 export class Sessions {
   readonly #context: SessionContext;
+  readonly #room: ServerRoom;
   readonly #open = new Set<Session>();
   #isDraining = false;
 
-  constructor(context: SessionContext) {
+  constructor(context: SessionContext, room: ServerRoom) {
     this.#context = context;
+    this.#room = room;
   }
 
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
     const { observer, faultLog } = this.#context.frame;
+    if (this.#open.size >= this.#room.sessions || this.#room.isShort()) {
+      stream.emit("error", failureOf(serverIsFull("server_sessions", "sessions")).status);
+      return;
+    }
     const openedMs = performance.now();
     const closed = (code: status) =>
       observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);

@@ -25,7 +25,9 @@ Errors are google.rpc.Status in the `grpc-status-details-bin` trailer, with a go
                                           complete an answer), `watches`, `watched_locks` (WatchLocks),
                                           `waits_on_connection` (this connection has too many open waits; another
                                           one has room), `session_waits`, `session_commands` (of one session),
-                                          `results_unread` (a session whose client does not read)
+                                          `results_unread` (a session whose client does not read), `server_waits`,
+                                          `server_sessions` (the server has as many as its memory holds; another one
+                                          may have room; what is open goes on)
   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
                                           `bytes_max`
   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN

@@ -1,0 +1,98 @@
+// What a server has room for in the memory that it may use, and whether that memory is running short: by what is left in use
+// after a full collection of garbage, as only that is sure to be needed. Frees nothing itself.
+
+import { constants, PerformanceObserver } from "node:perf_hooks";
+import { getHeapStatistics } from "node:v8";
+
+const MIB = 2 ** 20;
+/** What the process needs beside the heap of JavaScript: code, stacks, buffers, connections. */
+const BESIDE_HEAP_BYTES = 96 * MIB;
+/** Of the heap: what a server needs that nobody uses, with its caches. */
+const AT_REST_BYTES = 64 * MIB;
+/** Measured, rounded up: 6 to 10 KB a wait, the most as a call of its own; 13 KB a session; a connection is much the same. */
+const WAIT_BYTES = 8 * 1_024;
+const SESSION_BYTES = 16 * 1_024;
+const CONNECTION_BYTES = 16 * 1_024;
+/** Shares of the rest. What is left over is for calls under way, and for garbage. */
+const WAITS_SHARE = 1 / 2;
+const SESSIONS_SHARE = 1 / 8;
+const CONNECTIONS_SHARE = 1 / 8;
+/** A server with next to no memory serves a few, all the same. */
+const ROOM_MIN = 100;
+/** In use after a full collection: from the first share on memory is short, until it is below the second again. */
+const SHORT_SHARE = 0.75;
+const ENOUGH_SHARE = 0.65;
+
+/** How many of each at once. */
+export interface Room {
+  readonly waits: number;
+  readonly sessions: number;
+  readonly connections: number;
+}
+
+/**
+ * The bytes that the heap may grow to. `processMax`: what the whole process is allowed by the machine or its container, as
+ * Node says it; 0 or more than any machine has: no bound.
+ */
+export function heapMaxIn(processMax: number): number {
+  const { heap_size_limit: heapMax } = getHeapStatistics();
+  if (!(processMax > 0)) return heapMax;
+  return Math.min(heapMax, Math.max(AT_REST_BYTES, processMax - BESIDE_HEAP_BYTES));
+}
+
+export function roomIn(heapMax: number): Room {
+  const rest = Math.max(0, heapMax - AT_REST_BYTES);
+  const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
+  return {
+    waits: count(WAITS_SHARE, WAIT_BYTES),
+    sessions: count(SESSIONS_SHARE, SESSION_BYTES),
+    connections: count(CONNECTIONS_SHARE, CONNECTION_BYTES),
+  };
+}
+
+export interface MemoryOptions {
+  readonly heapMax: number;
+  /** It has become short, or is so no more. */
+  readonly onChange: (isShort: boolean, usedBytes: number) => void;
+  /** In use now. */
+  readonly usedBytes?: () => number;
+}
+
+export class Memory {
+  readonly #options: MemoryOptions;
+  readonly #collections = new PerformanceObserver((list) => {
+    if (list.getEntries().some(isFull)) this.look();
+  });
+  #isShort = false;
+
+  constructor(options: MemoryOptions) {
+    this.#options = options;
+  }
+
+  get isShort(): boolean {
+    return this.#isShort;
+  }
+
+  start(): void {
+    this.#collections.observe({ entryTypes: ["gc"] });
+  }
+
+  stop(): void {
+    this.#collections.disconnect();
+  }
+
+  /** After a full collection. */
+  look(): void {
+    const { heapMax, onChange, usedBytes = () => getHeapStatistics().used_heap_size } = this.#options;
+    const used = usedBytes();
+    const isShort = used > heapMax * (this.#isShort ? ENOUGH_SHARE : SHORT_SHARE);
+    if (isShort === this.#isShort) return;
+    this.#isShort = isShort;
+    onChange(isShort, used);
+  }
+}
+
+function isFull(entry: PerformanceEntry): boolean {
+  const { detail } = entry as unknown as { readonly detail?: { readonly kind?: number } };
+  return detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+}
