@@ -343,7 +343,8 @@ export interface Store {
   namedLocks(names: readonly string[]): Promise<{ nowUs: number; locks: readonly NamedLock[] }>;
   /**
    * Guard rows that were decided about from `from` on until `untilUs` (null: until now), in order, at most `max`. One that
-   * was decided about several times may be among those of an earlier time: see DECIDED_AT_STEP_US.
+   * was decided about several times may be among those of an earlier time: see DECIDED_AT_STEP_US. Sees all that was committed
+   * before it was called, at whatever server of a cluster, and waits for that where it has to.
    */
   decidedSince(from: DecidedFrom, untilUs: number | null, max: number): Promise<DecidedPage>;
   /**

@@ -1,10 +1,12 @@
 // The guard rows that were decided about lately, for those who watch locks. Takes no locks, and reads along the index by the
-// time of the last decision: locks that lie still cost nothing.
+// time of the last decision: locks that lie still cost nothing. A node of Galera first applies what the cluster has committed
+// before the read began: rows that come later with an earlier time would never be found.
 
 import { pageOf } from "../rows/decided-page.ts";
 import type { Store } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { Trip } from "./connection/trip.ts";
+import type { Row, Session } from "./connection/session.ts";
+import { type SqlValue, Trip } from "./connection/trip.ts";
 import { bigintOf, NOW_US, textOf } from "./rows.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
@@ -15,18 +17,17 @@ const LOCKS = `SELECT id, name, revision, holders, waiting, decided_at
 const DECIDED = `(${LOCKS} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?)
   UNION ALL (${LOCKS} WHERE decided_at > ? AND decided_at <= LEAST(?, ${NOW_US}) ORDER BY decided_at, id LIMIT ?)`;
 const UNTIL_NOW = 2n ** 63n - 1n;
+const CATCH_UP = "SET SESSION wsrep_sync_wait = 1";
+const NO_MORE = "SET SESSION wsrep_sync_wait = DEFAULT";
 
 export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
   return {
     async decidedSince({ atUs, afterLockId }, untilUs, max) {
-      const trip = new Trip("decided_since");
-      const factsAt = trip.add(FACTS);
-      const locksAt = trip.add(DECIDED, atUs, afterLockId, max, atUs, untilUs ?? UNTIL_NOW, max);
-      const results = await pool.use((session) => session.run(trip));
-      const [facts] = rowsOf(results[factsAt]);
+      const values = [atUs, afterLockId, max, atUs, untilUs ?? UNTIL_NOW, max];
+      const [[facts], locks] = await pool.use((session) => factsAndLocks(session, values));
       if (!facts) throw new Error("The row of rowlock_meta is missing.");
       const [now, epoch, rulesRevision] = facts;
-      const rows = rowsOf(results[locksAt]).map(([id, name, revision, holders, waiting, decidedAt]) => ({
+      const rows = locks.map(([id, name, revision, holders, waiting, decidedAt]) => ({
         id: bigintOf(id),
         name: textOf(name),
         revision: bigintOf(revision),
@@ -42,4 +43,23 @@ export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
       };
     },
   };
+}
+
+async function factsAndLocks(
+  session: Session,
+  values: readonly SqlValue[],
+): Promise<[facts: readonly Row[], locks: readonly Row[]]> {
+  const trip = new Trip("decided_since");
+  if (session.mayLag) trip.add(CATCH_UP);
+  const factsAt = trip.add(FACTS);
+  if (session.mayLag) trip.add(NO_MORE);
+  const locksAt = trip.add(DECIDED, ...values);
+  try {
+    const results = await session.run(trip);
+    return [rowsOf(results[factsAt]), rowsOf(results[locksAt])];
+  } catch (error) {
+    // Decisions that use it next must not wait for the node to catch up.
+    if (session.mayLag) session.destroy(error);
+    throw error;
+  }
 }

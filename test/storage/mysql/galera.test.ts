@@ -224,6 +224,28 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await stop();
   }, 30_000);
 
+  test("what a node has not applied yet is waited for by whoever looks for what was decided", async () => {
+    const id = await lockOnBoth("lagging");
+    const there = await openPlainSession(urlAt(1));
+    const from = { atUs: 0, afterLockId: 0n };
+    try {
+      await there.run("FLUSH TABLES WITH READ LOCK");
+      let isRead = false;
+      await grant(0, id, true);
+      const reading = stores[1].decidedSince(from, null, 1_000).finally(() => {
+        isRead = true;
+      });
+      // Others may read what this node has.
+      expect((await stores[1].view("lagging", 0))?.lock.holders).toBe(0);
+      expect(isRead).toBe(false);
+      await there.run("UNLOCK TABLES");
+      const { locks } = await reading;
+      expect(locks.find(({ name }) => name === "lagging")).toMatchObject({ holders: 1 });
+    } finally {
+      there.close();
+    }
+  });
+
   test("two that migrate at once, each at a node, both get done, and it is noted once", async () => {
     const own = await freshDatabase(cluster.nodes[0]);
     const there = Object.assign(new URL(cluster.nodes[1].url), { pathname: new URL(own.url).pathname }).href;

@@ -24,7 +24,7 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
   /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
 
 // SHOW answers nothing for a variable that this server does not have, where @@name would fail.
-const FACTS = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id')";
+const FACTS = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id', 'wsrep_on')";
 
 export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
@@ -59,10 +59,11 @@ export async function openSession(
     const session = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      const { server, version } = await setUp(session, socket);
+      const { server, version, mayLag } = await setUp(session, socket);
       session.serverIdentity = server.identity;
       session.setsPatience = version.includes("MariaDB");
       session.skipsLocked = skipsLocked(version);
+      session.mayLag = mayLag;
       return { session, server };
     } catch (error) {
       session.destroy(error);
@@ -103,7 +104,10 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
   });
 }
 
-async function setUp(session: Session, socket: Socket): Promise<{ server: Server; version: string }> {
+async function setUp(
+  session: Session,
+  socket: Socket,
+): Promise<{ server: Server; version: string; mayLag: boolean }> {
   const trip = new Trip("set_up");
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
@@ -116,7 +120,8 @@ async function setUp(session: Session, socket: Socket): Promise<{ server: Server
   const server = facts.get("server_uuid") || `server_id ${facts.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
   const localHost = socket.localAddress ?? null;
-  return { server: { product: productOf(version), identity, localHost }, version };
+  const mayLag = facts.get("wsrep_on") === "ON";
+  return { server: { product: productOf(version), identity, localHost }, version, mayLag };
 }
 
 function productOf(version: string): string {

@@ -32,6 +32,8 @@ export class Session {
   isPatient: boolean | null = null;
   /** Whether a read can leave out rows that others have locked. */
   skipsLocked = false;
+  /** Whether other servers decide, too, whose transactions this one applies later: a node of Galera. */
+  mayLag = false;
   /** What the server was told last; at first, by the set-up. */
   #waits = true;
   readonly #connection: Connection;
