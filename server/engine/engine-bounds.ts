@@ -115,8 +115,9 @@ export const WIDE_SWEEP_MS = 1_000;
 /** Guard rows of one read of a sweep, and locks that are known and looked at together. */
 export const DECIDED_ROWS_MAX = 500;
 export const KNOWN_LOOKED_AT_MAX = 1_000;
-/** Sweeps rest for so many times as long as they took. */
+/** Sweeps rest for so many times as long as they took, up to so long: a database that stalls may soon be quick again. */
 export const WATCH_REST_SHARE = 9;
+export const WATCH_REST_MS_MAX = 1_000;
 /** After so long without a sweep all watches begin anew; and after a clock that was set back by so much. */
 export const SWEEP_BEHIND_MS = 5_000;
 export const CLOCK_BACK_US = 1_000_000;

@@ -3,7 +3,7 @@
 // again for some seconds, as each sweep goes back behind the one before it.
 
 import type { DecidedLock, Store } from "../../storage/store.ts";
-import { WATCH_REST_SHARE } from "../engine-bounds.ts";
+import { WATCH_REST_MS_MAX, WATCH_REST_SHARE } from "../engine-bounds.ts";
 import { type Break, DecidedSweeps } from "./decided-sweeps.ts";
 
 export interface DecidedListener {
@@ -23,8 +23,12 @@ export class DecidedFeed {
   readonly #options: DecidedFeedOptions;
   readonly #listeners = new Set<DecidedListener>();
   readonly #sweeps: DecidedSweeps;
+  /** After the last sweep that got through. */
+  #restMs = 0;
   /** performance.now() before which nothing is looked for. */
   #restUntilMs = 0;
+  /** Limit rules have changed, and not every listener could work that off. */
+  #rulesChanged = false;
   #looking: Promise<void> | undefined;
 
   constructor(options: DecidedFeedOptions) {
@@ -67,12 +71,14 @@ export class DecidedFeed {
   async #look(): Promise<void> {
     const beganMs = performance.now();
     try {
-      const rulesChanged = await this.#sweeps.sweep();
-      for (const listener of [...this.#listeners]) await listener.swept(rulesChanged);
+      if (await this.#sweeps.sweep()) this.#rulesChanged = true;
+      for (const listener of [...this.#listeners]) await listener.swept(this.#rulesChanged);
+      this.#rulesChanged = false;
+      this.#restMs = Math.min((performance.now() - beganMs) * WATCH_REST_SHARE, WATCH_REST_MS_MAX);
     } catch (error) {
+      // How long a sweep took that failed says nothing of how long the next one takes.
       this.#options.onFailure("watches", error);
     }
-    const endedMs = performance.now();
-    this.#restUntilMs = endedMs + (endedMs - beganMs) * WATCH_REST_SHARE;
+    this.#restUntilMs = performance.now() + this.#restMs;
   }
 }

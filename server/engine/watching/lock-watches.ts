@@ -17,6 +17,7 @@ import {
   WATCH_LOCKS_MAX,
   WATCH_PACE_MS,
   WATCH_PAUSE_MS,
+  WATCH_REST_MS_MAX,
   WATCHED_LOCKS_MAX,
   WATCHES_MAX,
   WIDE_SWEEP_MS,
@@ -233,7 +234,7 @@ export class LockWatches implements WatchSource, DecidedListener {
       this.#options.onFailure("watches", error);
     }
     // The longer it takes to read, the longer others have the database.
-    await this.#pause(Math.max(paceMs, performance.now() - beganMs));
+    await this.#pause(Math.max(paceMs, Math.min(performance.now() - beganMs, WATCH_REST_MS_MAX)));
   }
 
   /** Tells what fits into a round; answers when the next one should come. */

@@ -1,0 +1,86 @@
+// When the feed looks again for what was decided: after a rest that follows from how long the last sweep took, within bounds.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import {
+  SWEEP_BEHIND_MS,
+  WATCH_REST_MS_MAX,
+  WATCH_REST_SHARE,
+} from "../../../server/engine/engine-bounds.ts";
+import { DecidedFeed, type DecidedListener } from "../../../server/engine/watching/decided-feed.ts";
+
+let nowMs: number;
+beforeEach(() => {
+  nowMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const turn = () => new Promise(setImmediate);
+
+/** A feed over a database in which a sweep takes a time of the test's choice. */
+async function scene(listener: Partial<DecidedListener> = {}) {
+  const database = { takesMs: 0, fails: false, rulesRevision: 1n };
+  let reads = 0;
+  const failures: unknown[] = [];
+  const feed = new DecidedFeed({
+    async read() {
+      reads += 1;
+      nowMs += database.takesMs;
+      if (database.fails) throw new Error("A fault made by a test.");
+      const { rulesRevision } = database;
+      return { nowUs: nowMs * 1_000, epoch: 0n, rulesRevision, locks: [], next: null };
+    },
+    onFailure: (_loop, error) => void failures.push(error),
+  });
+  await feed.begin({ seen() {}, broke() {}, async swept() {}, ...listener });
+  /** Whether the feed sweeps when it is asked to, and waits for the end of it. */
+  const looks = async () => {
+    const before = reads;
+    feed.look();
+    await turn();
+    return reads > before;
+  };
+  return { feed, database, failures, looks };
+}
+
+test("rests so many times as long as a sweep took, and no longer than a second", async () => {
+  const { database, looks } = await scene();
+  database.takesMs = 10;
+  expect(await looks()).toBe(true);
+  nowMs += 10 * WATCH_REST_SHARE - 1;
+  expect(await looks()).toBe(false);
+  nowMs += 1;
+  database.takesMs = SWEEP_BEHIND_MS;
+  expect(await looks()).toBe(true);
+  nowMs += WATCH_REST_MS_MAX - 1;
+  expect(await looks()).toBe(false);
+  nowMs += 1;
+  expect(await looks()).toBe(true);
+});
+
+test("rests after a sweep that failed as after the one before it, however long it took", async () => {
+  const { database, looks, failures } = await scene();
+  database.takesMs = 10;
+  await looks();
+  nowMs += 10 * WATCH_REST_SHARE;
+  Object.assign(database, { takesMs: SWEEP_BEHIND_MS, fails: true });
+  expect(await looks()).toBe(true);
+  expect(failures).toHaveLength(1);
+  nowMs += 10 * WATCH_REST_SHARE - 1;
+  expect(await looks()).toBe(false);
+  nowMs += 1;
+  expect(await looks()).toBe(true);
+});
+
+test("says again that limit rules have changed when a listener could not read them", async () => {
+  const said: boolean[] = [];
+  const { database, looks } = await scene({
+    async swept(rulesChanged) {
+      said.push(rulesChanged);
+      if (said.length === 1) throw new Error("A fault made by a test.");
+    },
+  });
+  database.rulesRevision = 2n;
+  for (let times = 0; times < 3; times++) await looks();
+  expect(said).toEqual([true, true, false]);
+});
