@@ -90,7 +90,7 @@ final class Acquisition implements Ask, Asking {
     isAbandoned = true;
     outcome.completeExceptionally(why);
     if (ticketId != null) giveBack(ticketId);
-    else if (call != null && !call.wasSent) calls.cancel(call);
+    else if (call != null && !call.mayBeKnown()) calls.cancel(call);
   }
 
   private void settle(Outcome how) {

@@ -14,7 +14,7 @@ final class Call {
   /** When it was asked for; FOREVER once it was answered. */
   long asked;
 
-  /** Whether a server may know of it. */
+  /** Whether a server that is gone may know of it. */
   boolean wasSent;
 
   boolean isOver;
@@ -29,6 +29,11 @@ final class Call {
   Call(Ask ask, long order) {
     this.ask = ask;
     this.order = order;
+  }
+
+  /** Whether a server may know of it. */
+  boolean mayBeKnown() {
+    return wasSent || (use != null && use.connection.hasSent(number));
   }
 
   boolean isWait() {

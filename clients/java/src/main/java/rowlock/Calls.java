@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
@@ -70,21 +71,25 @@ final class Calls {
   }
 
   private static void forget(Call call) {
-    if (call.use != null)
-      call.use.connection.send(SessionCommand.newBuilder().setCancel(call.number).build());
+    if (call.use != null) call.use.connection.cancel(call.number);
   }
 
   /** Nobody waits for it any more, which its server is told. What it had done by then is still answered. */
   void withdraw(Call call) {
     if (call.isOver) return;
-    if (call.use == null) close(call);
-    else call.use.connection.withdraw(call.number);
+    if (call.use == null || !call.use.connection.cancel(call.number)) close(call);
   }
 
   /** Runs it when nothing is open any more. */
   void whenIdle(Runnable told) {
     if (open.isEmpty()) told.run();
     else onIdle.add(told);
+  }
+
+  /** Fails what no server can know of, except for what keeps and ends leases. */
+  void failUnsent(RowlockException error) {
+    for (Call call : List.copyOf(open))
+      if (call.ask.kind() != Ask.Kind.URGENT && !call.mayBeKnown()) fail(call, error);
   }
 
   void failAll(RowlockException error) {
@@ -143,7 +148,10 @@ final class Calls {
       leave(call);
       switch (call.ask.repeat()) {
         case ALWAYS -> queue(call);
-        case UNSENT -> fail(call, inDoubt(error));
+        case UNSENT -> {
+          if (call.wasSent) fail(call, inDoubt(error));
+          else queue(call);
+        }
         case IN_THIS_SESSION -> fail(call, error);
       }
     }
@@ -215,6 +223,11 @@ final class Calls {
     // A server of which nothing was heard may not be there, and then this would be in doubt for nothing.
     if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
     SessionCommand command = call.ask.command(connection).setCall(++numbers).build();
+    Optional<String> unsendable = Text.unsendableIn(command);
+    if (unsendable.isPresent()) {
+      loop.run(() -> fail(call, unsendable(unsendable.get())));
+      return true;
+    }
     int bytes = command.getSerializedSize();
     int bytesMax = connection.commandBytesMax();
     if (bytes > bytesMax) {
@@ -225,7 +238,6 @@ final class Calls {
     }
     call.number = numbers;
     call.use = use;
-    call.wasSent = true;
     call.asked = clock.now();
     byNumber.put(call.number, call);
     use.count(call.isWait(), 1);
@@ -269,6 +281,7 @@ final class Calls {
 
   private void leave(Call call) {
     if (call.use == null) return;
+    call.wasSent = call.mayBeKnown();
     byNumber.remove(call.number);
     call.use.count(call.isWait(), -1);
     call.use = null;
@@ -295,6 +308,11 @@ final class Calls {
             + error.getMessage();
     return new RowlockException(
         message, ErrorDetails.of(Reason.CONNECTION_LOST, Status.Code.UNAVAILABLE), error);
+  }
+
+  private static RowlockException unsendable(String why) {
+    return new RowlockException(
+        Reason.BAD_REQUEST, Status.Code.INVALID_ARGUMENT, "This cannot be sent: " + why + ".");
   }
 
   private static RowlockException tooLarge(int bytes, int bytesMax) {

@@ -81,7 +81,7 @@ final class Capture implements Ask, Asking {
     if (isSettled) return;
     fail(why);
     if (call == null) return;
-    if (!call.wasSent) calls.cancel(call);
+    if (!call.mayBeKnown()) calls.cancel(call);
     else if (asked.isWait()) calls.withdraw(call);
   }
 

@@ -28,11 +28,22 @@ public final class ConnectOptions {
     addresses = builder.addresses.stream().map(Address::of).toList();
     owner = builder.owner.orElseGet(Owner::ofThisProcess);
     labels = Map.copyOf(builder.labels);
+    checkText("owner", owner);
+    labels.forEach(
+        (key, value) -> {
+          checkText("labels", key);
+          checkText("labels", value);
+        });
     tls = builder.tls;
     headers = builder.headers;
     connectTimeout = positive("connectTimeout", builder.connectTimeout);
     giveUpAfter = positive("giveUpAfter", builder.giveUpAfter);
     onConnection = builder.onConnection;
+  }
+
+  private static void checkText(String name, String text) {
+    if (!Text.isValid(text))
+      throw new IllegalArgumentException(name + ": the text has half of a surrogate pair");
   }
 
   private static long positive(String name, Duration duration) {

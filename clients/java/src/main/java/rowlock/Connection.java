@@ -33,8 +33,14 @@ interface Connection {
   /** The command has its number. It is sent soon, with others. */
   void send(SessionCommand command);
 
-  /** Nobody waits for the answer of this call any more; what there is of it by then is still told. */
-  void withdraw(long call);
+  /**
+   * Nobody waits for the answer of this call any more. Whether it was sent: then what there is of it by then may still be
+   * answered.
+   */
+  boolean cancel(long call);
+
+  /** Whether the server may know of a command that this connection has taken. */
+  boolean hasSent(long call);
 
   /** Says something soon, if there is only an acknowledgement. */
   void touch();

@@ -82,8 +82,13 @@ final class HeldLocks {
       boolean isHeld = lease.state() != LockState.LOST;
       // By then it has ended by itself.
       long within = lease.remaining() + lease.margin;
+      if (isHeld) {
+        // Asked for before it is left out here, so that closing knows of it by the one or the other.
+        CompletableFuture<Boolean> released = verbs.release(lease.id, options, within);
+        drop(lock);
+        return promises.promised(released);
+      }
       drop(lock);
-      if (isHeld) return promises.promised(verbs.release(lease.id, options, within));
       // It was lost by this client's own count, perhaps, and the server keeps it still.
       if (!terms.differIfLost()) giveBack(lease.id, terms);
       return CompletableFuture.completedFuture(false);
@@ -91,14 +96,18 @@ final class HeldLocks {
 
     @Override
     public void giveUp(Lock lock) {
-      drop(lock);
-      giveBack(lock.leaseId(), terms);
+      lock.lease().giveBack();
+      loop.soon(
+          () -> {
+            drop(lock);
+            giveBack(lock.leaseId(), terms);
+          });
     }
 
     @Override
     public CompletableFuture<HandedOver> handOver(Lock lock, RenewRequest request) {
       return promises
-          .open(verbs.renew(request))
+          .open(() -> verbs.renew(request))
           .thenApply(
               renewed -> {
                 drop(lock);
@@ -109,7 +118,7 @@ final class HeldLocks {
     private void drop(Lock lock) {
       locks.remove(lock.leaseId(), lock);
       lock.lease().giveBack();
-      loop.run(() -> keeper.drop(lock.lease()));
+      loop.soon(() -> keeper.drop(lock.lease()));
     }
   }
 }

@@ -15,10 +15,12 @@ final class Loop {
       new ScheduledThreadPoolExecutor(
           1,
           task -> {
-            Thread thread = new Thread(task, "rowlock-client");
-            thread.setDaemon(true);
-            return thread;
+            Thread made = new Thread(task, "rowlock-client");
+            made.setDaemon(true);
+            thread = made;
+            return made;
           });
+  private volatile Thread thread;
 
   Loop() {
     executor.setRemoveOnCancelPolicy(true);
@@ -32,6 +34,12 @@ final class Loop {
     } catch (RejectedExecutionException closed) {
       LOG.log(System.Logger.Level.DEBUG, "Left out, as the client is closed", closed);
     }
+  }
+
+  /** In this very turn where it is asked for on the loop; otherwise like {@link #run}. */
+  void soon(Runnable task) {
+    if (Thread.currentThread() == thread) told(task).run();
+    else run(task);
   }
 
   Timer after(long nanos, Runnable task) {

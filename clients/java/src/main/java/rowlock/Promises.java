@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 final class Promises {
   private final Set<CompletableFuture<?>> promised = ConcurrentHashMap.newKeySet();
@@ -25,10 +26,10 @@ final class Promises {
     return isClosing.compareAndSet(false, true);
   }
 
-  /** Fails if the client was closed, and when it is. */
-  <T> CompletableFuture<T> open(CompletableFuture<T> answer) {
-    if (isClosing.get()) answer.completeExceptionally(RowlockException.closed());
-    return promised(answer);
+  /** Fails when the client is closed. If it was, nothing is asked. */
+  <T> CompletableFuture<T> open(Supplier<CompletableFuture<T>> asked) {
+    if (isClosing.get()) return CompletableFuture.failedFuture(RowlockException.closed());
+    return promised(asked.get());
   }
 
   /** Fails at the latest when closing is over. */

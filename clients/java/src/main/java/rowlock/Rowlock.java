@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import rowlock.v1.ClaimReference;
 import rowlock.v1.DeleteLockRequest;
@@ -364,7 +365,7 @@ public final class Rowlock implements AutoCloseable {
   public boolean release(String leaseId, ReleaseOptions options) {
     Lock own = locks.find(leaseId);
     if (own != null) return own.release(options);
-    return Futures.answer(open(verbs.release(leaseId, options, Times.FOREVER)));
+    return Futures.answer(open(() -> verbs.release(leaseId, options, Times.FOREVER)));
   }
 
   /**
@@ -389,7 +390,7 @@ public final class Rowlock implements AutoCloseable {
   }
 
   private RenewedLease renew(RenewRequest request) {
-    return RenewedLease.of(Futures.answer(open(verbs.renew(request))));
+    return RenewedLease.of(Futures.answer(open(() -> verbs.renew(request))));
   }
 
   /**
@@ -399,7 +400,7 @@ public final class Rowlock implements AutoCloseable {
    * @return what is in force now
    */
   public LimitInForce setLimit(LimitChange change) {
-    return Futures.answer(open(verbs.setLimit(change.request())));
+    return Futures.answer(open(() -> verbs.setLimit(change.request())));
   }
 
   /**
@@ -410,7 +411,7 @@ public final class Rowlock implements AutoCloseable {
    * @return what the lock remembers now
    */
   public RecordView updateLock(LockChange change) {
-    return Futures.answer(open(verbs.updateLock(change.request())));
+    return Futures.answer(open(() -> verbs.updateLock(change.request())));
   }
 
   /**
@@ -436,7 +437,7 @@ public final class Rowlock implements AutoCloseable {
   }
 
   private boolean deleteLock(DeleteLockRequest request) {
-    return Futures.answer(open(verbs.deleteLock(request)));
+    return Futures.answer(open(() -> verbs.deleteLock(request)));
   }
 
   /**
@@ -446,7 +447,7 @@ public final class Rowlock implements AutoCloseable {
    * @return a view
    */
   public LockView getLock(String name) {
-    return Futures.answer(open(verbs.getLock(name)));
+    return Futures.answer(open(() -> verbs.getLock(name)));
   }
 
   /**
@@ -458,7 +459,7 @@ public final class Rowlock implements AutoCloseable {
   public Stream<LockView> listLocks(ListOptions listed) {
     return Pages.stream(
         token -> {
-          var page = Futures.answer(open(verbs.listLocks(listed.request(token))));
+          var page = Futures.answer(open(() -> verbs.listLocks(listed.request(token))));
           return new Pages.Page<>(
               page.getLocksList().stream().map(LockView::of).toList(), page.getNextPageToken());
         });
@@ -475,7 +476,7 @@ public final class Rowlock implements AutoCloseable {
     return Pages.stream(
         token -> {
           var asked = request.toBuilder().setPageToken(token).build();
-          var page = Futures.answer(open(verbs.listLimits(asked)));
+          var page = Futures.answer(open(() -> verbs.listLimits(asked)));
           return new Pages.Page<>(
               page.getLimitsList().stream().map(LimitSetting::of).toList(), page.getNextPageToken());
         });
@@ -508,11 +509,12 @@ public final class Rowlock implements AutoCloseable {
   }
 
   private ForceReleased forceRelease(ForceReleaseRequest request) {
-    return Futures.answer(open(verbs.forceRelease(request)));
+    return Futures.answer(open(() -> verbs.forceRelease(request)));
   }
 
   /**
-   * Gives up all waits, releases all locks, and closes the connection, within some 3 s. Can be called twice.
+   * Gives up all waits, releases all locks, and closes the connection, within some 3 s. Can be called twice. Where no server
+   * answers within that time, leases end with their time to live, and one without end stays until it is force-released.
    */
   @Override
   public void close() {
@@ -521,15 +523,13 @@ public final class Rowlock implements AutoCloseable {
   }
 
   private void giveAllBack() {
+    isClosing = true;
     for (Asking one : List.copyOf(asking)) one.abandon(RowlockException.closed());
-    // Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
+    calls.failUnsent(RowlockException.closed());
     locks.releaseAll();
-    if (!connections.isOpen()) {
-      finish();
-      return;
-    }
     Loop.Timer late = loop.after(GIVE_BACK_WITHIN, this::finish);
-    // After what was just given back has begun.
+    // After what other threads have just released has begun. A first request may be on its way, and what it asks for may be
+    // granted, before anything was heard of the server.
     loop.run(
         () ->
             calls.whenIdle(
@@ -538,6 +538,9 @@ public final class Rowlock implements AutoCloseable {
                   finish();
                 }));
   }
+
+  /** On the loop only: from when on nothing new is asked for. */
+  private boolean isClosing;
 
   private boolean isFinishing;
 
@@ -560,8 +563,8 @@ public final class Rowlock implements AutoCloseable {
     return calls.size() > 0 || keeper.size() > 0;
   }
 
-  private <T> CompletableFuture<T> open(CompletableFuture<T> answer) {
-    return promises.open(answer);
+  private <T> CompletableFuture<T> open(Supplier<CompletableFuture<T>> asked) {
+    return promises.open(asked);
   }
 
   private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
@@ -576,11 +579,13 @@ public final class Rowlock implements AutoCloseable {
   }
 
   private <T> CompletableFuture<T> begin(Function<CompletableFuture<T>, Asking> made) {
-    CompletableFuture<T> outcome = open(new CompletableFuture<>());
+    CompletableFuture<T> outcome = open(CompletableFuture::new);
     if (outcome.isDone()) return outcome;
     Asking one = made.apply(outcome);
     loop.run(
         () -> {
+          // Closing has given up all that it knew of.
+          if (isClosing) outcome.completeExceptionally(RowlockException.closed());
           if (outcome.isDone()) return;
           asking.add(one);
           one.begin();

@@ -37,6 +37,13 @@ final class SessionConnection implements Connection {
   private int bytesMax;
   private SessionOpen open;
   private final ArrayDeque<SessionCommand> commands = new ArrayDeque<>();
+
+  /** The number of the last call that is in a request: calls are numbered in the order in which they come. */
+  private long sentUpTo;
+
+  /** Whether there is a way to the server: what is not sent before that was not asked for. */
+  private boolean isReady;
+
   private boolean isScheduled;
 
   /** When each request was sent that the server has not yet been known to hear: the first is number heard + 1. */
@@ -104,8 +111,18 @@ final class SessionConnection implements Connection {
   }
 
   @Override
-  public void withdraw(long call) {
+  public boolean cancel(long call) {
+    if (!hasSent(call)) {
+      commands.removeIf(command -> command.getCall() == call);
+      return false;
+    }
     send(SessionCommand.newBuilder().setCancel(call).build());
+    return true;
+  }
+
+  @Override
+  public boolean hasSent(long call) {
+    return call <= sentUpTo;
   }
 
   @Override
@@ -137,8 +154,14 @@ final class SessionConnection implements Connection {
     over();
   }
 
+  private void ready() {
+    if (isReady) return;
+    isReady = true;
+    flush();
+  }
+
   private void flush() {
-    if (isOver || isHalfClosed) return;
+    if (isOver || isHalfClosed || !isReady) return;
     do {
       SessionRequest.Builder request = SessionRequest.newBuilder();
       int bytes = FRAME_BYTES;
@@ -150,18 +173,13 @@ final class SessionConnection implements Connection {
       for (SessionCommand next; (next = commands.peek()) != null; commands.remove()) {
         bytes += CodedOutputStream.computeMessageSize(SessionRequest.COMMANDS_FIELD_NUMBER, next);
         if (bytes > bytesMax && request.getCommandsCount() > 0) break;
-        if (next.hasCancel() && isIn(request, next.getCancel())) break;
         request.addCommands(next);
+        sentUpTo = Math.max(sentUpTo, next.getCall());
       }
       sent.add(clock.now());
       sentSinceBeat = true;
       requests.onNext(request.setReceived(received).build());
     } while (!commands.isEmpty());
-  }
-
-  /** Of one request, a server takes what is cancelled first: before the call has begun, it would be nothing. */
-  private static boolean isIn(SessionRequest.Builder request, long call) {
-    return request.getCommandsList().stream().anyMatch(command -> command.getCall() == call);
   }
 
   private void take(SessionResponse response) {
@@ -224,6 +242,7 @@ final class SessionConnection implements Connection {
     @Override
     public void beforeStart(ClientCallStreamObserver<SessionRequest> stream) {
       requests = stream;
+      stream.setOnReadyHandler(() -> loop.run(SessionConnection.this::ready));
     }
 
     @Override

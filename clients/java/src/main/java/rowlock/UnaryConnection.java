@@ -95,13 +95,6 @@ final class UnaryConnection implements Connection {
   @Override
   public void send(SessionCommand command) {
     if (isOver) return;
-    if (command.hasCancel()) {
-      open.remove(command.getCancel());
-      UnaryWait wait = waits.remove(command.getCancel());
-      if (wait != null) wait.stop();
-      withdraw(command.getCancel());
-      return;
-    }
     long number = command.getCall();
     open.add(number);
     switch (command.getCommandCase()) {
@@ -146,9 +139,17 @@ final class UnaryConnection implements Connection {
   }
 
   @Override
-  public void withdraw(long number) {
+  public boolean cancel(long number) {
+    UnaryWait wait = waits.remove(number);
+    if (wait != null) wait.stop();
     ClientCall<?, ?> capture = captures.remove(number);
     if (capture != null) capture.cancel("Nobody waits for it any more.", null);
+    return true;
+  }
+
+  @Override
+  public boolean hasSent(long number) {
+    return true;
   }
 
   @Override

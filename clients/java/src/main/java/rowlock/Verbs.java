@@ -137,7 +137,7 @@ final class Verbs {
             Math.min(giveUpAfter, within),
             (result, basis) -> answer.complete(read.apply(result)),
             answer::completeExceptionally);
-    loop.run(() -> calls.begin(question));
+    loop.soon(() -> calls.begin(question));
     return answer;
   }
 }

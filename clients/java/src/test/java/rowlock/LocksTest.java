@@ -438,7 +438,7 @@ class LocksTest {
   }
 
   @Test
-  void closingGivesBackWhatIsAnsweredMeanwhile() throws Exception {
+  void closingLeavesNothingOfWhatWasAskedForAMomentAgo() throws Exception {
     CompletableFuture<Outcome> late;
     try (Rowlock other = Rowlock.connect(server.address)) {
       other.getLock("late");
@@ -446,9 +446,7 @@ class LocksTest {
     }
     Throwable why = assertThrows(Exception.class, late::get).getCause();
     assertEquals(Reason.CLOSED, assertInstanceOf(RowlockException.class, why).reason());
-    LockView lock = rowlock.getLock("late");
-    assertEquals(1, lock.lastToken());
-    assertEquals(0, lock.holderCount());
+    assertEquals(0, rowlock.getLock("late").holderCount());
   }
 
   @Test
@@ -471,5 +469,34 @@ class LocksTest {
         .filter(thread -> thread.getName().startsWith("rowlock-"))
         .sorted(Comparator.comparing(Thread::getId))
         .toList();
+  }
+
+  @Test
+  void textThatHasHalfOfASurrogatePairIsRefusedAndNotMadeAnotherText() throws InterruptedException {
+    String half = "half\uD83D";
+    List<ThrowingCall> calls =
+        List.of(
+            () -> rowlock.tryLock(half),
+            () -> rowlock.lock("text", with -> with.owner(half)),
+            () -> rowlock.lock("text", with -> with.label("key", half)),
+            () -> rowlock.lock("text", with -> with.requestId(half)),
+            () -> rowlock.capture(with -> with.names(List.of("text", half))),
+            () -> rowlock.updateLock(LockChange.of("text").status(half)),
+            () -> rowlock.getLock("\uDE00" + half));
+    for (ThrowingCall call : calls) {
+      RowlockException refused = assertThrows(RowlockException.class, call::run);
+      assertEquals(Reason.BAD_REQUEST, refused.reason());
+      assertEquals(Status.Code.INVALID_ARGUMENT, refused.code());
+    }
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> ConnectOptions.to(server.address).label("key", half).build());
+    try (Lock lock = rowlock.lock("whole\uD83D\uDE00", with -> with.owner("\uD83D\uDE00"))) {
+      assertEquals("\uD83D\uDE00", rowlock.getLock(lock.name()).holders().get(0).owner());
+    }
+  }
+
+  private interface ThrowingCall {
+    void run() throws Exception;
   }
 }

@@ -117,8 +117,14 @@ final class Script implements AutoCloseable {
     }
 
     @Override
-    public void withdraw(long call) {
+    public boolean cancel(long call) {
       send(SessionCommand.newBuilder().setCancel(call).build());
+      return true;
+    }
+
+    @Override
+    public boolean hasSent(long call) {
+      return true;
     }
 
     @Override

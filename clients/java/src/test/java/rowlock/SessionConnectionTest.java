@@ -1,6 +1,8 @@
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
@@ -36,7 +38,7 @@ class SessionConnectionTest {
   }
 
   @Test
-  void whatIsWithdrawnAtOnceIsCancelledInALaterRequestThanItsOwn() throws Exception {
+  void whatIsCancelledBeforeItWasSentIsNotAskedForAndTheRestIsCancelledLater() throws Exception {
     Server server = ServerBuilder.forPort(0).addService(new Hearing()).build().start();
     Loop loop = new Loop();
     CompletableFuture<SessionConnection> opened = new CompletableFuture<>();
@@ -57,11 +59,16 @@ class SessionConnectionTest {
             opened.complete(connection);
             connection.send(capture(1));
             connection.send(capture(2));
-            connection.withdraw(1);
-            connection.withdraw(2);
+            assertFalse(connection.cancel(1));
+            assertFalse(connection.hasSent(2));
           });
-      assertEquals(List.of(capture(1), capture(2)), requests.take().getCommandsList());
-      assertEquals(List.of(cancel(1), cancel(2)), requests.take().getCommandsList());
+      assertEquals(List.of(capture(2)), requests.take().getCommandsList());
+      loop.run(
+          () -> {
+            assertTrue(opened.join().hasSent(2));
+            assertTrue(opened.join().cancel(2));
+          });
+      assertEquals(List.of(cancel(2)), requests.take().getCommandsList());
       loop.run(opened.join()::destroy);
     } finally {
       loop.close();
