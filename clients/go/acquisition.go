@@ -26,9 +26,11 @@ type acquisition struct {
 	asked  *lockOptions
 	until  time.Duration
 
-	requestID   string
-	ticketID    string
-	call        *call
+	requestID string
+	ticketID  string
+	call      *call
+	// lateGrants counts the grants that left too little time to begin with.
+	lateGrants  int
 	isAbandoned bool
 	// settled is closed when one of these is known.
 	settled chan struct{}
@@ -85,7 +87,10 @@ func (a *acquisition) abandon(why *Error) {
 	a.isAbandoned = true
 	a.settle(nil, nil, why)
 	if a.ticketID != "" {
-		a.giveBack()
+		if a.call != nil {
+			a.client.calls.cancel(a.call)
+		}
+		a.unwanted(a.ticketID)
 	} else if a.call != nil && !a.call.mayBeKnown() {
 		a.client.calls.cancel(a.call)
 	}
@@ -101,6 +106,7 @@ func (a *acquisition) settle(granted *Lock, refused *Refusal, failure *Error) {
 	}
 	a.granted, a.refused, a.failure = granted, refused, failure
 	close(a.settled)
+	a.client.requests.leave(a.asked.shared(), granted != nil)
 }
 
 func (a *acquisition) isWait() bool {
@@ -108,6 +114,11 @@ func (a *acquisition) isWait() bool {
 }
 
 func (a *acquisition) begin() {
+	a.client.requests.join(a.asked.shared())
+	a.ask()
+}
+
+func (a *acquisition) ask() {
 	kind := ordinary
 	if a.isWait() {
 		kind = waiting
@@ -126,7 +137,7 @@ func (a *acquisition) begin() {
 func (a *acquisition) again() {
 	a.requestID = newRequestID()
 	a.ticketID = ""
-	a.begin()
+	a.ask()
 }
 
 func (a *acquisition) giveUpAfter() time.Duration {
@@ -188,7 +199,7 @@ func (a *acquisition) answered(result *rowlockv1.SessionResult, basis time.Durat
 func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 	a.ticketID = ticket.GetTicketId()
 	if a.isAbandoned {
-		a.giveBack()
+		a.unwanted(a.ticketID)
 		return true
 	}
 	if a.asked.onPosition == nil {
@@ -209,16 +220,30 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 
 func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	if a.isAbandoned {
-		a.client.giveBack(lease.GetLeaseId(), &a.asked.terms)
+		a.unwanted(lease.GetLeaseId())
+		return
+	}
+	if a.client.requests.wasReleased(a.asked.shared(), lease.GetLeaseId()) {
+		// Another call under this request id had it, and has released it since: a little later the server says so.
+		a.client.turns.after(renewAgain, func() {
+			if !a.isSettled() {
+				a.ask()
+			}
+		})
 		return
 	}
 	held := newHeldLease(&a.client.turns, lease, basis, a.asked.margin)
-	if held.isShort() {
-		a.renew(lease.GetLeaseId())
+	if !held.isShort() {
+		// In this very turn, so that nothing that is said of it is missed.
+		a.settle(a.client.locked(held, lease, &a.asked.claimOptions, a.asked.shared()), nil, nil)
 		return
 	}
-	// In this very turn, so that nothing that is said of it is missed.
-	a.settle(a.client.locked(held, lease, &a.asked.terms), nil, nil)
+	if a.lateGrants++; a.lateGrants > lateGrantsMax {
+		a.settle(nil, nil, ttlTooShort(held))
+		a.unwanted(held.id)
+		return
+	}
+	a.renew(held.id)
 }
 
 // renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
@@ -261,7 +286,42 @@ func (a *acquisition) failed(err *Error) {
 		a.again()
 		return
 	}
-	a.settle(nil, nil, err)
+	a.settle(nil, nil, a.leave(err))
+}
+
+// leave: where a server may have granted the lock, it is given back, and the error of a lease without end says so.
+func (a *acquisition) leave(err *Error) *Error {
+	if !err.leavesDoubt() || a.ticketID == "" && !a.call.mayBeKnown() {
+		return err
+	}
+	// Who has chosen the request id may come back for it, from another program, too.
+	isGivenBack := a.asked.requestID == "" || a.isAbandoned
+	switch {
+	case !isGivenBack:
+	case a.ticketID != "":
+		a.unwanted(a.ticketID)
+	default:
+		lost := &leftBehind{
+			client: a.client, asked: &a.asked.claimOptions, shared: a.asked.shared(), find: a.finding(), isOne: true,
+		}
+		a.client.requests.unwanted(lost.shared, lost.begin)
+	}
+	if a.asked.ttl == Forever {
+		return err.mayBeHeld(a.name, a.requestID, isGivenBack)
+	}
+	return err
+}
+
+// finding asks for what there is under the request id.
+func (a *acquisition) finding() *rowlockv1.SessionCommand {
+	request := a.asked.request(a.name, a.requestID, rowlockv1.WhenBusy_WHEN_BUSY_REFUSE)
+	if a.asked.ttl == Forever {
+		// It takes a place where there is nothing, so that a first request that is still on its way finds its claim ended.
+		request.WhenBusy = rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE
+	} else {
+		request.IfStatus = noStatus()
+	}
+	return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Acquire{Acquire: request}}
 }
 
 // mayAskAgain: a request id that the caller has chosen stands for one claim.
@@ -269,11 +329,9 @@ func (a *acquisition) mayAskAgain() bool {
 	return a.asked.requestID == "" && !a.isAbandoned
 }
 
-func (a *acquisition) giveBack() {
-	if a.call != nil {
-		a.client.calls.cancel(a.call)
-	}
-	a.client.giveBack(a.ticketID, &a.asked.terms)
+// unwanted gives a claim back, unless others ask under the same request id.
+func (a *acquisition) unwanted(id string) {
+	a.client.requests.unwanted(a.asked.shared(), func() { a.client.giveBack(id, &a.asked.claimOptions) })
 }
 
 func unexpected(result *rowlockv1.SessionResult) *Error {

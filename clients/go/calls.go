@@ -45,6 +45,8 @@ type ask struct {
 	// answered brings a result, which was so at basis or later, and says whether it was the last one.
 	answered func(result *rowlockv1.SessionResult, basis time.Duration) bool
 	failed   func(err *Error)
+	// givesBack: nobody waits for it, so that it outlasts what would be of no use to others.
+	givesBack bool
 }
 
 // call is an ask that was not yet answered for the last time.
@@ -146,6 +148,13 @@ func (c *calls) whenIdle() <-chan struct{} {
 // failUnsent fails what no server can know of, except for what keeps and ends leases.
 func (c *calls) failUnsent(err *Error) {
 	for _, one := range c.inOrder(func(one *call) bool { return one.kind != urgent && !one.mayBeKnown() }) {
+		c.fail(one, err)
+	}
+}
+
+// failAsked fails all that somebody waits for.
+func (c *calls) failAsked(err *Error) {
+	for _, one := range c.inOrder(func(one *call) bool { return !one.givesBack }) {
 		c.fail(one, err)
 	}
 }

@@ -86,6 +86,14 @@ func captureOptionsOf(options []CaptureOption) (*captureOptions, error) {
 	return o, o.check()
 }
 
+// shared is the request id among [requests], where the caller has chosen one.
+func (o *captureOptions) shared() string {
+	if o.requestID == "" {
+		return ""
+	}
+	return "capture " + o.requestID
+}
+
 // request is what is asked for, under this id. A wait of 0 is none.
 func (o *captureOptions) request(id string, wait time.Duration) *rowlockv1.CaptureRequest {
 	request := &rowlockv1.CaptureRequest{

@@ -71,12 +71,36 @@ func (c *capturing) abandon(why *Error) {
 	}
 }
 
+// failed is what its call has failed with, also where nobody waits for it any more. What it may have taken is looked for, unless
+// its caller may come back for it under a request id of their own.
+func (c *capturing) failed(err *Error) {
+	// A session that has cancelled it has given back what it had taken.
+	isGivenBack := c.asked.requestID == "" || c.isSettled
+	if isGivenBack && c.call.mayBeKnown() && err.leavesDoubt() && err.Reason != ErrCancelled {
+		find := c.asked.request(c.requestID, 0)
+		find.IfStatus = noStatus()
+		lost := &leftBehind{
+			client: c.client,
+			asked:  &c.asked.claimOptions,
+			shared: c.asked.shared(),
+			find:   &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Capture{Capture: find}},
+		}
+		c.client.requests.unwanted(lost.shared, lost.begin)
+	}
+	c.fail(err)
+}
+
 func (c *capturing) isWait() bool {
 	return c.asked.wait != 0
 }
 
-// begin asks for one piece of the wait, or for all that is free now.
 func (c *capturing) begin() {
+	c.client.requests.join(c.asked.shared())
+	c.ask()
+}
+
+// ask asks for one piece of the wait, or for all that is free now.
+func (c *capturing) ask() {
 	now := c.client.turns.now()
 	piece := min(c.until-now, pieceMax, c.client.config.GiveUpAfter/2)
 	c.pieceEnds = now + max(time.Millisecond, piece)
@@ -95,7 +119,7 @@ func (c *capturing) begin() {
 		command:     c.command,
 		giveUpAfter: func() time.Duration { return c.client.config.GiveUpAfter },
 		answered:    c.answered,
-		failed:      c.fail,
+		failed:      c.failed,
 	})
 }
 
@@ -118,16 +142,19 @@ func (c *capturing) answered(result *rowlockv1.SessionResult, basis time.Duratio
 	c.locks = make([]*Lock, len(answer.GetLeases()))
 	c.retryAfter = answer.GetRetryAfter().AsDuration()
 	for at, lease := range answer.GetLeases() {
-		c.take(at, lease, basis)
+		c.take(at, lease, basis, 0)
 	}
 	c.conclude()
 	return true
 }
 
-// take makes a lock of a lease, unless nobody wants it any more.
-func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration) {
+// take makes a lock of a lease, unless nobody wants it any more. It was renewed so many times, and was short before.
+func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, renewals int) {
 	if c.isSettled {
-		c.client.giveBack(lease.GetLeaseId(), &c.asked.terms)
+		c.unwanted(lease.GetLeaseId())
+		return
+	}
+	if c.client.requests.wasReleased(c.asked.shared(), lease.GetLeaseId()) {
 		return
 	}
 	if known := c.client.heldAlready(lease.GetLeaseId()); known != nil {
@@ -135,17 +162,22 @@ func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration) {
 		return
 	}
 	held := newHeldLease(&c.client.turns, lease, basis, c.asked.margin)
+	if held.isShort() && renewals == lateGrantsMax {
+		c.fail(ttlTooShort(held))
+		c.unwanted(held.id)
+		return
+	}
 	if held.isShort() {
-		c.renew(at, lease.GetLeaseId())
+		c.renew(at, held.id, renewals+1)
 		return
 	}
 	// In this very turn, so that nothing that is said of it is missed.
-	c.locks[at] = c.client.locked(held, lease, &c.asked.terms)
+	c.locks[at] = c.client.locked(held, lease, &c.asked.claimOptions, c.asked.shared())
 	c.made = append(c.made, c.locks[at])
 }
 
 // renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
-func (c *capturing) renew(at int, leaseID string) {
+func (c *capturing) renew(at int, leaseID string, renewals int) {
 	c.renewing++
 	renewal := renewDemand(leaseID, 0)
 	c.client.verbs.begin(renewal, func(result *rowlockv1.SessionResult, basis time.Duration, err *Error) {
@@ -153,11 +185,12 @@ func (c *capturing) renew(at int, leaseID string) {
 		lease := result.GetRenew().GetLease()
 		switch {
 		case lease != nil:
-			c.take(at, lease, basis)
+			c.take(at, lease, basis, renewals)
 		case err == nil:
 			c.fail(unexpected(result))
 		case err.Reason != ErrLeaseLost && err.Reason != ErrUnknownClaim:
 			c.fail(err)
+			c.unwanted(leaseID)
 		}
 		c.conclude()
 	})
@@ -175,7 +208,7 @@ func (c *capturing) conclude() {
 		}
 	}
 	if len(locks) == 0 && c.isWait() && c.client.turns.now() < c.until {
-		c.begin()
+		c.ask()
 		return
 	}
 	c.captured.Locks = locks
@@ -194,11 +227,17 @@ func (c *capturing) fail(err *Error) {
 	c.settle()
 	for _, lock := range c.made {
 		c.client.forget(lock.lease)
-		c.client.giveBack(lock.lease.id, &c.asked.terms)
+		c.unwanted(lock.lease.id)
 	}
+}
+
+// unwanted gives a lease back, unless others ask under the same request id.
+func (c *capturing) unwanted(id string) {
+	c.client.requests.unwanted(c.asked.shared(), func() { c.client.giveBack(id, &c.asked.claimOptions) })
 }
 
 func (c *capturing) settle() {
 	c.isSettled = true
 	close(c.settled)
+	c.client.requests.leave(c.asked.shared(), c.failure == nil)
 }

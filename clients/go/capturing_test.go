@@ -241,10 +241,21 @@ func TestACaptureThatWasGivenUpBeforeItWasSentIsNotSent(t *testing.T) {
 	stage.asksElse()
 }
 
-func TestACaptureThatWasGivenUpIsNotAskedForAgain(t *testing.T) {
+// nextFinding is a capture that finds what the request was given, and takes nothing.
+func (s *capturingStage) nextFinding(requestID string) *rowlockv1.SessionCommand {
+	s.t.Helper()
+	command, request := s.nextCapture()
+	if request.GetRequestId() != requestID || request.GetMaxWait() != nil || len(request.GetIfStatus()) != 1 ||
+		request.GetIfStatus()[0] == "new" {
+		s.t.Fatal(request)
+	}
+	return command
+}
+
+func TestWhatACaptureThatWasGivenUpMayHaveTakenIsLookedFor(t *testing.T) {
 	for how, options := range map[string][]rowlock.CaptureOption{
-		"a wait": {rowlock.Wait(time.Hour)},
-		"a try":  nil,
+		"a wait": {rowlock.Wait(time.Hour), rowlock.IfStatus("new")},
+		"a try":  {rowlock.IfStatus("new")},
 	} {
 		t.Run(how, func(t *testing.T) {
 			stage := stageCapture(t, options...)
@@ -257,18 +268,23 @@ func TestACaptureThatWasGivenUpIsNotAskedForAgain(t *testing.T) {
 				}
 			}
 			stage.cut()
-			stage.asksElse()
+			// It may not be there yet.
+			stage.grant(stage.nextFinding(request.GetRequestId()))
+			stage.grant(stage.nextFinding(request.GetRequestId()), leaseOf("1", time.Minute))
+			if release := stage.nextRelease(); release.GetLeaseId() != "1" {
+				t.Fatal(release)
+			}
 		})
 	}
 }
 
-func TestACaptureThatFailsTransientlyAfterItWasGivenUpIsLeftAtThat(t *testing.T) {
-	stage := stageCapture(t)
-	command, _ := stage.nextCapture()
+func TestACaptureThatFailsTransientlyAfterItWasGivenUpIsLookedForToo(t *testing.T) {
+	stage := stageCapture(t, rowlock.IfStatus("new"))
+	command, request := stage.nextCapture()
 	stage.giveUp()
 	within(t, "the failure", stage.failed)
 	stage.refuse(command, codes.Unavailable)
-	stage.asksElse()
+	stage.nextFinding(request.GetRequestId())
 }
 
 func TestShortLeasesOfACaptureAreRenewedFirst(t *testing.T) {

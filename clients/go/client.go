@@ -28,9 +28,13 @@ type Client struct {
 	// asking are the locks and captures that were neither granted nor refused.
 	asking map[asking]struct{}
 	// locks are those that were not given back, by their lease ids.
-	locks    map[string]*Lock
-	isClosed bool
-	closed   chan struct{}
+	locks map[string]*Lock
+	// requests are the request ids that callers have chosen and that are asked under.
+	requests requests
+	// leftBehind is what may have been granted, and nobody heard.
+	leftBehind map[*leftBehind]struct{}
+	isClosed   bool
+	closed     chan struct{}
 }
 
 // asking is what somebody waits for: see [acquisition] and [capturing]. To be called in turns.
@@ -50,11 +54,13 @@ func Connect(config Config) (*Client, error) {
 
 func newClient(config Config, now func() time.Duration) *Client {
 	c := &Client{
-		config: config,
-		turns:  turns{now: now},
-		asking: map[asking]struct{}{},
-		locks:  map[string]*Lock{},
-		closed: make(chan struct{}),
+		config:     config,
+		turns:      turns{now: now},
+		asking:     map[asking]struct{}{},
+		locks:      map[string]*Lock{},
+		requests:   requests{},
+		leftBehind: map[*leftBehind]struct{}{},
+		closed:     make(chan struct{}),
 	}
 	events := &events{turns: &c.turns, to: config.OnConnection}
 	c.connections = &connections{
@@ -177,6 +183,9 @@ func (c *Client) Close() error {
 			one.abandon(closedError())
 		}
 		c.calls.failUnsent(closedError())
+		for one := range c.leftBehind {
+			one.lookNow()
+		}
 		for _, lock := range c.locks {
 			lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id})
 		}
@@ -209,12 +218,12 @@ func (c *Client) Close() error {
 
 // locked makes a lock of a lease, in the turn in which it was granted. Who has asked again under the same request id gets the
 // same lock.
-func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *terms) *Lock {
+func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *claimOptions, shared string) *Lock {
 	if own := c.heldAlready(held.id); own != nil {
 		c.keeper.prolong(own.lease, lease, held.basis)
 		return own
 	}
-	lock := &Lock{client: c, lease: held, terms: asked}
+	lock := &Lock{client: c, lease: held, asked: asked, shared: shared}
 	c.locks[held.id] = lock
 	c.keeper.keep(held)
 	return lock
@@ -228,17 +237,19 @@ func (c *Client) heldAlready(leaseID string) *Lock {
 	return nil
 }
 
-// giveBack ends a claim that nobody wants any more, unless another call of this client has it. If that does not arrive, the
-// claim ends by itself.
-func (c *Client) giveBack(id string, asked *terms) {
+// giveBack ends a claim that nobody wants any more, unless another call of this client has it.
+func (c *Client) giveBack(id string, asked *claimOptions) {
 	if c.heldAlready(id) == nil {
-		c.verbs.endUnused(id, asked)
+		c.verbs.endUnused(id, asked.terms.minInterval != nil, asked.ttl)
 	}
 }
 
 // forget: it is not held any more, as far as this client is concerned.
 func (c *Client) forget(lease *heldLease) {
-	delete(c.locks, lease.id)
+	// One that was lost by this client's own count may have been granted again, to another lock.
+	if own := c.locks[lease.id]; own != nil && own.lease == lease {
+		delete(c.locks, lease.id)
+	}
 	c.keeper.drop(lease)
 	lease.giveBack()
 }
@@ -282,5 +293,5 @@ func (c *Client) ended(from connection, err *Error) {
 }
 
 func (c *Client) hopeless(err *Error) {
-	c.calls.failAll(err)
+	c.calls.failAsked(err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -57,6 +59,35 @@ func (e *Error) Unwrap() []error {
 // isTransient says whether the same call, a little later, may well succeed.
 func (e *Error) isTransient() bool {
 	return e.Code == codes.Unavailable || e.Reason == ErrOverloaded
+}
+
+// refusesSession says whether a session that ends so before it has opened has taken no command.
+func (e *Error) refusesSession() bool {
+	return slices.Contains(hopelessCodes, e.Code) || e.Code == codes.Unimplemented
+}
+
+// leavesDoubt says whether what was asked for may have been done all the same, where a server may know of it.
+func (e *Error) leavesDoubt() bool {
+	switch e.Code {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.Aborted:
+		return false
+	default:
+		return e.Reason != ErrClosed
+	}
+}
+
+// mayBeHeld is the same error, of a request for a lease without end that a server may have granted.
+func (e *Error) mayBeHeld(name, requestID string, isGivenBack bool) *Error {
+	rest := "ask for it again under that request id, or release it"
+	if isGivenBack {
+		rest = "this client goes on giving it back"
+	}
+	doubted := *e
+	doubted.Message = fmt.Sprintf("%s; the lock %q may be held, under the request id %s: %s", e.Message, name, requestID, rest)
+	doubted.Metadata = map[string]string{}
+	maps.Copy(doubted.Metadata, e.Metadata)
+	doubted.Metadata["request_id"] = requestID
+	return &doubted
 }
 
 // isOfServer says whether a server of Rowlock has said it, and not something on the way there.

@@ -1,13 +1,19 @@
 package rowlock_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
 const (
@@ -59,5 +65,264 @@ func TestAClientThatIsClosedBeforeItsConnectionHasOpenedLeavesNothing(t *testing
 				t.Errorf("%d locks are held still, seed %d", held, seed)
 			}
 		})
+	}
+}
+
+// A lease that nobody heard of would hold its lock for ever.
+func TestALeaseWithoutEndOfWhichNobodyHeardIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for how, options := range map[string][]rowlock.LockOption{
+		"a try":  {rowlock.Wait(0)},
+		"a wait": nil,
+		// Its caller may come back for it.
+		"under a chosen id": {rowlock.RequestID(nameOf(t))},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			looker := connectTo(t, sharedAddress(t))
+			way := startLine(t, sharedAddress(t), 0)
+			client := connect(t, rowlock.Config{Addresses: []string{way.address}, GiveUpAfter: time.Second})
+			look(t, client, nameOf(t))
+			way.isMuted.Store(true)
+			_, err := client.Lock(background, nameOf(t), append(options, rowlock.TTL(rowlock.Forever))...)
+			failed, ok := errors.AsType[*rowlock.Error](err)
+			if !ok || failed.Reason != rowlock.ErrNoServer || failed.Metadata["request_id"] == "" ||
+				!strings.Contains(failed.Message, failed.Metadata["request_id"]) {
+				t.Fatal(err)
+			}
+			if look(t, looker, nameOf(t)).HolderCount != 1 {
+				t.Fatal("it was not granted, so that there is nothing to give back")
+			}
+			way.takeDown()
+			way.putUp()
+			if how == "under a chosen id" {
+				mustLock(t, client, nameOf(t), append(options, rowlock.TTL(rowlock.Forever))...).Close()
+			}
+			until(t, "the lock to be free", func() bool { return look(t, looker, nameOf(t)).HolderCount == 0 })
+		})
+	}
+}
+
+// acquireStage is a client that asks a scripted server for a lock, once or more.
+type acquireStage struct {
+	*scriptedServer
+	t      *testing.T
+	client *rowlock.Client
+	ends   chan acquireEnd
+}
+
+type acquireEnd struct {
+	lock    *rowlock.Lock
+	refusal *rowlock.Refusal
+	err     error
+}
+
+func stageAcquire(t *testing.T, giveUpAfter time.Duration) *acquireStage {
+	t.Helper()
+	scripted := &scriptedServer{commands: make(chan *rowlockv1.SessionCommand, 10)}
+	config := rowlock.Config{Addresses: []string{serve(t, scripted)}, GiveUpAfter: giveUpAfter}
+	return &acquireStage{scripted, t, connect(t, config), make(chan acquireEnd, 10)}
+}
+
+func (s *acquireStage) ask(options ...rowlock.LockOption) *rowlockv1.SessionCommand {
+	s.t.Helper()
+	go func() {
+		lock, refusal, err := s.client.Acquire(background, "x", append(options, rowlock.Wait(0))...)
+		s.ends <- acquireEnd{lock, refusal, err}
+	}()
+	return s.next()
+}
+
+func (s *acquireStage) next() *rowlockv1.SessionCommand {
+	s.t.Helper()
+	return within(s.t, "a command", s.commands)
+}
+
+func (s *acquireStage) end() acquireEnd {
+	s.t.Helper()
+	return within(s.t, "the end", s.ends)
+}
+
+func (s *acquireStage) grant(command *rowlockv1.SessionCommand, lease *rowlockv1.Lease) {
+	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Acquire{
+		Acquire: &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Lease{Lease: lease}},
+	}})
+}
+
+func (s *acquireStage) refuse(command *rowlockv1.SessionCommand, reason rowlockv1.RefusalReason) {
+	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Acquire{
+		Acquire: &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Refusal{
+			Refusal: &rowlockv1.Refusal{Reason: reason},
+		}},
+	}})
+}
+
+// A request may be in a server that is frozen, and be granted when nobody thinks of it any more.
+func TestALeaseWithoutEndIsLookedForUntilItIsFound(t *testing.T) {
+	t.Parallel()
+	stage := stageAcquire(t, 100*time.Millisecond)
+	first := stage.ask(rowlock.TTL(rowlock.Forever))
+	if end := stage.end(); !errors.Is(end.err, rowlock.ErrNoServer) {
+		t.Fatal(end.err)
+	}
+	if cancel := stage.next(); cancel.GetCancel() != first.GetCall() {
+		t.Fatal(cancel)
+	}
+	for range 3 {
+		finding := stage.next()
+		asked := finding.GetAcquire()
+		if asked.GetRequestId() != first.GetAcquire().GetRequestId() || asked.GetWhenBusy() != rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE {
+			t.Fatal(finding)
+		}
+		stage.refuse(finding, rowlockv1.RefusalReason_REFUSAL_REASON_QUEUE_FULL)
+	}
+	stage.grant(stage.next(), &rowlockv1.Lease{LeaseId: "late"})
+	if release := stage.next().GetRelease(); release.GetLeaseId() != "late" {
+		t.Fatal(release)
+	}
+}
+
+func TestALockOfWhichNoServerHasHeardIsNotLookedFor(t *testing.T) {
+	t.Parallel()
+	client := connect(t, rowlock.Config{Addresses: []string{deadAddress(t)}, GiveUpAfter: 300 * time.Millisecond})
+	_, err := client.Lock(background, nameOf(t), rowlock.TTL(rowlock.Forever))
+	failed, ok := errors.AsType[*rowlock.Error](err)
+	if !ok || failed.Reason != rowlock.ErrNoServer || failed.Metadata["request_id"] != "" {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	client.Close()
+	if took := time.Since(began); took > painfullyLong/2 {
+		t.Error(took)
+	}
+}
+
+// A release that no server was told of would leave a lease without end for ever.
+func TestALeaseWithoutEndIsReleasedAsSoonAsAServerAnswers(t *testing.T) {
+	t.Parallel()
+	looker := connectTo(t, sharedAddress(t))
+	way := startLine(t, sharedAddress(t), 0)
+	client := connect(t, rowlock.Config{Addresses: []string{way.address}, GiveUpAfter: time.Second})
+	lock := mustLock(t, client, nameOf(t), rowlock.TTL(rowlock.Forever))
+	way.takeDown()
+	if _, err := lock.Release(background); !errors.Is(err, rowlock.ErrNoServer) {
+		t.Fatal(err)
+	}
+	way.putUp()
+	until(t, "the lock to be free", func() bool { return look(t, looker, nameOf(t)).HolderCount == 0 })
+}
+
+func TestALeaseThatIsTooShortForTheWayIsAnErrorAndIsGivenBack(t *testing.T) {
+	t.Parallel()
+	looker := connectTo(t, sharedAddress(t))
+	way := startLine(t, sharedAddress(t), 350*time.Millisecond)
+	client := connectTo(t, way.address)
+	for how, ask := range map[string]func() error{
+		"a lock": func() error {
+			_, err := client.Lock(background, nameOf(t), rowlock.TTL(time.Second))
+			return err
+		},
+		"a capture": func() error {
+			_, err := client.Capture(background, rowlock.Names(nameOf(t)+"/task"), rowlock.TTL(time.Second))
+			return err
+		},
+	} {
+		if err := ask(); !errors.Is(err, rowlock.ErrTTLTooShort) {
+			t.Error(how, err)
+		}
+	}
+	until(t, "the locks to be free", func() bool { return heldUnder(t, looker, nameOf(t)) == 0 })
+	mustLock(t, client, nameOf(t), rowlock.TTL(time.Minute))
+}
+
+func TestWhoGivesUpAWaitLeavesItToTheOthersUnderItsRequestID(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	holder := mustLock(t, client, nameOf(t))
+	waits := make(chan acquireEnd)
+	wait := func(ctx context.Context) {
+		lock, err := client.Lock(ctx, nameOf(t), rowlock.RequestID(nameOf(t)))
+		waits <- acquireEnd{lock: lock, err: err}
+	}
+	first, giveUpFirst := context.WithCancel(background)
+	defer giveUpFirst()
+	go wait(first)
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	second, giveUpSecond := context.WithCancel(background)
+	defer giveUpSecond()
+	placed := make(chan rowlock.Place, 10)
+	go func() {
+		lock, err := client.Lock(second, nameOf(t), rowlock.RequestID(nameOf(t)),
+			rowlock.OnPosition(func(place rowlock.Place) { placed <- place }))
+		waits <- acquireEnd{lock: lock, err: err}
+	}()
+	within(t, "the same place", placed)
+	giveUpFirst()
+	if end := within(t, "the end of the first", waits); !errors.Is(end.err, rowlock.ErrCancelled) {
+		t.Fatal(end.err)
+	}
+	if _, err := holder.Release(background); err != nil {
+		t.Fatal(err)
+	}
+	end := within(t, "the grant", waits)
+	if end.err != nil {
+		t.Fatal(end.err)
+	}
+	// The last one that gives up takes the place with it.
+	third, giveUpThird := context.WithCancel(background)
+	go func() {
+		lock, err := client.Lock(third, nameOf(t))
+		waits <- acquireEnd{lock: lock, err: err}
+	}()
+	until(t, "a place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	giveUpThird()
+	within(t, "the end of the third", waits)
+	until(t, "nobody to wait", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+}
+
+// Its answer was on its way when another call under the request id had released the lease: others may hold the lock by now.
+func TestALeaseThatThisClientHasReleasedIsNoLockAnyMore(t *testing.T) {
+	t.Parallel()
+	stage := stageAcquire(t, time.Hour)
+	lease := &rowlockv1.Lease{LeaseId: "one", LockName: "x", FencingToken: 1, Ttl: durationpb.New(time.Hour)}
+	first := stage.ask(rowlock.RequestID("mine"))
+	second := stage.ask(rowlock.RequestID("mine"))
+	stage.grant(first, lease)
+	lock := stage.end().lock
+	go lock.Release(background)
+	if release := stage.next(); release.GetRelease().GetLeaseId() != "one" {
+		t.Fatal(release)
+	}
+	stage.grant(second, lease)
+	again := stage.next()
+	if again.GetAcquire().GetRequestId() != "mine" {
+		t.Fatal(again)
+	}
+	stage.refuse(again, rowlockv1.RefusalReason_REFUSAL_REASON_RELEASED)
+	if end := stage.end(); end.lock != nil || end.refusal.Reason != rowlock.ErrReleased {
+		t.Fatalf("%+v", end)
+	}
+}
+
+// A lease that was lost by this client's own count may be granted again, as the server keeps it still.
+func TestWhoHasLostALeaseDoesNotEndItForWhoHasItAgain(t *testing.T) {
+	t.Parallel()
+	client, sleep := connectSleeper(t)
+	first := mustLock(t, client, nameOf(t), rowlock.TTL(time.Minute), rowlock.RequestID(nameOf(t)))
+	sleep(59 * time.Second)
+	if first.State() != rowlock.Lost {
+		t.Fatal(first.State())
+	}
+	second := mustLock(t, client, nameOf(t), rowlock.TTL(time.Minute), rowlock.RequestID(nameOf(t)))
+	if second.LeaseID() != first.LeaseID() || second == first {
+		t.Fatal("not the same lease")
+	}
+	first.Close()
+	// What the first one has asked for comes before.
+	if look(t, client, nameOf(t)).HolderCount != 1 || second.State() != rowlock.Held {
+		t.Fatal("ended by the first one", second.Err())
+	}
+	if released, err := client.Release(background, second.LeaseID()); !released || err != nil || second.State() != rowlock.Lost {
+		t.Fatal(released, err, second.State())
 	}
 }

@@ -28,6 +28,9 @@ const (
 	// marginsToBegin: a lease that waits for its confirmation must last for so many margins, or it is renewed before anybody
 	// relies on it.
 	marginsToBegin = 4
+	// lateGrantsMax is how many renewals of a grant may come back with too little time to begin with: the way to the server takes
+	// longer than the lease can bear.
+	lateGrantsMax = 3
 )
 
 // heldLease is one lease that this client holds: until when its holder may count on it, and the channel that says that it is
@@ -89,6 +92,13 @@ func (l *heldLease) deadline() time.Duration {
 // isShort says whether there is too little time to begin with: of a grant that was long on its way, or is not confirmed yet.
 func (l *heldLease) isShort() bool {
 	return l.remaining() < l.ttl/renewals || l.isProvisional && l.ttl < l.margin*marginsToBegin
+}
+
+// ttlTooShort is for a lease that leaves too little time to begin with, however often it is renewed.
+func ttlTooShort(lease *heldLease) *Error {
+	return newError(ErrTTLTooShort, codes.FailedPrecondition, fmt.Sprintf(
+		"the lease on %q is too short for the way to the server: of its ttl of %v, %v are left when an answer is here; "+
+			"ask for a longer ttl", lease.lockName, lease.ttl, lease.remaining().Round(time.Millisecond)))
 }
 
 // mayRenewAt is when half of the time until its renewal would be due has passed: it may come along with others.

@@ -14,7 +14,9 @@ import (
 type Lock struct {
 	client *Client
 	lease  *heldLease
-	terms  *terms
+	asked  *claimOptions
+	// shared is its request id among [requests].
+	shared string
 	// released is what became of its release, once that was asked for.
 	released *release
 }
@@ -115,7 +117,8 @@ func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, err
 	return begun.wasHeld, nil
 }
 
-// Close releases it, for a defer. Where no server answers the lease ends by itself, so that is no error here.
+// Close releases it, for a defer. Where no server answers the lease ends by itself, so that is no error here; one without end is
+// released as soon as a server answers.
 func (l *Lock) Close() error {
 	_, err := l.Release(context.Background())
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Code == codes.Unavailable {
@@ -155,15 +158,22 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 	if !isHeld {
 		// It was lost by this client's own count, perhaps, and the server keeps it still. Where the lock shall remember that it
 		// was lost, it has to end by itself.
-		if !l.terms.tellsLossApart() {
-			l.client.giveBack(l.lease.id, l.terms)
+		if !l.asked.terms.tellsLossApart() {
+			l.client.giveBack(l.lease.id, l.asked)
 		}
 		close(begun.done)
 		return begun
 	}
+	l.client.requests.released(l.shared, l.lease.id)
+	isEndless := l.lease.ttl == Forever
 	l.client.verbs.begin(end, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		begun.wasHeld, begun.err = result.GetRelease().GetReleased(), err
 		close(begun.done)
+		if err != nil && err.leavesDoubt() && isEndless {
+			// It does not end by itself.
+			end.givesBack = true
+			l.client.verbs.begin(end, func(*rowlockv1.SessionResult, time.Duration, *Error) {})
+		}
 	})
 	return begun
 }

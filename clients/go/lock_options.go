@@ -78,6 +78,14 @@ func lockOptionsOf(options []LockOption) (*lockOptions, error) {
 	return o, o.check()
 }
 
+// shared is the request id among [requests], where the caller has chosen one.
+func (o *lockOptions) shared() string {
+	if o.requestID == "" {
+		return ""
+	}
+	return "lock " + o.requestID
+}
+
 // request is what is asked for, under this id.
 func (o *lockOptions) request(name, id string, whenBusy rowlockv1.WhenBusy) *rowlockv1.AcquireRequest {
 	request := &rowlockv1.AcquireRequest{

@@ -64,6 +64,8 @@ const (
 	// ErrConnectionLost is that the connection was lost, and that what was asked for must not be repeated: it may have been
 	// done or not.
 	ErrConnectionLost Reason = "CONNECTION_LOST"
+	// ErrTTLTooShort is that the way to the server takes longer than a lease of this ttl can bear.
+	ErrTTLTooShort Reason = "TTL_TOO_SHORT"
 	// ErrClosed is that the client was closed.
 	ErrClosed Reason = "CLOSED"
 	// ErrUnknown is an error without a reason, of a proxy for one.

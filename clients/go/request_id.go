@@ -6,6 +6,11 @@ import (
 )
 
 // newRequestID makes a random UUID.
+// noStatus is a status that no lock has: who asks for a lock with it finds a claim of its request id, and takes nothing.
+func noStatus() []string {
+	return []string{newRequestID()}
+}
+
 func newRequestID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // It never fails: see crypto/rand.

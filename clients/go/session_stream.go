@@ -153,6 +153,9 @@ func (s *sessionStream) end(err *Error) {
 	if s.isOver {
 		return
 	}
+	if s.inForce == nil && err.refusesSession() {
+		s.sentUpTo = 0
+	}
 	s.destroy()
 	if !s.isClosing {
 		s.owner.ended(s, err)

@@ -23,18 +23,24 @@ type demand struct {
 	repeat  repeating
 	// within is how long an answer is of use, where that is not without end.
 	within time.Duration
+	// givesBack: nobody waits for it, so it is tried for all of that time, and fails for nothing but the client's end.
+	givesBack bool
 }
 
 // begin is to be called in a turn; done is called with the result, which was so at basis or later, or with the error, in a turn,
 // too.
 func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, basis time.Duration, err *Error)) *call {
 	within := v.giveUpAfter
-	if asked.within > 0 {
+	switch {
+	case asked.givesBack:
+		within = asked.within
+	case asked.within > 0:
 		within = min(within, asked.within)
 	}
 	return v.calls.begin(ask{
-		kind:   asked.kind,
-		repeat: asked.repeat,
+		kind:      asked.kind,
+		repeat:    asked.repeat,
+		givesBack: asked.givesBack,
 		command: func(connection) *rowlockv1.SessionCommand {
 			return &rowlockv1.SessionCommand{Command: asked.command.GetCommand()}
 		},
@@ -47,16 +53,19 @@ func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, 
 	})
 }
 
-// endUnused ends a claim that nobody has used, in a turn: it is no run, after which the next one is not due yet.
-func (v *verbs) endUnused(id string, asked *terms) {
+// endUnused ends a claim that nobody has used, in a turn: it is no run, after which the next one is not due yet. It is tried for
+// as long as the lease can last.
+func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
 	request := &rowlockv1.ReleaseRequest{LeaseId: id}
-	if asked.minInterval != nil {
+	if hasInterval {
 		request.CoolDown = durationpb.New(0)
 	}
-	v.begin(releaseDemand(request), func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
+	end := releaseDemand(request)
+	end.within, end.givesBack = lasting, true
+	v.begin(end, func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		// A ticket leaves the queue without a word about the lock.
 		if err != nil && err.Reason == ErrNotGrantedYet {
-			v.endUnused(id, &terms{})
+			v.endUnused(id, false, lasting)
 		}
 	})
 }
