@@ -61,6 +61,7 @@ import type {
   ViewedLock,
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
+import { sourceOf } from "./source-of.ts";
 import { AfterCommit } from "./transaction/after-commit.ts";
 import { withAttempts, withoutRepeating } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
@@ -441,9 +442,9 @@ export class Engine implements LockEngine {
     return this.#views.views(query);
   }
 
-  watchLocks(prefix: string): LockWatch {
+  watchLocks(prefix: string, caller?: Caller): LockWatch {
     this.#refuseWhenStopped();
-    return this.#watches.open(prefix);
+    return this.#watches.open(prefix, sourceOf(caller));
   }
 
   limits(query: LimitsQuery): AsyncIterable<LimitSetting> {

@@ -127,10 +127,10 @@ export interface LockEngine {
   /** Locks by prefix. Reads as it is iterated; few listings are read at a time, so do not pause in between. */
   views(query: LocksQuery): AsyncIterable<ViewedLock>;
   /**
-   * The locks under the prefix, and then what changes of them; to be closed. Throws a Fault where there are too many
-   * watches.
+   * The locks under the prefix, and then what changes of them; to be closed. Where there are too many watches, or too many
+   * locks are watched, one of those ends whose callers have most: this one, which throws a Fault, or another.
    */
-  watchLocks(prefix: string): LockWatch;
+  watchLocks(prefix: string, caller?: Caller): LockWatch;
   /** Limits that were set: of patterns, then of names, each in byte order. Likewise. */
   limits(query: LimitsQuery): AsyncIterable<LimitSetting>;
 }

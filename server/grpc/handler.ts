@@ -24,7 +24,8 @@ export interface AnyCall {
   /** Whether that is so because its client has said so, and not because it was lost on its way, and may come back. */
   readonly isGivenUp?: boolean;
   getPeer(): string;
-  /** See Caller. Only in sessions, like the two below. */
+  /** See Caller. Only in sessions, like those below. */
+  readonly source?: object;
   holds?(lease: Claim): void;
   /** How a lease has ended that the call was given or has kept and not told of yet. */
   endOf?(lease: ClaimRef): Claim | undefined;

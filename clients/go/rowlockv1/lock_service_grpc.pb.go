@@ -131,7 +131,8 @@ type LockServiceClient interface {
 	// `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
 	// with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
 	// open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-	// many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+	// many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+	// that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
 	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
 	// keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
@@ -402,7 +403,8 @@ type LockServiceServer interface {
 	// `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
 	// with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
 	// open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-	// many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+	// many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+	// that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
 	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
 	// keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended

@@ -12,6 +12,16 @@ export class KnownLocks {
     return this.#byName.size;
   }
 
+  has(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  countUnder(prefix: string): number {
+    let count = 0;
+    for (const name of this.#byName.keys()) if (name.startsWith(prefix)) count += 1;
+    return count;
+  }
+
   /** Whether that is news. */
   see(lock: DecidedLock): boolean {
     const before = this.#byName.get(lock.name);

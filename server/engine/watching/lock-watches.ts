@@ -55,11 +55,16 @@ export class LockWatches implements WatchSource, DecidedListener {
     this.#options = options;
   }
 
-  /** Throws a Fault where there are as many as there may be. */
-  open(prefix: string): LockWatch {
-    if (this.#watches.size >= WATCHES_MAX)
-      throw overloaded("watches", "This server has as many watches as it keeps.");
-    const watch = new WatchedPrefix(prefix, this);
+  /** Locks that are kept in mind. */
+  get known(): number {
+    return this.#known.size;
+  }
+
+  /** Where there are as many as there may be, who has most loses one; throws a Fault where that is `owner`. */
+  open(prefix: string, owner?: unknown): LockWatch {
+    if (this.#watches.size >= WATCHES_MAX) this.#makeRoom(owner);
+    const watch = new WatchedPrefix(prefix, this, owner);
+    watch.known = this.#known.countUnder(prefix);
     this.#watches.add(watch);
     this.#options.observer({ kind: "watch_opened" });
     return watch;
@@ -78,6 +83,7 @@ export class LockWatches implements WatchSource, DecidedListener {
   broke(cause: Break): void {
     this.#known.clear();
     for (const watch of this.#watches) {
+      watch.known = 0;
       this.#options.observer({ kind: "watch_began_anew", cause });
       watch.beginAnew();
     }
@@ -165,18 +171,36 @@ export class LockWatches implements WatchSource, DecidedListener {
     const matching = this.#matching(name);
     if (matching.length === 0) return;
     const lock: DecidedLock = { id, name, revision, holders, waiting };
+    if (!this.#known.has(name)) for (const watch of matching) watch.known += 1;
     if (!this.#known.see(lock)) return;
-    if (this.#known.size > WATCHED_LOCKS_MAX) this.#refuse(matching);
+    if (this.#known.size > WATCHED_LOCKS_MAX) this.#endLargest();
     for (const watch of matching) if (watch !== by) watch.changed(lock);
     this.#tellSoon();
   }
 
-  #refuse(watches: readonly WatchedPrefix[]): void {
+  /** Ends a watch of who has most of them. */
+  #makeRoom(owner: unknown): void {
+    const why = overloaded("watches", "This server has as many watches as it keeps.");
+    const counts = countsOf(this.#watches, () => 1);
+    const [most, count] = largestOf(counts) ?? [];
+    // Who has as many as the others is not to take one of theirs.
+    if (count === undefined || count <= (counts.get(owner) ?? 0) + 1) throw why;
+    [...this.#watches].findLast((watch) => watch.owner === most)?.close(why);
+  }
+
+  /** Ends watches of who watches most locks, the largest one first, until there are not too many. */
+  #endLargest(): void {
     const why = overloaded(
       "watched_locks",
       `More than ${WATCHED_LOCKS_MAX} locks are watched: use a longer prefix.`,
     );
-    for (const watch of watches) watch.close(why);
+    while (this.#known.size > WATCHED_LOCKS_MAX) {
+      const [most] = largestOf(countsOf(this.#watches, ({ known }) => known)) ?? [];
+      const own = [...this.#watches].filter(({ owner }) => owner === most);
+      const largest = own.sort((a, b) => b.known - a.known)[0];
+      if (!largest) return;
+      largest.close(why);
+    }
   }
 
   /** Finds locks that are gone, and what no sweep has found. */
@@ -196,7 +220,10 @@ export class LockWatches implements WatchSource, DecidedListener {
 
   #gone(lock: DecidedLock): void {
     if (!this.#known.gone(lock)) return;
-    for (const watch of this.#matching(lock.name)) watch.gone(lock.name);
+    for (const watch of this.#matching(lock.name)) {
+      watch.known -= 1;
+      watch.gone(lock.name);
+    }
     this.#tellSoon();
   }
 
@@ -261,6 +288,23 @@ export class LockWatches implements WatchSource, DecidedListener {
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => {});
   }
+}
+
+/** What watches have, by their owners. */
+function countsOf(
+  watches: Iterable<WatchedPrefix>,
+  countOf: (watch: WatchedPrefix) => number,
+): Map<unknown, number> {
+  const counts = new Map<unknown, number>();
+  for (const watch of watches) counts.set(watch.owner, (counts.get(watch.owner) ?? 0) + countOf(watch));
+  return counts;
+}
+
+/** The owner who has most, and how much. */
+function largestOf(counts: ReadonlyMap<unknown, number>): [unknown, number] | undefined {
+  let largest: [unknown, number] | undefined;
+  for (const [owner, count] of counts) if (!largest || count > largest[1]) largest = [owner, count];
+  return largest;
 }
 
 function sizeOf({ id, holders, waiting }: DecidedLock): WaitedLock {

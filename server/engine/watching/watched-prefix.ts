@@ -26,6 +26,10 @@ export interface SnapshotPage {
 
 export class WatchedPrefix implements LockWatch {
   readonly prefix: string;
+  /** Whose it is. */
+  readonly owner: unknown;
+  /** How many of the locks that are known are under its prefix. */
+  known = 0;
   readonly #source: WatchSource;
   /** Of the snapshot that is being told; null: it is complete. */
   #snapshot: { readonly afterName: string | null } | null = { afterName: null };
@@ -39,8 +43,9 @@ export class WatchedPrefix implements LockWatch {
   #wake: ((update: WatchUpdate | null) => void) | undefined;
   readonly #onClosed = Promise.withResolvers<null>();
 
-  constructor(prefix: string, source: WatchSource) {
+  constructor(prefix: string, source: WatchSource, owner?: unknown) {
     this.prefix = prefix;
+    this.owner = owner;
     this.#source = source;
   }
 

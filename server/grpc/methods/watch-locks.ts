@@ -19,7 +19,7 @@ export async function watchLocks(
   call: AnyCall,
   send: Send<Message>,
 ): Promise<void> {
-  const watch = engine.watchLocks(checkWatchLocks(message));
+  const watch = engine.watchLocks(checkWatchLocks(message), call);
   const stopped = Promise.withResolvers<never>();
   // Nobody may be listening when it comes.
   stopped.promise.catch(() => {});

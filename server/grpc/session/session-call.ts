@@ -5,7 +5,11 @@ import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { AnyCall } from "../handler.ts";
 import type { SessionLease, SessionLeases } from "./session-leases.ts";
 
-type LeasesOfCalls = Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "toldEnded">;
+/** What all calls of a session have in common. */
+export interface CallSource {
+  readonly peer: string;
+  readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "toldEnded">;
+}
 
 export class SessionCall implements AnyCall {
   /** Whether nobody waits for its answer any more. */
@@ -17,40 +21,38 @@ export class SessionCall implements AnyCall {
   /** Whether it waits in a queue, as far as its request says. */
   readonly isWait: boolean;
   readonly startedMs = performance.now();
-  readonly #peer: string;
-  readonly #leases: LeasesOfCalls;
+  readonly source: CallSource;
   /** Leases of which its answer is to tell. */
   #decided: SessionLease[] | undefined;
   #isOver = false;
   #onCancelled: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(number: bigint, method: string, isWait: boolean, peer: string, leases: LeasesOfCalls) {
-    this.#leases = leases;
+  constructor(number: bigint, method: string, isWait: boolean, source: CallSource) {
     this.number = number;
     this.method = method;
     this.isWait = isWait;
-    this.#peer = peer;
+    this.source = source;
   }
 
   getPeer(): string {
-    return this.#peer;
+    return this.source.peer;
   }
 
   holds(lease: Claim): void {
-    if (this.#isOver) this.#leases.keptUnheard(lease);
-    const decided = this.#isOver ? undefined : this.#leases.decided(lease);
+    if (this.#isOver) this.source.leases.keptUnheard(lease);
+    const decided = this.#isOver ? undefined : this.source.leases.decided(lease);
     if (!decided) return;
     if (this.#decided) this.#decided.push(decided);
     else this.#decided = [decided];
   }
 
   endOf(lease: ClaimRef): Claim | undefined {
-    return this.#leases.endOf(lease);
+    return this.source.leases.endOf(lease);
   }
 
   tellsEnd(lease: ClaimRef, how?: Claim): void {
-    this.#leases.toldEnded(lease, how);
+    this.source.leases.toldEnded(lease, how);
   }
 
   once(_event: "cancelled", listener: () => void): void {
@@ -69,7 +71,7 @@ export class SessionCall implements AnyCall {
   /** Its method has nothing more to do. Whether anybody was told is settled by then. */
   workIsOver(): void {
     this.#isOver = true;
-    if (this.#decided) this.#leases.answered(this.#decided);
+    if (this.#decided) this.source.leases.answered(this.#decided);
     this.#decided = undefined;
   }
 

@@ -34,7 +34,7 @@ import { Admission } from "./admission.ts";
 import { COMMANDS, type CommandKind, inOrder, waits } from "./commands.ts";
 import { leasesIn } from "./leases-in.ts";
 import { Outbox } from "./outbox.ts";
-import { SessionCall } from "./session-call.ts";
+import { type CallSource, SessionCall } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
 
 export interface SessionContext {
@@ -63,6 +63,7 @@ export class Session {
   readonly #stream: Stream;
   readonly #outbox: Outbox;
   readonly #leases: SessionLeases;
+  readonly #source: CallSource;
   readonly #calls = new Map<bigint, SessionCall>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #silenceMs: number;
@@ -97,6 +98,7 @@ export class Session {
       say: (part) => this.#outbox.add(part),
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
+    this.#source = { peer: stream.getPeer(), leases: this.#leases };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
@@ -175,8 +177,7 @@ export class Session {
       return;
     }
     const kind = asked.case && COMMANDS[asked.case];
-    const peer = this.#stream.getPeer();
-    const call = new SessionCall(number, kind?.method ?? "Session", waits(command), peer, this.#leases);
+    const call = new SessionCall(number, kind?.method ?? "Session", waits(command), this.#source);
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {

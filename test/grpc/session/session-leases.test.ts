@@ -76,7 +76,7 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
 
 const idOf = (claim: Claim) => formatClaimId(claim);
 const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
-const newCall = () => new SessionCall(1n, "Acquire", false, "peer", leases);
+const newCall = () => new SessionCall(1n, "Acquire", false, { peer: "peer", leases });
 
 /** An answer of its call tells the client of it, in this response. */
 function tell(claim: Claim, response = 1) {

@@ -479,7 +479,8 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
     with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
     open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-    many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+    many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+    that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
     """
 
     ForceRelease: _LockServiceForceReleaseType
@@ -709,7 +710,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
         with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
         open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-        many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+        many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+        that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
         """
 
     @abc.abstractmethod

@@ -628,7 +628,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
      * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
      * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
      * </pre>
      */
     default void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -871,7 +872,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
      * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
      * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
      * </pre>
      */
     public void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -1099,7 +1101,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
      * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
      * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1324,7 +1327,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
      * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
      * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock.
+     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
+     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
      * </pre>
      */
     public java.util.Iterator<rowlock.v1.WatchLocksResponse> watchLocks(

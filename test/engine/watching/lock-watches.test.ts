@@ -1,0 +1,145 @@
+// Who is refused where there are too many watches, or too many locks are watched: whoever has most of them. And that nothing
+// is kept of watches that are closed.
+
+import { beforeEach, describe, expect, test } from "vitest";
+import { WATCHED_LOCKS_MAX, WATCHES_MAX } from "../../../server/engine/engine-bounds.ts";
+import type { LocksQuery, LockWatch, ViewedLock } from "../../../server/engine/lock-engine.ts";
+import { LockWatches } from "../../../server/engine/watching/lock-watches.ts";
+
+/** How many locks there are under each prefix. */
+let sizes: Map<string, number>;
+let begun: number;
+let watches: LockWatches;
+
+beforeEach(() => {
+  sizes = new Map();
+  begun = 0;
+  watches = new LockWatches({
+    store: {
+      watch: () => expect.unreachable(),
+      limitRules: async () => [],
+    },
+    feed: {
+      begin: async () => {
+        begun += 1;
+      },
+      end: () => {
+        begun = 0;
+      },
+    },
+    views: { views: locksUnder, viewsOf: () => expect.unreachable() },
+    observer: () => {},
+    onFailure: (_loop, error) => expect.unreachable(String(error)),
+  });
+});
+
+async function* locksUnder({ prefix, afterName, max }: LocksQuery): AsyncGenerator<ViewedLock> {
+  const from = afterName === null ? 0 : Number(afterName.slice(prefix.length)) + 1;
+  const to = Math.min(from + max, sizes.get(prefix) ?? 0);
+  for (let index = from; index < to; index++) yield viewOf(`${prefix}${index}`);
+}
+
+const ids = new Map<string, bigint>();
+function viewOf(name: string): ViewedLock {
+  const id = ids.get(name) ?? BigInt(ids.size + 1);
+  ids.set(name, id);
+  const lock = { id, name, revision: 1n, holders: 0, waiting: 0 };
+  return { lock, holders: [], waiters: [] } as unknown as ViewedLock;
+}
+
+/** The names of a snapshot, or what the watch ends with. */
+async function snapshotOf(watch: LockWatch): Promise<number | string> {
+  let locks = 0;
+  try {
+    for (;;) {
+      const update = await watch.next();
+      locks += update.locks.length;
+      if (update.complete) return locks;
+    }
+  } catch (error) {
+    return (error as { reason: string }).reason;
+  }
+}
+
+/** Opens a watch of so many locks. */
+function watching(prefix: string, locks: number, owner: unknown): LockWatch {
+  sizes.set(prefix, locks);
+  return watches.open(prefix, owner);
+}
+
+const endOf = (watch: LockWatch) =>
+  watch.next().then(
+    () => expect.unreachable(),
+    (error: { reason: string }) => error.reason,
+  );
+
+describe("where too many locks are watched", () => {
+  test("who watches most is refused, and not who comes last", async () => {
+    const large = watching("large/", WATCHED_LOCKS_MAX - 4, "greedy");
+    expect(await snapshotOf(large)).toBe(WATCHED_LOCKS_MAX - 4);
+    const small = watching("small/", 4, "polite");
+    expect(await snapshotOf(small)).toBe(4);
+    // So many there may be, and not one more.
+    const one = watching("one/", 1, "another");
+    expect(await snapshotOf(one)).toBe(1);
+    expect(await endOf(large)).toBe("watched_locks");
+    expect(await snapshotOf(watching("more/", 1_000, "polite"))).toBe(1_000);
+  });
+
+  test("who watches most is refused, also who comes last", async () => {
+    const small = watching("small/", 5, "polite");
+    expect(await snapshotOf(small)).toBe(5);
+    expect(await snapshotOf(watching("large/", WATCHED_LOCKS_MAX, "greedy"))).toBe("watched_locks");
+    // What it brought is forgotten.
+    expect(await snapshotOf(watching("other/", WATCHED_LOCKS_MAX - 5, "another"))).toBe(
+      WATCHED_LOCKS_MAX - 5,
+    );
+  });
+
+  test("those of one client count together", async () => {
+    const parts = ["a/", "b/", "c/"].map((prefix) => watching(prefix, WATCHED_LOCKS_MAX / 5, "greedy"));
+    for (const part of parts) await snapshotOf(part);
+    const single = watching("single/", (2 * WATCHED_LOCKS_MAX) / 5, "polite");
+    expect(await snapshotOf(single)).toBe((2 * WATCHED_LOCKS_MAX) / 5);
+    const last = watching("last/", 1, "another");
+    expect(await snapshotOf(last)).toBe(1);
+    expect(await Promise.race(parts.map(endOf))).toBe("watched_locks");
+  });
+});
+
+describe("where there are too many watches", () => {
+  const many = (owner: (index: number) => unknown) =>
+    Array.from({ length: WATCHES_MAX }, (_, index) => watching(`${index}/`, 0, owner(index)));
+
+  test("who has most loses one to who has none, and gets no more", async () => {
+    const greedy = many(() => "greedy");
+    expect(() => watches.open("x/", "greedy")).toThrow(expect.objectContaining({ reason: "watches" }));
+    const polite = watching("polite/", 3, "polite");
+    expect(await snapshotOf(polite)).toBe(3);
+    expect(await Promise.race(greedy.slice(-1).map(endOf))).toBe("watches");
+    expect(() => watches.open("x/", "greedy")).toThrow(expect.objectContaining({ reason: "watches" }));
+  });
+
+  test("and each has one, who comes last is refused", () => {
+    many((index) => index);
+    expect(() => watches.open("x/", "late")).toThrow(expect.objectContaining({ reason: "watches" }));
+  });
+});
+
+test("nothing is kept of watches that are closed", async () => {
+  const watch = watching("large/", WATCHED_LOCKS_MAX, "one");
+  expect(await snapshotOf(watch)).toBe(WATCHED_LOCKS_MAX);
+  expect(begun).toBe(1);
+  watch.close(new Error("gone"));
+  watch.close(new Error("gone"));
+  expect(begun).toBe(0);
+  expect(watches.known).toBe(0);
+  // Beside another one, which knows some of the same locks.
+  const [all, some] = [watching("", 0, "one"), watching("s/", 10, "two")];
+  await snapshotOf(all);
+  await snapshotOf(some);
+  some.close(new Error("gone"));
+  expect(watches.known).toBe(10);
+  all.close(new Error("gone"));
+  expect(watches.known).toBe(0);
+});
