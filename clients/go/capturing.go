@@ -27,6 +27,8 @@ type capturing struct {
 	// made are those that nobody had before.
 	made       []*Lock
 	retryAfter time.Duration
+	// isSpent: what the caller's own id had has ended, and it gets nothing else.
+	isSpent bool
 	// renewing is how many leases are renewed before anybody relies on them.
 	renewing int
 	// settled is closed when one of the two is known.
@@ -141,6 +143,7 @@ func (c *capturing) answered(result *rowlockv1.SessionResult, basis time.Duratio
 	}
 	c.locks = make([]*Lock, len(answer.GetLeases()))
 	c.retryAfter = answer.GetRetryAfter().AsDuration()
+	c.isSpent = answer.GetIsRepeated() && c.asked.requestID != ""
 	for at, lease := range answer.GetLeases() {
 		c.take(at, lease, basis, 0)
 	}
@@ -207,7 +210,7 @@ func (c *capturing) conclude() {
 			locks = append(locks, lock)
 		}
 	}
-	if len(locks) == 0 && c.isWait() && c.client.turns.now() < c.until {
+	if len(locks) == 0 && c.isWait() && !c.isSpent && c.client.turns.now() < c.until {
 		c.ask()
 		return
 	}

@@ -77,6 +77,13 @@ export const CAPTURE_GROUPS_MAX = 500;
 export const CAPTURE_PAGE = 500;
 export const CAPTURE_LOOKS_MAX = 20;
 export const CAPTURE_TRIED_MAX = 1_000;
+/**
+ * Captures that are at work at a time: each reads and decides a few times, so these are enough to keep all lanes busy, and a
+ * newcomer waits for a few of them only. Those that wait for their turn, of one client and of all.
+ */
+export const CAPTURES_AT_ONCE_MAX = 32;
+export const CAPTURES_QUEUED_EACH_MAX = 1_000;
+export const CAPTURES_QUEUED_MAX = 10_000;
 /** Lines of Captures of which is remembered how far they have looked. */
 export const CAPTURE_LINES_MAX = 1_000;
 /**

@@ -47,6 +47,7 @@ import type {
   AcquireInput,
   Answer,
   AnswerTo,
+  CaptureCaller,
   Captured,
   CaptureInput,
   EngineObserver,
@@ -170,20 +171,15 @@ export class Engine implements LockEngine {
       },
       acquire: (candidate, command) => this.#acquireOneOf(candidate, command),
       confirm: (lease, caller) => this.confirm(lease, caller),
-      withdraw: ({ id }, { requestId }) => {
-        if (id !== null) this.#detachments.add(id, { verb: "withdraw", requestId });
+      withdraw: (candidate, { requestId }) => {
+        // A name that nobody had used has its id by now, unless nothing was made of it.
+        const id = candidate.id ?? this.#lockIds.known(candidate.name);
+        if (id !== undefined) this.#detachments.add(id, { verb: "withdraw", requestId });
       },
       newSecret: options.newSecret,
       observer,
     });
-    this.#captureWaits = new CaptureWaits({
-      feed: this.#feed,
-      onFailure,
-      giveBack: ({ leases }, { requestId }) => {
-        // Whoever has an id can come back; what nobody comes for lapses, as it is provisional.
-        if (requestId === "") for (const { claim } of leases) this.detach(claim, null, false);
-      },
-    });
+    this.#captureWaits = new CaptureWaits({ feed: this.#feed, onFailure });
     this.#afterCommit = new AfterCommit({
       observer,
       wakeup,
@@ -312,15 +308,19 @@ export class Engine implements LockEngine {
     );
   }
 
-  async capture(input: CaptureInput, caller?: Caller): Promise<Captured> {
+  async capture(input: CaptureInput, caller?: CaptureCaller): Promise<Captured> {
     this.#refuseWhenStopped();
-    return await this.#captures.capture(input, false, caller);
+    const isOver = () => caller?.cancelled === true;
+    return await this.#captures.capture({ input, afterWait: false, caller, isOver });
   }
 
-  async captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured> {
-    const captured = await this.capture(input, caller);
-    if (captured.leases.length > 0) return captured;
-    const attempt = () => this.#captures.capture(input, true, caller);
+  async captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: CaptureCaller): Promise<Captured> {
+    this.#refuseWhenStopped();
+    const isOver = () => signal.aborted || caller?.cancelled === true;
+    const captured = await this.#captures.capture({ input, afterWait: false, caller, isOver });
+    if (captured.leases.length > 0 || captured.isRepeated) return captured;
+    const attempt = (isOver: () => boolean) =>
+      this.#captures.capture({ input, afterWait: true, caller, isOver });
     return await this.#captureWaits.wait(input, captured.retryAfterUs, signal, attempt);
   }
 

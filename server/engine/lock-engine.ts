@@ -60,9 +60,13 @@ export interface LockEngine {
    * Takes leases on some of many locks: those that are free and due now. None: there is nothing to take. Throws a Fault where
    * nothing was taken and something may have been: a repeated call with the same request id tells.
    */
-  capture(input: CaptureInput, caller?: Caller): Promise<Captured>;
-  /** The same, waiting until there is one; its leases are then provisional. Rejects with the reason of the signal. */
-  captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured>;
+  capture(input: CaptureInput, caller?: CaptureCaller): Promise<Captured>;
+  /**
+   * The same, waiting until there is one; its leases are then provisional. When the signal ends the wait, an attempt that is
+   * under way still decides: its leases are the answer. Otherwise rejects with the reason of the signal, or with a Fault where
+   * something may have been taken.
+   */
+  captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: CaptureCaller): Promise<Captured>;
   /** Comes back to a claim by its id. */
   attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">>;
   /**
@@ -206,6 +210,14 @@ export interface CaptureInput extends Pick<Acquire, "ttlUs" | "owner" | "labels"
   readonly requestId: string;
 }
 
+/** Who asks for a Capture. What was not begun when the call is cancelled is not begun any more. */
+export interface CaptureCaller extends Caller {
+  /** Whether nobody waits for its answer any more. */
+  readonly cancelled: boolean;
+  /** Whether that is so because the client has said so: it does not come back. */
+  readonly isGivenUp?: boolean;
+}
+
 export interface CapturedLease {
   readonly claim: Claim;
   readonly lockName: string;
@@ -218,6 +230,10 @@ export interface Captured {
   readonly leases: readonly CapturedLease[];
   /** Where there are none: in how long there may be one, if that is known. */
   readonly retryAfterUs: number | null;
+  /** The request id had leases before: there are never any others, also where these have ended. */
+  readonly isRepeated?: boolean;
+  /** Where there are none: it has not looked at all that there is, and the next one goes on from there. */
+  readonly isCutShort?: boolean;
 }
 
 /** What became of one attempt at a Capture, and how many candidates were refused it. */

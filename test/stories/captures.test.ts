@@ -19,6 +19,8 @@ import { until } from "../support/until.ts";
 
 const TASKS = 200;
 const WORKERS = 12;
+/** Tasks of the test of short waits; 2,000 are a minute. */
+const SHORT_WAITS = Number(process.env.ROWLOCK_TEST_SHORT_WAITS ?? 60);
 /** Below what a wait for a row lock takes until it is given up. */
 const AT_ONCE_MS = 1_500;
 
@@ -73,13 +75,12 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
   }
 
   async function put(engine: Engine, ...names: string[]): Promise<void> {
-    const update = {
-      notBefore: undefined,
-      attemptsLeft: undefined,
-      status: "new",
-      expectedVersion: undefined,
-    };
-    await Promise.all(names.map((name) => engine.updateLock({ ...update, name })));
+    await Promise.all(names.map((name) => putWith(undefined, engine, name)));
+  }
+
+  async function putWith(attemptsLeft: number | undefined, engine: Engine, name: string): Promise<void> {
+    const others = { notBefore: undefined, expectedVersion: undefined };
+    await engine.updateLock({ ...others, name, attemptsLeft, status: "new" });
   }
 
   async function holders(prefix: string): Promise<Claim[]> {
@@ -195,6 +196,62 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     const all = Array.from({ length: 20 }, (_, index) => `share/${100 + index}`);
     await put(here.engine, ...all);
     expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all);
+  });
+
+  test("that end while an attempt is under way are answered with what it takes", async () => {
+    const gone = new AbortController();
+    const waiting = here.engine.captureWhenFree(wanting("end/", { requestId: "end" }), gone.signal);
+    await until(() => here.engine.waitingCaptures === 1);
+    script.push((transact) => async (plan, decide) => {
+      gone.abort(new Error("its time is over"));
+      await transact(plan, decide);
+    });
+    await putWith(1, there.engine, "end/1");
+    expect(namesOf(await waiting)).toEqual(["end/1"]);
+  });
+
+  test(`that wait for a short time only give each attempt to somebody who is told (seed ${seed})`, async () => {
+    const all = Array.from({ length: SHORT_WAITS }, (_, index) => `short/${1_000 + index}`);
+    const chance = chanceFrom(seed);
+    const told: string[] = [];
+    let isOver = false;
+    const work = async (engine: Engine) => {
+      while (!isOver) {
+        const signal = AbortSignal.timeout(1 + Math.floor(chance() * 12));
+        const input = wanting("short/", { max: 1, requestId: chance() < 0.5 ? randomUUID() : "" });
+        const captured = await engine.captureWhenFree(input, signal).catch((error: unknown) => {
+          if (error !== signal.reason) throw error;
+          return { leases: [], retryAfterUs: null };
+        });
+        told.push(...namesOf(captured));
+      }
+    };
+    const workers = Array.from({ length: WORKERS }, (_, index) =>
+      work(index % 2 ? here.engine : there.engine),
+    );
+    for (const name of all) await putWith(1, there.engine, name);
+    await until(() => told.length >= SHORT_WAITS);
+    isOver = true;
+    await Promise.all(workers);
+    expect(told.toSorted()).toEqual(all);
+  });
+
+  test("that are repeated when their leases have ended are answered at once, and keep nobody from theirs", async () => {
+    await put(there.engine, "late/0");
+    const late = wanting("late/", { requestId: "late" });
+    const [lease] = (await here.engine.capture(late)).leases;
+    await here.engine.release(lease?.claim as Claim, { coolDownUs: 3_600_000_000 });
+    const never = new AbortController().signal;
+    const ask = () => here.engine.captureWhenFree(late, never);
+    expect(await ask()).toMatchObject({ leases: [], isRepeated: true });
+    const waits = Array.from({ length: 10 }, () =>
+      here.engine.captureWhenFree(wanting("late/", { max: 1 }), never),
+    );
+    const repeated = Array.from({ length: 5 }, ask);
+    const all = Array.from({ length: 10 }, (_, index) => `late/${1 + index}`);
+    await put(there.engine, ...all);
+    expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all.toSorted());
+    expect((await Promise.all(repeated)).flatMap(namesOf)).toEqual([]);
   });
 
   test("leave a mark on what is lost, by which others find it again", async () => {

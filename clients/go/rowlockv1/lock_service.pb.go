@@ -2119,7 +2119,8 @@ type CaptureRequest struct {
 	// Time to live of each lease, 1 s to 24 days; 30 s when unset.
 	Ttl *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-	// held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+	// held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+	// cannot be repeated safely.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Who asks, for people who look at the locks; up to 255 bytes.
 	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
@@ -2258,7 +2259,10 @@ type CaptureResponse struct {
 	// Those longest due first; empty when there was nothing to take. That is an answer, not an error.
 	Leases []*Lease `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
 	// When leases is empty: when another try may be worth while, as far as that is known.
-	RetryAfter    *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	RetryAfter *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+	// gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+	IsRepeated    bool `protobuf:"varint,3,opt,name=is_repeated,json=isRepeated,proto3" json:"is_repeated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2305,6 +2309,13 @@ func (x *CaptureResponse) GetRetryAfter() *durationpb.Duration {
 		return x.RetryAfter
 	}
 	return nil
+}
+
+func (x *CaptureResponse) GetIsRepeated() bool {
+	if x != nil {
+		return x.IsRepeated
+	}
+	return false
 }
 
 // What a client says in a session.
@@ -3695,11 +3706,13 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
 	"\a_prefixB\x11\n" +
-	"\x0f_status_if_lost\"x\n" +
+	"\x0f_status_if_lost\"\x99\x01\n" +
 	"\x0fCaptureResponse\x12)\n" +
 	"\x06leases\x18\x01 \x03(\v2\x11.rowlock.v1.LeaseR\x06leases\x12:\n" +
 	"\vretry_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"retryAfter\"\x91\x01\n" +
+	"retryAfter\x12\x1f\n" +
+	"\vis_repeated\x18\x03 \x01(\bR\n" +
+	"isRepeated\"\x91\x01\n" +
 	"\x0eSessionRequest\x12+\n" +
 	"\x04open\x18\x01 \x01(\v2\x17.rowlock.v1.SessionOpenR\x04open\x126\n" +
 	"\bcommands\x18\x02 \x03(\v2\x1a.rowlock.v1.SessionCommandR\bcommands\x12\x1a\n" +

@@ -146,8 +146,14 @@ type LockServiceClient interface {
 	// one made, unless the record has changed since.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
-	// it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
+	//
+	// A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
+	// client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
+	// is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
+	// wait, otherwise for their ttl. Repeat it to have them, and then to release them.
+	//
+	// What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
 	// the number of locks there.
 	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error)
 	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
@@ -418,8 +424,14 @@ type LockServiceServer interface {
 	// one made, unless the record has changed since.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
-	// it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
+	//
+	// A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
+	// client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
+	// is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
+	// wait, otherwise for their ttl. Repeat it to have them, and then to release them.
+	//
+	// What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
 	// the number of locks there.
 	Capture(context.Context, *CaptureRequest) (*CaptureResponse, error)
 	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its

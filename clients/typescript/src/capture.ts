@@ -40,7 +40,10 @@ export interface CaptureOptions extends RecordOptions {
   /** For these claims alone. */
   readonly owner?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The same id always means the same leases, as long as they are held. Unset: an id of this call's own. */
+  /**
+   * The same id always means the same leases, as long as they are held; when they have ended, it gets none, and at once,
+   * whatever `wait` is. Unset: an id of this call's own.
+   */
   readonly requestId?: string;
   /** As for a lock. */
   readonly margin?: number;
@@ -155,12 +158,14 @@ export class Capture {
     });
   }
 
-  async #answered({ leases, retryAfter }: CaptureResponse, basisMs: number): Promise<void> {
+  async #answered({ leases, retryAfter, isRepeated }: CaptureResponse, basisMs: number): Promise<void> {
     const taken = await Promise.all(leases.map((lease) => this.#taken(lease, basisMs)));
     if (this.#isSettled) return;
     const held = taken.filter((lease) => lease !== undefined);
+    // What the caller's own id had has ended, and it gets nothing else.
+    const isSpent = isRepeated && this.#settings.asked.requestId !== undefined;
     if (held.length > 0) this.#settle({ leases: held });
-    else if (this.#isWait && this.#settings.clock.now() < this.#untilMs) this.#begin();
+    else if (this.#isWait && !isSpent && this.#settings.clock.now() < this.#untilMs) this.#begin();
     else this.#settle({ leases: [], retryAfterMs: retryAfter && msOf(retryAfter) });
   }
 

@@ -1,36 +1,21 @@
 // Captures that wait until there is something to take. Those of one line are served one after the other: when a lock that
 // they may want was decided about, at whatever replica, when the next one is due, and now and then in any case.
 // Nothing of it is in the database: who comes later may be served before.
+//
+// An attempt that is under way decides the answer of its wait, whatever ends the wait meanwhile: what it takes would
+// otherwise be told to nobody.
 
 import type { DecidedLock } from "../../storage/store.ts";
-import {
-  CAPTURE_POLL_MS,
-  CAPTURE_POLL_MS_EACH,
-  CAPTURE_POLL_MS_MIN,
-  CAPTURE_REST_SHARE,
-  CAPTURE_SEEN_MAX,
-  UNAVAILABLE_RETRY_AFTER_MS,
-} from "../engine-bounds.ts";
-import { Fault } from "../faults.ts";
+import { CAPTURE_POLL_MS, CAPTURE_POLL_MS_EACH, CAPTURE_SEEN_MAX } from "../engine-bounds.ts";
 import type { Captured, CaptureInput } from "../lock-engine.ts";
 import { RecentMap } from "../recent-map.ts";
 import type { DecidedFeed, DecidedListener } from "../watching/decided-feed.ts";
 import { lineOf } from "./lines.ts";
-
-interface Waiting {
-  /** Takes what there is for it. */
-  readonly attempt: () => Promise<Captured>;
-  readonly resolve: (captured: Captured) => void;
-  readonly reject: (error: unknown) => void;
-  /** Nobody waits for it any more. */
-  isGone: boolean;
-}
+import { type Waiting, WaitingLine } from "./waiting-line.ts";
 
 export interface CaptureWaitsOptions {
   readonly feed: Pick<DecidedFeed, "begin" | "end">;
   readonly onFailure: (loop: string, error: unknown) => void;
-  /** What was taken for somebody who is gone. */
-  readonly giveBack: (captured: Captured, input: CaptureInput) => void;
 }
 
 export class CaptureWaits implements DecidedListener {
@@ -50,31 +35,31 @@ export class CaptureWaits implements DecidedListener {
     return count;
   }
 
-  /** Resolves with at least one lease. Rejects with the reason of the signal. */
+  /**
+   * Resolves with at least one lease, or with what the request was answered before. Rejects with the reason of the signal, or
+   * with the Fault of an attempt that may have taken something under a request id: the caller has to ask again.
+   *
+   * @param attempt takes what there is; `isOver`: whether the wait has ended, and nothing more is to be begun.
+   */
   async wait(
     input: CaptureInput,
     firstInUs: number | null,
     signal: AbortSignal,
-    attempt: () => Promise<Captured>,
+    attempt: (isOver: () => boolean) => Promise<Captured>,
   ): Promise<Captured> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Captured>();
     const key = lineOf(input.target, input.terms?.ifStatus ?? []);
     const line = this.#lines.get(key) ?? this.#newLine(key, input);
     const waiting: Waiting = {
-      attempt,
+      attempt: () => attempt(() => waiting.over !== null),
+      canAskAgain: input.requestId !== "",
+      resolve,
       reject,
-      isGone: false,
-      resolve: (captured) => {
-        if (waiting.isGone) this.#options.giveBack(captured, input);
-        else resolve(captured);
-      },
+      over: null,
+      inDoubt: null,
     };
-    const leave = () => {
-      waiting.isGone = true;
-      line.remove(waiting);
-      reject(signal.reason);
-    };
+    const leave = () => line.end(waiting, signal.reason);
     signal.addEventListener("abort", leave);
     line.add(waiting, firstInUs);
     try {
@@ -105,6 +90,7 @@ export class CaptureWaits implements DecidedListener {
     if (rulesChanged) this.broke();
   }
 
+  /** Ends all waits; of those with an attempt under way, when that is over. */
   stop(why: Error): void {
     for (const line of [...this.#lines.values()]) line.stop(why);
   }
@@ -115,7 +101,7 @@ export class CaptureWaits implements DecidedListener {
       if (this.#lines.size === 0) this.#options.feed.end(this);
     };
     const line = new WaitingLine(
-      input,
+      input.target,
       () => Math.max(CAPTURE_POLL_MS, this.#lines.size * CAPTURE_POLL_MS_EACH),
       onEmpty,
     );
@@ -133,107 +119,5 @@ export class CaptureWaits implements DecidedListener {
       this.#options.onFailure("watches", error);
     }
     if (this.#lines.size === 0) this.#options.feed.end(this);
-  }
-}
-
-class WaitingLine {
-  readonly #prefix: string | null;
-  readonly #names: ReadonlySet<string>;
-  /** How long it waits at the most before it looks by itself. */
-  readonly #pollMs: () => number;
-  readonly #onEmpty: () => void;
-  readonly #waiting: Waiting[] = [];
-  #isServing = false;
-  /** Something has changed since it was begun to serve. */
-  #isAgain = false;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAtMs = Number.POSITIVE_INFINITY;
-
-  constructor({ target }: CaptureInput, pollMs: () => number, onEmpty: () => void) {
-    this.#prefix = target.kind === "prefix" ? target.prefix : null;
-    this.#names = new Set(target.kind === "names" ? target.names : []);
-    this.#pollMs = pollMs;
-    this.#onEmpty = onEmpty;
-  }
-
-  get length(): number {
-    return this.#waiting.length;
-  }
-
-  /** Whether it may: of its record nothing is known here. */
-  wants(name: string): boolean {
-    return this.#prefix === null ? this.#names.has(name) : name.startsWith(this.#prefix);
-  }
-
-  add(waiting: Waiting, firstInUs: number | null): void {
-    this.#waiting.push(waiting);
-    this.#serveIn(firstInUs, this.#pollMs());
-  }
-
-  remove(waiting: Waiting): void {
-    const at = this.#waiting.indexOf(waiting);
-    if (at >= 0) this.#waiting.splice(at, 1);
-    if (this.#waiting.length > 0) return;
-    clearTimeout(this.#timer);
-    this.#onEmpty();
-  }
-
-  serve(): void {
-    this.#isAgain = true;
-    if (!this.#isServing) void this.#serve();
-  }
-
-  stop(why: Error): void {
-    for (const waiting of [...this.#waiting]) {
-      waiting.isGone = true;
-      this.remove(waiting);
-      waiting.reject(why);
-    }
-  }
-
-  async #serve(): Promise<void> {
-    this.#isServing = true;
-    clearTimeout(this.#timer);
-    this.#timerAtMs = Number.POSITIVE_INFINITY;
-    let nextInUs: number | null = null;
-    const beganMs = performance.now();
-    while (this.#isAgain && this.#waiting.length > 0) {
-      this.#isAgain = false;
-      nextInUs = await this.#serveAll();
-    }
-    this.#isServing = false;
-    if (this.#waiting.length === 0) return;
-    const tookMs = performance.now() - beganMs;
-    this.#serveIn(nextInUs, Math.max(this.#pollMs(), tookMs * CAPTURE_REST_SHARE));
-  }
-
-  /** Serves from the first on, until there is nothing left to take. Answers in how long there may be something. */
-  async #serveAll(): Promise<number | null> {
-    for (let first = this.#waiting[0]; first; first = this.#waiting[0]) {
-      try {
-        const captured = await first.attempt();
-        if (captured.leases.length === 0) return captured.retryAfterUs;
-        this.remove(first);
-        first.resolve(captured);
-      } catch (error) {
-        // The database is away, or has too much to do: it waits on.
-        if (error instanceof Fault) return UNAVAILABLE_RETRY_AFTER_MS * 1_000;
-        this.remove(first);
-        first.reject(error);
-      }
-    }
-    return null;
-  }
-
-  #serveIn(nextInUs: number | null, pollMs: number): void {
-    const waitMs = Math.max(
-      CAPTURE_POLL_MS_MIN,
-      Math.min(pollMs, Math.ceil((nextInUs ?? pollMs * 1_000) / 1_000)),
-    );
-    const atMs = performance.now() + waitMs;
-    if (this.#isServing || atMs >= this.#timerAtMs) return;
-    clearTimeout(this.#timer);
-    this.#timerAtMs = atMs;
-    this.#timer = setTimeout(() => this.serve(), waitMs);
   }
 }

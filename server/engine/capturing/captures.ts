@@ -8,7 +8,14 @@ import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
 import type { RecordGroup, Store } from "../../storage/store.ts";
 import { CAPTURE_LINES_MAX, CAPTURE_TRIED_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
-import type { AnswerTo, Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
+import type {
+  AnswerTo,
+  CaptureCaller,
+  Captured,
+  CapturedLease,
+  CaptureEvent,
+  CaptureInput,
+} from "../lock-engine.ts";
 import { RecentMap } from "../recent-map.ts";
 import { isHeldUp, withoutRepeating } from "../transaction/attempts.ts";
 import {
@@ -19,6 +26,7 @@ import {
   CandidatesUnder,
   type Taking,
 } from "./candidates.ts";
+import { CaptureTurns } from "./capture-turns.ts";
 import { lineOf } from "./lines.ts";
 
 export interface CapturesOptions {
@@ -31,6 +39,18 @@ export interface CapturesOptions {
   readonly newSecret: () => string;
   readonly observer: (event: CaptureEvent) => void;
 }
+
+/** One try at a request. */
+export interface CaptureTry {
+  readonly input: CaptureInput;
+  /** Its caller has waited for this: its leases are provisional. */
+  readonly afterWait: boolean;
+  readonly caller: CaptureCaller | undefined;
+  /** Whether nobody wants more than was taken so far: nothing more is begun. */
+  readonly isOver: () => boolean;
+}
+
+const NOTHING: Captured = { leases: [], retryAfterUs: null };
 
 type Refused = OutcomeNamed<"refused">;
 /** What became of one candidate. */
@@ -49,6 +69,7 @@ type Taken =
 
 export class Captures {
   readonly #options: CapturesOptions;
+  readonly #turns = new CaptureTurns();
   readonly #taking: Taking = new Set();
   /** By line: who looks for candidates, one after the other. */
   readonly #looking = new Map<string, Promise<unknown>>();
@@ -59,8 +80,17 @@ export class Captures {
     this.#options = options;
   }
 
-  /** Takes what is free now. Throws a Fault where nothing was taken and something may have been. */
-  async capture(input: CaptureInput, afterWait: boolean, caller?: Caller): Promise<Captured> {
+  /**
+   * Takes what is free now. Throws a Fault where too many wait for their turn, and where nothing was taken and something may
+   * have been.
+   */
+  async capture(asked: CaptureTry): Promise<Captured> {
+    const client = asked.caller?.getPeer() ?? "";
+    return (await this.#turns.run(client, asked.isOver, () => this.#capture(asked))) ?? NOTHING;
+  }
+
+  async #capture(asked: CaptureTry): Promise<Captured> {
+    const { input, caller, isOver } = asked;
     const earlier = await this.#earlier(input, caller);
     if (earlier) {
       this.#options.observer({ kind: "captured", outcome: "repeated", refused: 0 });
@@ -70,11 +100,11 @@ export class Captures {
     // A thousand names are long: once for all looks.
     const line = lineOf(input.target, input.terms?.ifStatus ?? []);
     const candidates = this.#candidates(input, line);
-    while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver) {
-      const found = await this.#look(line, candidates, attempt.missing);
+    while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver && !isOver()) {
+      const found = await this.#look(line, candidates, attempt.missing, isOver);
       if (found.length === 0) break;
       try {
-        const commands = attempt.commands(found, afterWait, caller);
+        const commands = attempt.commands(found, asked);
         attempt.add(await Promise.all(found.map((one, at) => this.#take(one, commands[at] as Acquire))));
       } finally {
         for (const { name } of found) this.#taking.delete(name);
@@ -82,26 +112,25 @@ export class Captures {
       if (attempt.wasPaused) await withoutRepeating(() => candidates.paused());
     }
     if (candidates instanceof CandidatesUnder) this.#remember(line, candidates);
-    return await this.#answer(input, attempt, candidates, caller);
+    return await this.#answer(asked, attempt, candidates);
   }
 
   async #answer(
-    input: CaptureInput,
+    { input, caller, isOver }: CaptureTry,
     attempt: Attempt,
     candidates: Candidates,
-    caller: Caller | undefined,
   ): Promise<Captured> {
     const { leases, faults, isRepeated } = attempt;
     // The other attempt tells of its own leases, and this one of all.
-    if (isRepeated) return (await this.#earlier(input, caller)) ?? { leases, retryAfterUs: null };
+    if (isRepeated) return (await this.#earlier(input, caller)) ?? { leases, retryAfterUs: null, isRepeated };
     const [first] = faults;
-    const canAskAgain = leases.length === 0 && input.requestId !== "";
+    const canAskAgain = leases.length === 0 && input.requestId !== "" && !caller?.isGivenUp;
     for (const { fault, candidate, command } of canAskAgain ? [] : faults)
       if (fault.outcomeUnknown) this.#options.withdraw(candidate, command);
     if (leases.length === 0 && first) throw first.fault;
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
     this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
-    if (leases.length > 0) return { leases, retryAfterUs: null };
+    if (leases.length > 0 || isOver()) return { leases, retryAfterUs: null };
     const dueInUs = await withoutRepeating(() => candidates.nextDueIn());
     return { leases, retryAfterUs: attempt.retryAfterUs ?? dueInUs };
   }
@@ -120,7 +149,7 @@ export class Captures {
     const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
       outcome.kind === "held" ? [{ claim: outcome.claim, lockName, nowUs }] : [],
     );
-    return { leases, retryAfterUs: null };
+    return { leases, retryAfterUs: null, isRepeated: true };
   }
 
   #candidates({ target, terms }: CaptureInput, line: string): Candidates {
@@ -137,11 +166,16 @@ export class Captures {
   }
 
   /** One after the other in each line: two that look at the same time would find the same locks. */
-  async #look(line: string, candidates: Candidates, max: number): Promise<Candidate[]> {
+  async #look(
+    line: string,
+    candidates: Candidates,
+    max: number,
+    isOver: () => boolean,
+  ): Promise<Candidate[]> {
     const before = this.#looking.get(line);
     const look = async () => {
       await before?.catch(() => {});
-      return await withoutRepeating(() => candidates.next(max));
+      return isOver() ? [] : await withoutRepeating(() => candidates.next(max));
     };
     const looking = look();
     this.#looking.set(line, looking);
@@ -201,7 +235,7 @@ class Attempt {
     return this.faults.length > 0 || this.isRepeated || this.#areGrantsPaused;
   }
 
-  commands(candidates: readonly Candidate[], afterWait: boolean, caller: Caller | undefined): Acquire[] {
+  commands(candidates: readonly Candidate[], { afterWait, caller }: CaptureTry): Acquire[] {
     const { ttlUs, owner, labels, terms } = this.#input;
     return candidates.map(({ name }, index) => ({
       verb: "acquire",

@@ -46,6 +46,11 @@ export class LockIds {
     return asked.promise;
   }
 
+  /** The id, if it is known. */
+  known(name: string): bigint | undefined {
+    return this.#known.get(name);
+  }
+
   /** To be called when the guard row with this id turned out to be gone or to have another name. */
   forget(name: string): void {
     this.#known.delete(name);

@@ -41,12 +41,18 @@ async function whenFree(
   }
 }
 
-function answerOf({ leases, retryAfterUs }: Captured, ask: CaptureInput, engine: LockEngine, call: AnyCall) {
+function answerOf(
+  { leases, retryAfterUs, isRepeated }: Captured,
+  ask: CaptureInput,
+  engine: LockEngine,
+  call: AnyCall,
+) {
   // Of a capture that was given up nobody was told an id, by which a place could be given up.
   const canReturn = ask.requestId !== "" && !call.isGivenUp;
   for (const { claim } of leases) giveBackUnheard(engine, claim, call, canReturn);
   return {
     leases: leases.map(({ claim, lockName, nowUs }) => leaseMessage(claim, lockName, nowUs)),
+    isRepeated: isRepeated === true,
     ...(retryAfterUs !== null && { retryAfter: durationMessage(retryAfterUs) }),
   };
 }

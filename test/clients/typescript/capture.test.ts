@@ -97,6 +97,21 @@ describe("a capture", () => {
     expect(await rowlock.capture(asked)).toMatchObject({ locks: [] });
   });
 
+  test("under one request id whose leases have ended has none at once, however long it may wait", async () => {
+    const server = await start();
+    const rowlock = client(server.address);
+    await put(rowlock, "task/1");
+    const asked = { prefix: "task/", requestId: "worker-1", wait: "forever" } as const;
+    const [lock] = (await rowlock.capture(asked)).locks;
+    await lock?.release({ coolDown: 3_600_000 });
+    expect(await rowlock.capture(asked)).toMatchObject({ locks: [] });
+    // It is not in the way of those who wait for what comes.
+    const other = rowlock.capture({ prefix: "task/", wait: "forever" });
+    await until(() => server.engine.waitingCaptures === 1);
+    await put(rowlock, "task/2");
+    expect(namesOf(await other)).toEqual(["task/2"]);
+  });
+
   test("waits in pieces, so that a long one is not taken for a call that nobody answers", async () => {
     const { server, address } = await startCounted();
     const rowlock = client(address, { giveUpAfter: 2_000 });

@@ -1132,7 +1132,8 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
 
   /**
    * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+   * cannot be repeated safely.
    *
    * @generated from field: string request_id = 6;
    */
@@ -1207,6 +1208,14 @@ export declare type CaptureResponse = Message<"rowlock.v1.CaptureResponse"> & {
    * @generated from field: google.protobuf.Duration retry_after = 2;
    */
   retryAfter?: Duration | undefined;
+
+  /**
+   * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+   * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+   *
+   * @generated from field: bool is_repeated = 3;
+   */
+  isRepeated: boolean;
 };
 
 /**
@@ -2020,8 +2029,14 @@ export declare const LockService: GenService<{
   },
   /**
    * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-   * same request_id: the answer has the leases of the first call that are still held, and none that it did not take. What
-   * it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
+   * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
+   *
+   * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
+   * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
+   * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
+   * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
+   *
+   * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
    * the number of locks there.
    *
    * @generated from rpc rowlock.v1.LockService.Capture

@@ -67,6 +67,7 @@ class Capture:
         self._call: Call | None = None
         # Those that this capture has brought; others may have been held before.
         self._kept: list[HeldLease] = []
+        self._is_spent = False
         self._is_settled = False
         self._is_abandoned = False
 
@@ -133,6 +134,8 @@ class Capture:
     def _answered(self, result: SessionResult, basis: float) -> bool:
         answer = result.capture
         retry_after = seconds_of(answer.retry_after) if answer.HasField("retry_after") else None
+        # What the caller's own id had has ended, and it gets nothing else.
+        self._is_spent = answer.is_repeated and bool(self._asked.request_id)
         taken: list[HeldLease | None] = [None] * len(answer.leases)
         left = len(taken)
 
@@ -195,7 +198,7 @@ class Capture:
     def _taken(self, leases: list[HeldLease], retry_after: float | None) -> None:
         if self._is_settled:
             return
-        if not leases and self._is_wait and self._now() < self._until:
+        if not leases and self._is_wait and not self._is_spent and self._now() < self._until:
             self.begin()
             return
         self._settle()

@@ -343,12 +343,14 @@ class CaptureRequest(_message.Message):
     def __init__(self, prefix: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., max_leases: _Optional[int] = ..., if_status: _Optional[_Iterable[str]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ...) -> None: ...
 
 class CaptureResponse(_message.Message):
-    __slots__ = ("leases", "retry_after")
+    __slots__ = ("leases", "retry_after", "is_repeated")
     LEASES_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
+    IS_REPEATED_FIELD_NUMBER: _ClassVar[int]
     leases: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Lease]
     retry_after: _duration_pb2.Duration
-    def __init__(self, leases: _Optional[_Iterable[_Union[_lock_pb2.Lease, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    is_repeated: bool
+    def __init__(self, leases: _Optional[_Iterable[_Union[_lock_pb2.Lease, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., is_repeated: bool = ...) -> None: ...
 
 class SessionRequest(_message.Message):
     __slots__ = ("open", "commands", "received")

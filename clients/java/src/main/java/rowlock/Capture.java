@@ -48,6 +48,9 @@ final class Capture implements Ask, Asking {
   /** Of the last answer, where there was nothing to take. */
   private Optional<Duration> retryAfter = Optional.empty();
 
+  /** What the caller's own id had has ended, and it gets nothing else. */
+  private boolean isSpent;
+
   private boolean isSettled;
   private boolean isAbandoned;
 
@@ -145,6 +148,7 @@ final class Capture implements Ask, Asking {
       return true;
     }
     CaptureResponse response = result.getCapture();
+    isSpent = response.getIsRepeated() && asked.requestId.isPresent();
     if (!isAbandoned) taken = new Lock[response.getLeasesCount()];
     for (int at = 0; at < response.getLeasesCount(); at++) take(at, response.getLeases(at), basis);
     retryAfter =
@@ -202,7 +206,7 @@ final class Capture implements Ask, Asking {
   private void finish() {
     if (isSettled || renewing > 0) return;
     List<Lock> held = held();
-    if (held.isEmpty() && asked.isWait() && clock.now() < until) begin();
+    if (held.isEmpty() && asked.isWait() && !isSpent && clock.now() < until) begin();
     else settle(new Captured(held, retryAfter));
   }
 }

@@ -294,7 +294,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+   * cannot be repeated safely.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -316,7 +317,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+   * cannot be repeated safely.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -2001,7 +2003,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+     * cannot be repeated safely.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2022,7 +2025,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+     * cannot be repeated safely.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2044,7 +2048,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+     * cannot be repeated safely.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2062,7 +2067,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+     * cannot be repeated safely.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2077,7 +2083,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+     * cannot be repeated safely.
      * </pre>
      *
      * <code>string request_id = 6;</code>

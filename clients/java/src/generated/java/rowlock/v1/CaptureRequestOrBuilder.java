@@ -162,7 +162,8 @@ public interface CaptureRequestOrBuilder extends
   /**
    * <pre>
    * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+   * cannot be repeated safely.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -172,7 +173,8 @@ public interface CaptureRequestOrBuilder extends
   /**
    * <pre>
    * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held. Must not begin with a NUL. Empty: the call cannot be repeated safely.
+   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
+   * cannot be repeated safely.
    * </pre>
    *
    * <code>string request_id = 6;</code>

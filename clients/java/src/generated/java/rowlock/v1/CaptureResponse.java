@@ -144,6 +144,22 @@ private static final long serialVersionUID = 0L;
     return retryAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : retryAfter_;
   }
 
+  public static final int IS_REPEATED_FIELD_NUMBER = 3;
+  private boolean isRepeated_ = false;
+  /**
+   * <pre>
+   * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+   * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+   * </pre>
+   *
+   * <code>bool is_repeated = 3;</code>
+   * @return The isRepeated.
+   */
+  @java.lang.Override
+  public boolean getIsRepeated() {
+    return isRepeated_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -164,6 +180,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(2, getRetryAfter());
     }
+    if (isRepeated_ != false) {
+      output.writeBool(3, isRepeated_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -180,6 +199,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, getRetryAfter());
+    }
+    if (isRepeated_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(3, isRepeated_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -203,6 +226,8 @@ private static final long serialVersionUID = 0L;
       if (!getRetryAfter()
           .equals(other.getRetryAfter())) return false;
     }
+    if (getIsRepeated()
+        != other.getIsRepeated()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -222,6 +247,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + RETRY_AFTER_FIELD_NUMBER;
       hash = (53 * hash) + getRetryAfter().hashCode();
     }
+    hash = (37 * hash) + IS_REPEATED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getIsRepeated());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -376,6 +404,7 @@ private static final long serialVersionUID = 0L;
         retryAfterBuilder_.dispose();
         retryAfterBuilder_ = null;
       }
+      isRepeated_ = false;
       return this;
     }
 
@@ -428,6 +457,9 @@ private static final long serialVersionUID = 0L;
             ? retryAfter_
             : retryAfterBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.isRepeated_ = isRepeated_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -505,6 +537,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasRetryAfter()) {
         mergeRetryAfter(other.getRetryAfter());
       }
+      if (other.getIsRepeated() != false) {
+        setIsRepeated(other.getIsRepeated());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -551,6 +586,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 24: {
+              isRepeated_ = input.readBool();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1035,6 +1075,53 @@ private static final long serialVersionUID = 0L;
         retryAfter_ = null;
       }
       return retryAfterBuilder_;
+    }
+
+    private boolean isRepeated_ ;
+    /**
+     * <pre>
+     * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+     * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+     * </pre>
+     *
+     * <code>bool is_repeated = 3;</code>
+     * @return The isRepeated.
+     */
+    @java.lang.Override
+    public boolean getIsRepeated() {
+      return isRepeated_;
+    }
+    /**
+     * <pre>
+     * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+     * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+     * </pre>
+     *
+     * <code>bool is_repeated = 3;</code>
+     * @param value The isRepeated to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIsRepeated(boolean value) {
+
+      isRepeated_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+     * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+     * </pre>
+     *
+     * <code>bool is_repeated = 3;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIsRepeated() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      isRepeated_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

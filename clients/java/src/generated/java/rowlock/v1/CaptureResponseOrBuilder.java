@@ -78,4 +78,15 @@ public interface CaptureResponseOrBuilder extends
    * <code>.google.protobuf.Duration retry_after = 2;</code>
    */
   com.google.protobuf.DurationOrBuilder getRetryAfterOrBuilder();
+
+  /**
+   * <pre>
+   * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
+   * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+   * </pre>
+   *
+   * <code>bool is_repeated = 3;</code>
+   * @return The isRepeated.
+   */
+  boolean getIsRepeated();
 }

@@ -1,0 +1,113 @@
+// Whose captures are at work: in turn by client, within bounds that a cancelled call goes on filling until its work is over.
+
+import { describe, expect, test } from "vitest";
+import { CaptureTurns } from "../../../server/engine/capturing/capture-turns.ts";
+import {
+  CAPTURES_AT_ONCE_MAX,
+  CAPTURES_QUEUED_EACH_MAX,
+  CAPTURES_QUEUED_MAX,
+} from "../../../server/engine/engine-bounds.ts";
+
+class Asked {
+  isCancelled = false;
+  isBegun = false;
+  readonly client: string;
+  readonly #work = Promise.withResolvers<string>();
+  readonly result: Promise<string | null | Error>;
+
+  constructor(turns: CaptureTurns, client: string, begun: Asked[]) {
+    this.client = client;
+    const work = () => {
+      this.isBegun = true;
+      begun.push(this);
+      return this.#work.promise;
+    };
+    this.result = turns.run(client, () => this.isCancelled, work).catch((error: Error) => error);
+  }
+
+  end(): void {
+    this.#work.resolve("done");
+  }
+}
+
+function scene() {
+  const turns = new CaptureTurns();
+  const begun: Asked[] = [];
+  const ask = (client: string) => new Asked(turns, client, begun);
+  const many = (client: string, count: number) => Array.from({ length: count }, () => ask(client));
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return { begun, ask, many, settled };
+}
+
+describe("captures", () => {
+  test("are begun up to a bound, and the next one when one is over", async () => {
+    const { begun, many, settled } = scene();
+    const all = many("a", CAPTURES_AT_ONCE_MAX + 1);
+    await settled();
+    expect(begun).toHaveLength(CAPTURES_AT_ONCE_MAX);
+    all[0]?.end();
+    await settled();
+    expect(begun).toHaveLength(CAPTURES_AT_ONCE_MAX + 1);
+    for (const one of all) one.end();
+    expect(await Promise.all(all.map(({ result }) => result))).toEqual(all.map(() => "done"));
+  });
+
+  test("of a newcomer come before those that somebody else has asked for by the hundred", async () => {
+    const { begun, ask, many, settled } = scene();
+    const greedy = many("greedy", CAPTURES_AT_ONCE_MAX + 500);
+    const [polite, other] = [ask("polite"), ask("other")];
+    await settled();
+    for (let over = 0; over < 3; over++) greedy[over]?.end();
+    await settled();
+    expect([polite, other].every(({ isBegun }) => isBegun)).toBe(true);
+    expect(begun.slice(CAPTURES_AT_ONCE_MAX).map(({ client }) => client)).toEqual([
+      "greedy",
+      "polite",
+      "other",
+    ]);
+  });
+
+  test("that were cancelled before their turn are never begun, and keep their place until then", async () => {
+    const { begun, ask, many, settled } = scene();
+    const working = many("a", CAPTURES_AT_ONCE_MAX);
+    const cancelled = many("a", CAPTURES_QUEUED_EACH_MAX);
+    for (const one of cancelled) one.isCancelled = true;
+    expect(await ask("a").result).toMatchObject({ reason: "captures_queued" });
+    working[0]?.end();
+    await settled();
+    expect(await Promise.all(cancelled.map(({ result }) => result))).toEqual(cancelled.map(() => null));
+    expect(begun).toHaveLength(CAPTURES_AT_ONCE_MAX);
+    const next = ask("a");
+    await settled();
+    expect(next.isBegun).toBe(true);
+  });
+
+  test("that were cancelled while they are at work keep their place until that is over", async () => {
+    const { ask, many, settled } = scene();
+    const working = many("a", CAPTURES_AT_ONCE_MAX);
+    for (const one of working) one.isCancelled = true;
+    const next = ask("b");
+    await settled();
+    expect(next.isBegun).toBe(false);
+    working[0]?.end();
+    await settled();
+    expect(next.isBegun).toBe(true);
+  });
+
+  test("beyond what may wait are refused to whoever has asked for most", async () => {
+    const { ask, many, settled } = scene();
+    many("working", CAPTURES_AT_ONCE_MAX);
+    const clients = CAPTURES_QUEUED_MAX / CAPTURES_QUEUED_EACH_MAX;
+    const greedy = Array.from({ length: clients }, (_, index) =>
+      many(`greedy ${index}`, CAPTURES_QUEUED_EACH_MAX),
+    );
+    const polite = ask("polite");
+    await settled();
+    const results = await Promise.all(
+      greedy.map((all) => Promise.race([all.at(-1)?.result, settled().then(() => "waits")])),
+    );
+    expect(results.filter((result) => result instanceof Error)).toHaveLength(1);
+    expect(await Promise.race([polite.result, settled().then(() => "waits")])).toBe("waits");
+    expect(await ask("greedy 1").result).toMatchObject({ reason: "captures_queued" });
+  });
+});

@@ -1,0 +1,267 @@
+// Captures that wait: who is served, in which turn, and what becomes of an attempt whose wait ends meanwhile.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { CaptureWaits } from "../../../server/engine/capturing/capture-waits.ts";
+import { CAPTURE_POLL_MS, UNAVAILABLE_RETRY_AFTER_MS } from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
+import { CLAIM } from "../../support/claims.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const NOTHING: Captured = { leases: [], retryAfterUs: null };
+const LEASE: Captured = { leases: [{ claim: CLAIM, lockName: "t/1", nowUs: 0 }], retryAfterUs: null };
+const ENDED: Captured = { ...NOTHING, isRepeated: true };
+const CUT_SHORT: Captured = { ...NOTHING, isCutShort: true };
+const AWAY = new Fault("unavailable", "connection_lost", "away", { retryAfterMs: 1 });
+const IN_DOUBT = new Fault("unavailable", "connection_lost", "away", {
+  retryAfterMs: 1,
+  outcomeUnknown: true,
+});
+
+function wanting(overrides: Partial<CaptureInput> = {}): CaptureInput {
+  const target = { kind: "prefix", prefix: "t/" } as const;
+  return { target, max: 1, ttlUs: 1, owner: "", labels: {}, requestId: "", terms: null, ...overrides };
+}
+
+/** A wait whose attempts the test answers. */
+class TestWait {
+  readonly answer: Promise<Captured>;
+  answered: unknown;
+  attempts = 0;
+  readonly #gone = new AbortController();
+  #next = Promise.withResolvers<Captured>();
+  #isOver: () => boolean = () => false;
+
+  constructor(
+    waits: CaptureWaits,
+    input: CaptureInput = wanting(),
+    script?: (attempt: number) => Captured | Fault,
+  ) {
+    this.answer = waits.wait(input, null, this.#gone.signal, async (isOver) => {
+      this.#isOver = isOver;
+      this.attempts += 1;
+      const scripted = script?.(this.attempts);
+      if (scripted instanceof Error) throw scripted;
+      return scripted ?? (await this.#next.promise);
+    });
+    this.answer.then(
+      (captured) => {
+        this.answered = captured;
+      },
+      (error: unknown) => {
+        this.answered = error;
+      },
+    );
+  }
+
+  get isOver(): boolean {
+    return this.#isOver();
+  }
+
+  /** What becomes of the attempt under way. */
+  async finds(found: Captured | Fault): Promise<void> {
+    const { resolve, reject } = this.#next;
+    this.#next = Promise.withResolvers<Captured>();
+    if (found instanceof Error) reject(found);
+    else resolve(found);
+    await settled();
+  }
+
+  async end(why: unknown): Promise<void> {
+    this.#gone.abort(why);
+    await settled();
+  }
+}
+
+function settled(): Promise<unknown> {
+  return vi.advanceTimersByTimeAsync(0);
+}
+
+function scene() {
+  const feed = { begin: vi.fn(async () => {}), end: vi.fn() };
+  const waits = new CaptureWaits({ feed, onFailure: () => {} });
+  let revision = 0n;
+  const decided = async (name = "t/1", counts = { holders: 0, waiting: 0 }) => {
+    revision += 1n;
+    waits.seen({ id: 1n, name, revision, ...counts });
+    await settled();
+  };
+  return { waits, feed, decided };
+}
+
+describe("a wait", () => {
+  test("is served when a lock that it may want was decided about and is free", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await decided("u/1");
+    await decided("t/1", { holders: 1, waiting: 0 });
+    expect(wait.attempts).toBe(0);
+    await decided();
+    await wait.finds(LEASE);
+    expect(wait.answered).toBe(LEASE);
+    expect(waits.count).toBe(0);
+  });
+
+  test("is told once of each change of a lock", async () => {
+    const { waits } = scene();
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    const lock = { id: 1n, name: "t/1", revision: 1n, holders: 0, waiting: 0 };
+    for (let repeat = 0; repeat < 3; repeat++) {
+      waits.seen(lock);
+      await settled();
+    }
+    expect(wait.attempts).toBe(1);
+  });
+
+  test("looks by itself now and then, and when the next lock is due", async () => {
+    const { waits } = scene();
+    const wait = new TestWait(waits, wanting(), () => ({ ...NOTHING, retryAfterUs: 50_000 }));
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(wait.attempts).toBe(1);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wait.attempts).toBe(2);
+  });
+
+  test("goes on after a fault, which is not its end", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting(), (attempt) => (attempt === 1 ? AWAY : LEASE));
+    await decided();
+    expect(wait.answered).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(UNAVAILABLE_RETRY_AFTER_MS);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("that ends begins no attempt any more", async () => {
+    const { waits, feed, decided } = scene();
+    const wait = new TestWait(waits);
+    await wait.end("its time is over");
+    expect(wait.answered).toBe("its time is over");
+    await decided();
+    expect(wait.attempts).toBe(0);
+    expect(feed.end).toHaveBeenCalled();
+  });
+});
+
+describe("an attempt that is under way when its wait ends", () => {
+  const ends = [
+    ["by its signal", (wait: TestWait) => wait.end("its time is over")],
+    [
+      "with the server",
+      async (_: TestWait, waits: CaptureWaits) => {
+        waits.stop(new Error("stopping"));
+        await settled();
+      },
+    ],
+  ] as const;
+
+  test.each(ends)("decides the answer %s: what it takes is not given to nobody", async (_, end) => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await decided();
+    await end(wait, waits);
+    expect(wait.answered).toBeUndefined();
+    expect(wait.isOver).toBe(true);
+    await wait.finds(LEASE);
+    expect(wait.answered).toBe(LEASE);
+    expect(waits.count).toBe(0);
+  });
+
+  test("and finds nothing leaves it to the end, and the line to the others", async () => {
+    const { waits, decided } = scene();
+    const [wait, other] = [new TestWait(waits), new TestWait(waits, wanting(), () => LEASE)];
+    await decided();
+    await wait.end("its time is over");
+    await wait.finds(NOTHING);
+    expect(wait.answered).toBe("its time is over");
+    expect(other.answered).toBe(LEASE);
+  });
+
+  test.each([
+    ["with a request id says so, as it can be asked for again", "id", IN_DOUBT],
+    ["without one was withdrawn, and it ends as it would", "", "its time is over"],
+  ])("and nobody knows what it took, %s", async (_, requestId, expected) => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting({ requestId }));
+    await decided();
+    await wait.finds(IN_DOUBT);
+    expect(wait.answered).toBeUndefined();
+    await wait.end("its time is over");
+    expect(wait.answered).toBe(expected);
+  });
+
+  test("is in doubt no more once another one has found nothing", async () => {
+    const { waits, decided } = scene();
+    const script = (attempt: number) => (attempt === 1 ? IN_DOUBT : NOTHING);
+    const wait = new TestWait(waits, wanting({ requestId: "id" }), script);
+    await decided();
+    await vi.advanceTimersByTimeAsync(UNAVAILABLE_RETRY_AFTER_MS);
+    await wait.end("its time is over");
+    expect(wait.answered).toBe("its time is over");
+  });
+});
+
+describe("a line", () => {
+  test("serves one after the other, until there is nothing left", async () => {
+    const { waits, decided } = scene();
+    let left = 2;
+    const script = () => (left-- > 0 ? LEASE : NOTHING);
+    const line = [1, 2, 3, 4].map(() => new TestWait(waits, wanting(), script));
+    await decided();
+    expect(line.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0]);
+    expect(waits.count).toBe(2);
+  });
+
+  test("answers at once whose leases have ended, and serves the others", async () => {
+    const { waits, decided } = scene();
+    const repeated = new TestWait(waits, wanting({ requestId: "late" }), () => ENDED);
+    const others = [1, 2].map(() => new TestWait(waits, wanting(), () => LEASE));
+    await decided();
+    expect(repeated.answered).toBe(ENDED);
+    expect(others.map(({ answered }) => answered)).toEqual([LEASE, LEASE]);
+  });
+
+  test.each([
+    ["was cut short", CUT_SHORT],
+    ["fails again and again", AWAY],
+  ])("is stopped by nobody whose attempt %s", async (_, found) => {
+    const { waits, decided } = scene();
+    const unlucky = new TestWait(waits, wanting(), () => found);
+    const other = new TestWait(waits, wanting(), () => LEASE);
+    await decided();
+    await decided();
+    expect(other.answered).toBe(LEASE);
+    expect(unlucky.answered).toBeUndefined();
+    await unlucky.end("enough");
+  });
+
+  test("looks again soon where nobody has looked at all", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting(), (attempt) => (attempt < 3 ? CUT_SHORT : LEASE));
+    await decided();
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS / 2);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("is served again for what was decided while it was served", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await decided();
+    await decided();
+    await wait.finds(NOTHING);
+    expect(wait.attempts).toBe(2);
+    await wait.finds(LEASE);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("keeps to those who want the same locks", async () => {
+    const { waits, decided } = scene();
+    const target = { kind: "names", names: ["u/1"] } as const;
+    const named = new TestWait(waits, wanting({ target }), () => LEASE);
+    const under = new TestWait(waits, wanting(), () => LEASE);
+    await decided("u/1");
+    expect([named.answered, under.answered]).toEqual([LEASE, undefined]);
+    await under.end("enough");
+  });
+});

@@ -1,0 +1,94 @@
+// Captures of a session that are cancelled: what they were just taking is given back with its attempt, and what they have not
+// begun is never begun.
+
+import { afterEach, expect, test } from "vitest";
+import { CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
+import type { Store } from "../../../server/storage/store.ts";
+import { startServer, type TestServer, until } from "../../support/harness.ts";
+import { BareSession, cancel, capture } from "../../support/session-client.ts";
+
+let server: TestServer;
+afterEach(async () => {
+  await server.stop();
+  expect(server.loopFailures).toEqual([]);
+});
+
+/** Transactions of captures are held until the test lets them go. */
+function heldCaptures() {
+  const held: (() => void)[] = [];
+  let isHolding = true;
+  let begun = 0;
+  const wrapStore = (store: Store): Store =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== "transact") return typeof value === "function" ? value.bind(target) : value;
+        return async (...asked: Parameters<Store["transact"]>) => {
+          const isOfCapture = asked[0].requestIds.some((id) => id.startsWith("\0\0"));
+          if (isOfCapture) begun += 1;
+          if (isOfCapture && isHolding) await new Promise<void>((go) => held.push(go));
+          return await target.transact(...asked);
+        };
+      },
+    });
+  const letGo = () => {
+    isHolding = false;
+    for (const go of held.splice(0)) go();
+  };
+  return { wrapStore, letGo, held, begun: () => begun };
+}
+
+async function record(name: string) {
+  const { lock } = await server.client.call("getLock", { name });
+  return { holders: lock?.holders.length, ...lock?.record };
+}
+
+test.each([
+  ["that waits", { maxWait: { seconds: 3_600n, nanos: 0 } }],
+  ["that takes what is free", {}],
+])("a capture %s and is cancelled as it takes a lock gives it back with its attempt", async (_, wait) => {
+  const { wrapStore, letGo, held } = heldCaptures();
+  server = await startServer({ wrapStore });
+  const { client } = server;
+  const put = () => client.call("updateLock", { name: "t/1", status: "new", attemptsLeft: 1 });
+  const session = new BareSession(client);
+  const isWait = "maxWait" in wait;
+  if (!isWait) await put();
+  const terms = { lockDelay: { seconds: 3_600n, nanos: 0 }, statusIfLost: "failed" };
+  const [call] = session.ask(capture({ prefix: "t/", maxLeases: 1, requestId: "r", ...terms, ...wait }));
+  if (isWait) await until(() => server.engine.waitingCaptures === 1);
+  if (isWait) await put();
+  await until(() => held.length === 1);
+  session.send({ commands: [{ command: cancel(call as bigint) }] });
+  expect((await session.last(call as bigint)).case).toBe("error");
+  letGo();
+  await until(async () => (await record("t/1")).attemptsLeft === 1 && server.engine.waitingCaptures === 0);
+  const left = await record("t/1");
+  expect(left).toMatchObject({ holders: 0, status: "new", attemptsLeft: 1 });
+  expect([left.lastRun, left.notBefore]).toEqual([undefined, undefined]);
+  expect((await client.call("capture", { prefix: "t/", maxLeases: 1 })).leases).toHaveLength(1);
+  session.cancel();
+});
+
+test("captures that are cancelled before they have begun are never begun, and are not in the way of others", async () => {
+  const { wrapStore, letGo, held, begun } = heldCaptures();
+  server = await startServer({ wrapStore });
+  const { client } = server;
+  const names = Array.from({ length: 200 }, (_, index) => `t/${1_000 + index}`);
+  await Promise.all(names.map((name) => client.call("updateLock", { name, status: "new" })));
+  const session = new BareSession(client);
+  const calls = session.ask(
+    ...names.map((_, index) => capture({ prefix: "t/", maxLeases: 1, requestId: `${index}` })),
+  );
+  await until(() => held.length > 0);
+  session.send({ commands: calls.map((call) => ({ command: cancel(call) })) });
+  await Promise.all(calls.map((call) => session.last(call)));
+  const polite = client.call("capture", { prefix: "t/", maxLeases: 1 });
+  letGo();
+  expect((await polite).leases).toHaveLength(1);
+  expect(begun()).toBeLessThanOrEqual(CAPTURES_AT_ONCE_MAX);
+  await until(
+    async () => (await client.call("listLocks", { prefix: "t/", busyOnly: true })).locks.length === 1,
+  );
+  session.cancel();
+});
