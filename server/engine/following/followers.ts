@@ -10,6 +10,8 @@ interface FollowedClaim {
   /** As it was when it was first followed. */
   readonly claim: Claim;
   readonly followers: Set<Follower>;
+  /** The number of the last addition of a follower to it. */
+  lastAddition: number;
 }
 
 interface FollowedLock {
@@ -20,13 +22,14 @@ interface FollowedLock {
   seenRevision: bigint;
   /** The limit rules by which this replica has decided about it last, and its name; null: it has not yet. */
   decidedBy: { readonly name: string; readonly rules: Rules } | null;
-  /** The number of the last addition of a claim here, counted over all locks of this replica. */
+  /** The number of the last addition of a claim here. */
   lastAddition: number;
 }
 
 export class Followers {
   readonly #locks = new Map<bigint, FollowedLock>();
   #count = 0;
+  /** Of followers, over all locks of this replica. */
   #additions = 0;
 
   /** Claims that are followed. */
@@ -47,13 +50,14 @@ export class Followers {
     if (revision < lock.seenRevision) lock.seenRevision = revision;
     let followed = lock.claims.get(claim.ticketNumber);
     if (!followed) {
-      followed = { claim, followers: new Set() };
+      followed = { claim, followers: new Set(), lastAddition: 0 };
       lock.claims.set(claim.ticketNumber, followed);
-      lock.lastAddition = ++this.#additions;
+      lock.lastAddition = this.#additions + 1;
       this.#count += 1;
     }
     if (followed.followers.has(follower)) return;
     followed.followers.add(follower);
+    followed.lastAddition = ++this.#additions;
     if (follower.placed) lock.watchers += 1;
   }
 
@@ -132,6 +136,11 @@ export class Followers {
     if (changes.concerns(name, rules)) return true;
     lock.decidedBy = { name, rules: changes.rules };
     return false;
+  }
+
+  /** Additions of followers up to now, to be compared with those of a claim. */
+  get additions(): number {
+    return this.#additions;
   }
 
   /** Ask for it before claims are read, and give it to `saw` afterwards. */

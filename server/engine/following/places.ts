@@ -102,9 +102,10 @@ export class Places {
   /** All locks that have changed, each once. */
   async #tellAll(): Promise<void> {
     for (const lockIds of partsOf([...this.#changed], PLACES_READS_MAX)) {
+      const { additions } = this.#options.followers;
       const queues = await Promise.all(lockIds.map((lockId) => this.#read(lockId)));
       for (const [index, queue] of queues.entries()) {
-        if (queue) await this.#tell(lockIds[index] as bigint, queue);
+        if (queue) await this.#tell(lockIds[index] as bigint, queue, additions);
       }
     }
   }
@@ -124,10 +125,16 @@ export class Places {
     }
   }
 
-  async #tell(lockId: bigint, queue: Queue): Promise<void> {
+  /** `additions`: of followers, before the queue was read. */
+  async #tell(lockId: bigint, queue: Queue, additions: number): Promise<void> {
     await this.#pauseAfter(queue.length);
-    for (const { claim, followers } of this.#options.followers.of(lockId)) {
+    for (const { claim, followers, lastAddition } of this.#options.followers.of(lockId)) {
       if (this.#stopping.signal.aborted) return;
+      // Who has come since then may have been told a later place elsewhere.
+      if (lastAddition > additions) {
+        this.#changed.add(lockId);
+        continue;
+      }
       const place = queue.placeOf(claim.ticketNumber);
       if (place) for (const follower of followers) follower.placed?.(place, queue.nowUs);
       await this.#pauseAfter(1);

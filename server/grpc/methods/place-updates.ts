@@ -1,5 +1,5 @@
-// Paces the positions of one stream. Sends one only when the place has changed, not more often than the client wants, in
-// turn with other streams, and one at a time: for a client that reads slowly only the latest place is kept.
+// Paces the positions of one stream. Sends one only when the place has become a better one, not more often than the client
+// wants, in turn with other streams, and one at a time: for a client that reads slowly only the latest place is kept.
 
 import type { Place } from "../../core/command.ts";
 
@@ -32,8 +32,9 @@ export class PlaceUpdates {
     this.#options = options;
   }
 
-  /** The place as it is now, at `nowUs` by the database's clock. */
+  /** The place as it was read, at `nowUs` by the database's clock. Nobody comes in ahead: one that is worse was read earlier. */
   offer(place: Place, nowUs: number): void {
+    if (this.#latest && place.ahead > this.#latest.place.ahead) return;
     this.#latest = { place, nowUs, offeredMs: performance.now() };
     this.#pump();
   }
@@ -61,12 +62,11 @@ export class PlaceUpdates {
     } else this.#send(latest);
   }
 
-  /** What was offered last, unless the place has changed back or nobody is to be told any more. */
+  /** What was offered last, unless nobody is to be told any more. */
   #sendInTurn(): void {
     this.#awaitsTurn = false;
     const latest = this.#latest;
-    if (!latest || this.#stopped || (this.#sent && samePlace(this.#sent, latest.place))) return;
-    this.#send(latest);
+    if (latest && !this.#stopped) this.#send(latest);
   }
 
   #send({ place, nowUs, offeredMs }: Offered): void {

@@ -73,6 +73,59 @@ test("a queue is not read for a follower that has left before it was told", asyn
   expect(read).toEqual([8n]);
 });
 
+test("who comes while a queue is read is told nothing of it, and of the next one", async () => {
+  const followers = new Followers();
+  const reads: PromiseWithResolvers<void>[] = [];
+  let ahead = 8;
+  const queue = async () => {
+    const read = Promise.withResolvers<void>();
+    const places = Array.from({ length: ahead + 1 }, (_, index) => ({
+      ticketNumber: BigInt(index + 10 - ahead),
+      permits: 1,
+    }));
+    reads.push(read);
+    await read.promise;
+    return { nowUs: 0, places };
+  };
+  const places = new Places({ store: { queue }, followers, onFailure() {} });
+  const told: [who: string, ahead: number][] = [];
+  let onTold = () => {};
+  const enter = (who: string) =>
+    followers.add(
+      { lockId: 7n, ticketNumber: 10n } as Claim,
+      {
+        told() {},
+        placed: (place) => {
+          told.push([who, place.ahead]);
+          onTold();
+        },
+      },
+      1n,
+    );
+  const untilRead = async (count: number) => {
+    while (reads.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
+    reads[count - 1]?.resolve();
+  };
+  places.start();
+  stops.push(() => places.stop());
+  enter("first");
+  places.changed(7n);
+  while (reads.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  // Another server has told it that four are ahead, and the first read is of before that.
+  ahead = 4;
+  enter("comes back");
+  const all = new Promise<void>((resolve) => {
+    onTold = () => told.length === 2 && resolve();
+  });
+  await untilRead(1);
+  await untilRead(2);
+  await all;
+  expect(told).toEqual([
+    ["first", 4],
+    ["comes back", 4],
+  ]);
+}, 5_000);
+
 test("many hot locks are read in turn, few at once", async () => {
   const { enter, changed, toldSoMany, readingMax } = crowd(2);
   const lockIds = Array.from({ length: 1_000 }, (_, index) => BigInt(index));
