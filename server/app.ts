@@ -20,6 +20,7 @@ import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
 import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
 import { Readiness } from "./ops/readiness.ts";
+import { StateFileError, stateFile } from "./ops/state-file.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import type { ReplicaRow, Store } from "./storage/store.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
@@ -204,6 +205,7 @@ function buildEngine(
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
     idleLockUs: config.idleLockRetentionMs * 1_000,
+    ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
     newSecret: secretMaker(),
   });
@@ -253,7 +255,9 @@ async function startMetrics(
 
 /** What the database cannot do is for the operator to mend; anything else is a bug. */
 function cannotStart(error: unknown): never {
-  throw error instanceof StoreError ? new StartupError(error.message, { cause: error }) : error;
+  throw error instanceof StoreError || error instanceof StateFileError
+    ? new StartupError(error.message, { cause: error })
+    : error;
 }
 
 /**

@@ -28,6 +28,10 @@ const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
     tells: "check a database: schema, durability, invariants",
     load: async () => (await import("./doctor.ts")).addDoctor,
   },
+  restored: {
+    tells: "say that the database was restored from a backup, so that no lost lease is granted again",
+    load: async () => (await import("./restored.ts")).addRestored,
+  },
 };
 
 /** They talk to servers. */

@@ -82,6 +82,13 @@ export function optionalFile(): Kind<string | null> {
   return kind("<file>", "a PEM file", (text) => (text === "" ? null : text));
 }
 
+/** A file that the server writes itself. */
+export function ownFile(): Kind<string | null> {
+  return kind("<file>", "a file in a directory that outlives the server", (text) =>
+    text === "" ? null : text,
+  );
+}
+
 /** Any text; what it means is known where it is used. */
 export function text(placeholder: string, bound: string): Kind<string> {
   return kind(placeholder, bound, (written) => written);

@@ -14,6 +14,7 @@ import {
   oneOf,
   optionalFile,
   orAuto,
+  ownFile,
   text,
 } from "./setting-kinds.ts";
 
@@ -147,6 +148,14 @@ export const SETTINGS = {
     about:
       "How long nothing is granted after the database has become another server or an older copy of itself; auto is " +
       "as long as a lease may last that it has lost.",
+  },
+  stateFile: {
+    name: "ROWLOCK_STATE_FILE",
+    default: "",
+    kind: ownFile(),
+    about:
+      "Where a server remembers across its restarts what it wrote last, so that it notices a database that was set back " +
+      "while no server ran. Each server needs a file of its own.",
   },
   queueMax: {
     name: "ROWLOCK_QUEUE_MAX",

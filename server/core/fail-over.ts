@@ -19,7 +19,12 @@ export const NO_FAIL_OVER: FailOver = { epoch: 0n, atUs: 0, grantsFromUs: 0 };
 const TOKEN_BITS = 36n;
 
 /** The token of the next grant of a lock. */
-export function nextToken(lastToken: bigint, { epoch }: FailOver): bigint {
-  const epochStart = epoch << TOKEN_BITS;
-  return (lastToken > epochStart ? lastToken : epochStart) + 1n;
+export function nextToken(lastToken: bigint, failOver: FailOver): bigint {
+  const first = firstToken(failOver);
+  return lastToken >= first ? lastToken + 1n : first;
+}
+
+/** The lowest token that is given since the fail-over. */
+export function firstToken({ epoch }: FailOver): bigint {
+  return (epoch << TOKEN_BITS) + 1n;
 }

@@ -73,6 +73,7 @@ import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
 import { type Recent, RecentDecisions } from "./transaction/recent-decisions.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
+import { FORGETFUL, Witness, type WitnessMemory } from "./transaction/witness.ts";
 import { inOwnTurn } from "./views/lock-steps.ts";
 import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
@@ -90,6 +91,8 @@ export interface EngineOptions {
   readonly idleLockUs: number;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
+  /** Where it is remembered beyond this process what the database must have; undefined: nowhere. */
+  readonly memory?: WitnessMemory;
   /** 22 characters of base64url from 128 random bits, each time others. */
   readonly newSecret: () => string;
 }
@@ -235,7 +238,13 @@ export class Engine implements LockEngine {
       onFailure,
     });
     this.#detachments = detachments;
-    const kept = { followers, detachments, comebacks, advances, rulesInForce };
+    const witness = new Witness({
+      store,
+      memory: options.memory ?? FORGETFUL,
+      replica: options.replica.id,
+      onSetBack: (writtenUs) => store.setBack(writtenUs),
+    });
+    const kept = { followers, detachments, comebacks, advances, rulesInForce, witness };
     this.#background = new Background({ ...this.#options, ...kept, onFailure });
     this.#probe = new Probe({
       replica: options.replica.id,

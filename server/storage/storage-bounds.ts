@@ -29,6 +29,9 @@ export const TCP_KEEPALIVE_MS = 5_000;
 /** How long a connection that is being closed may take to say goodbye. */
 export const GOODBYE_MS_MAX = 500;
 
+/** How far a node of a cluster may be behind the others: longer than flow control lets it be. */
+export const MARK_AGAIN_MS = 3_000;
+
 /** Branches of one UNION: a parser goes one level deeper with each. */
 export const BRANCHES_MAX = 100;
 /** Rows of one UPDATE: the time to pick a value for each of them grows with the square. */

@@ -209,6 +209,9 @@ export interface RegisteredReplica extends ReplicaRow {
   readonly deadlineUs: number;
 }
 
+/** How long the mark of a witness is kept that writes no further one. */
+export const WITNESS_KEPT_US = 90 * 86_400_000_000;
+
 /** How long a replica counts as there after it was last heard of. */
 export const REPLICA_KEPT_US = 20_000_000;
 /** Servers that are read from the register: more than anybody runs over one database. */
@@ -291,9 +294,18 @@ export interface Store {
    * be written.
    */
   register(replica: ReplicaRow, keepForUs: number, rulesRevision: bigint): Promise<void>;
+  /**
+   * Writes the mark of a witness, where the database has one of these or this mark already; `expected` null: whatever it has.
+   * With the database's clock.
+   */
+  mark(
+    witness: bigint,
+    expected: readonly bigint[] | null,
+    mark: bigint,
+  ): Promise<{ readonly isDone: boolean; readonly nowUs: number }>;
   /** The register of replicas, oldest first. Those that have died may be among them, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
-  /** Takes the replica out of the register. */
+  /** Takes the replica out of the register, with the mark of the witness that has its number. */
   retire(replica: bigint): Promise<void>;
   /** For the poll, in one statement. Deadlines that come within `aheadUs` are told, too. Without locks, only the rules are read. */
   watch(lockIds: readonly bigint[], aheadUs: number): Promise<Watched>;

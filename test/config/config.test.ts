@@ -53,6 +53,7 @@ describe("without any setting", () => {
       startupTimeoutMs: 30_000,
       drainTimeoutMs: 8_000,
       failOverPauseMs: null,
+      stateFile: null,
       graceMs: 10_000,
       pollIntervalMs: 100,
       retentionMs: 3_600_000,

@@ -12,6 +12,7 @@ import type { Comebacks } from "../following/comebacks.ts";
 import type { Detachments } from "../following/detachments.ts";
 import type { Followers } from "../following/followers.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
+import type { Witness } from "../transaction/witness.ts";
 import type { Advances } from "./advances.ts";
 
 export interface BackgroundOptions {
@@ -25,6 +26,7 @@ export interface BackgroundOptions {
   readonly comebacks: Pick<Comebacks, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
   readonly rulesInForce: Pick<RulesInForce, "revision">;
+  readonly witness: Pick<Witness, "look">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -49,17 +51,23 @@ export class Background {
       this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
-      this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.beat()),
+      this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
     ];
   }
 
   async start(): Promise<void> {
-    await this.beat();
+    await this.#attest();
     for (const loop of this.#loops) loop.start();
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+
+  /** Says that this replica is there, and makes sure that the database has what it said last. */
+  async #attest(): Promise<void> {
+    await this.beat();
+    await this.#options.witness.look();
   }
 
   /** Says that this replica is there; proves that the database can be written. */

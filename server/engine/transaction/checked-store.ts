@@ -19,20 +19,30 @@ export interface CheckedStoreOptions {
 
 type Deciding = Pick<Store, "transact" | "failOver">;
 
+/** What else tells that the rows were set back. */
+export interface SetBack {
+  /** The rows are older than what was written at this time. Rejects with a StoreError where that could not be noted. */
+  setBack(writtenUs: number): Promise<void>;
+}
+
 /** The store. Its `transact` fails as transient where the database has failed over, and notes that. */
 export function checkedStore<Checked extends Deciding>(
   store: Checked,
   options: CheckedStoreOptions,
-): Checked {
+): Checked & SetBack {
   const continuity = new Continuity(store, options);
-  const transact = continuity.transact.bind(continuity);
-  return new Proxy(store, {
+  const own: Record<string | symbol, unknown> = {
+    transact: continuity.transact.bind(continuity),
+    setBack: continuity.setBack.bind(continuity),
+  };
+  const checked: object = new Proxy(store, {
     get(target, name) {
-      if (name === "transact") return transact;
+      if (Object.hasOwn(own, name)) return own[name];
       const value = Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
+  return checked as Checked & SetBack;
 }
 
 class Continuity {
@@ -43,6 +53,8 @@ class Continuity {
   readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
   /** The latest end of a lease that this replica has given or renewed. */
   #latestEndUs = 0;
+  /** When the latest of what the database does not have any more was written; 0: it has all of it. */
+  #lostUs = 0;
 
   constructor(store: Deciding, options: CheckedStoreOptions) {
     this.#store = store;
@@ -71,8 +83,18 @@ class Continuity {
     for (const [loaded, changes] of written) this.#remember(loaded.failOver.epoch, changes);
   }
 
-  #isBroken({ failOver: { epoch }, isSuccessor, locks }: Loaded): boolean {
-    if (isSuccessor || epoch < this.#highestEpoch) return true;
+  /** Resolves when a fail-over is noted that is later than what was lost, by whichever replica. */
+  async setBack(writtenUs: number): Promise<void> {
+    this.#lostUs = Math.max(this.#lostUs, writtenUs);
+    await this.transact(NOTHING, () => NO_CHANGES).catch((error: unknown) => {
+      // It is noted, unless somebody holds the facts.
+      if (this.#lostUs > 0) throw error;
+    });
+    this.#lostUs = 0;
+  }
+
+  #isBroken({ failOver: { epoch, atUs }, isSuccessor, locks }: Loaded): boolean {
+    if (isSuccessor || epoch < this.#highestEpoch || atUs < this.#lostUs) return true;
     if (epoch > this.#highestEpoch) return false;
     return [...locks.values()].some(({ id, lastToken }) => lastToken < (this.#lastTokens.get(id) ?? 0n));
   }
@@ -86,6 +108,7 @@ class Continuity {
       pauseUsMin: pauseUs ?? knownUs,
       pauseUsMax: pauseUs ?? DURATION_US_MAX,
     });
+    this.#lostUs = 0;
     onFailOver(leftUs);
   }
 
@@ -105,6 +128,9 @@ class Continuity {
     }
   }
 }
+
+const NOTHING: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
+const NO_CHANGES: Changes = { locks: [], added: [], changed: [], again: [] };
 
 /** Thrown inside the transaction, so that it is rolled back. */
 class Broken extends Error {

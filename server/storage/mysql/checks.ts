@@ -14,7 +14,7 @@ const NO_TIMEOUT = `SET SESSION wait_timeout = 8
   /*!80000 , max_execution_time = 0 */ /*M!100304 , max_statement_time = 0 */`;
 
 const SETTINGS = `SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin',
-  'innodb_doublewrite', 'wsrep_on', 'wsrep_sync_wait')`;
+  'innodb_doublewrite', 'wsrep_on', 'wsrep_sync_wait', 'version', 'server_id')`;
 
 export function checks(pool: MysqlPool): Pick<Store, "checkInvariants" | "checkDurability"> {
   return {
@@ -56,11 +56,15 @@ export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
   trip.add(SETTINGS);
   const [rows] = await pool.use((session) => session.run(trip));
   const settings = new Map(rowsOf(rows).map(([name, value]) => [String(name), String(value).toUpperCase()]));
-  return durabilityFindings(settings, pool.serverChanges);
+  return durabilityFindings(settings, pool.serverChanges, pool.isCluster);
 }
 
 /** What these settings of a server, in upper case, could lose. */
-function durabilityFindings(settings: ReadonlyMap<string, string>, serverChanges: number): Finding[] {
+function durabilityFindings(
+  settings: ReadonlyMap<string, string>,
+  serverChanges: number,
+  isCluster: boolean,
+): Finding[] {
   const findings: Finding[] = [];
   const isOn = (name: string) => ["ON", "1"].includes(settings.get(name) ?? "OFF");
   const found = (severity: Finding["severity"], message: string) =>
@@ -97,6 +101,14 @@ function durabilityFindings(settings: ReadonlyMap<string, string>, serverChanges
         "No lock is held twice for it. A limit by pattern counts for a rowlock server once the node of that server has " +
         "applied it, which SetLimit waits for: for 7 s at the most, as its answer and the log say then. Send all rowlock " +
         "servers to one node, or set wsrep_sync_wait to 1, which makes each transaction wait for the node to catch up.",
+    );
+  }
+  if (settings.get("version")?.includes("MARIADB") && settings.get("server_id") === "1" && !isCluster) {
+    found(
+      "warning",
+      "server_id is 1, which every MariaDB has by default, and it is all that tells this server from another one: a replica " +
+        "that is promoted, or a backup that is restored on another server, may not be noticed. Set a server_id that no other " +
+        "server has.",
     );
   }
   if (serverChanges > 0) {

@@ -1,13 +1,16 @@
 // The small writes outside decisions: signs of life of waiters and replicas, and the deletion of what nobody needs any
 // more. None of them changes what a decision rests on, so none takes a guard row.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { monotonicUs } from "../monotonic.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { STATE_CODES } from "../rows/codes.ts";
 import { bytesOf } from "../rows/values.ts";
+import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
+import { WITNESS_KEPT_US } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { askStanding, lostStanding, mustStandWell } from "./connection/standing.ts";
@@ -29,6 +32,11 @@ const REGISTER = `INSERT INTO rowlock_replica (id, address, version, secret, sta
   ON DUPLICATE KEY UPDATE address = ?, version = ?, rules_revision = ?, deadline = ${NOW_US} + ?`;
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
 const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
+const MARK = `UPDATE rowlock_witness SET mark = ?, written_at = ${NOW_US} WHERE id = ? AND mark IN (?)`;
+const MARK_ANEW = `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?, ?, ${NOW_US})
+  ON DUPLICATE KEY UPDATE mark = ?, written_at = ${NOW_US}`;
+const FORGET_MARKS = `DELETE FROM rowlock_witness WHERE written_at <= ${NOW_US} - ? LIMIT 100`;
+const UNMARK = "DELETE FROM rowlock_witness WHERE id = ?";
 const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
   WHERE state = 3 AND deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline LIMIT ?`;
 const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
@@ -43,7 +51,7 @@ export function maintenance(
   pool: MysqlPool,
   cache: LockCache,
   clock: DatabaseClock,
-): Pick<Store, "heartbeat" | "register" | "retire" | "purgeClaims"> {
+): Pick<Store, "heartbeat" | "register" | "mark" | "retire" | "purgeClaims"> {
   const repeatedly = <Answer>(work: (session: Session) => Promise<Answer>) =>
     retry(ROLLED_BACK, () => pool.write(work));
   return {
@@ -80,9 +88,18 @@ export function maintenance(
       }
     },
 
+    async mark(witness, expected, mark) {
+      const written = await repeatedly((session) => writeMark(session, witness, expected, mark));
+      // A node of a cluster may not have applied yet what another one has acknowledged.
+      if (written.isDone || !pool.isCluster) return written;
+      await sleep(MARK_AGAIN_MS);
+      return repeatedly((session) => writeMark(session, witness, expected, mark));
+    },
+
     async retire(replica) {
       const trip = new Trip("retire");
       trip.add(RETIRE, replica);
+      trip.add(UNMARK, replica);
       await repeatedly((session) => session.run(trip));
     },
 
@@ -95,6 +112,26 @@ export function maintenance(
       if (keys.length === 0) return 0;
       return repeatedly((session) => inTransaction(session, () => purge(session, keys)));
     },
+  };
+}
+
+async function writeMark(
+  session: Session,
+  witness: bigint,
+  expected: readonly bigint[] | null,
+  mark: bigint,
+): Promise<{ isDone: boolean; nowUs: number }> {
+  const trip = new Trip("mark");
+  if (expected) trip.add(MARK, mark, witness, [...expected, mark]);
+  else {
+    trip.add(MARK_ANEW, witness, mark, mark);
+    trip.add(FORGET_MARKS, WITNESS_KEPT_US);
+  }
+  const clockAt = trip.add(`SELECT ${NOW_US}`);
+  const results = await session.run(trip);
+  return {
+    isDone: expected === null || writtenBy(results[0]) > 0,
+    nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
   };
 }
 

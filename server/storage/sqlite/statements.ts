@@ -94,6 +94,12 @@ const SQL = {
   replicas: `SELECT id, address, version, secret, started_at, rules_revision, deadline
     FROM rowlock_replica ORDER BY started_at, id LIMIT ${GIVEN}`,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
+  mark: `UPDATE rowlock_witness SET mark = ?1, written_at = ?2
+    WHERE id = ?3 AND (mark = ?1 OR mark IN (SELECT value FROM json_each(?4)))`,
+  mark_anew: `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, written_at = excluded.written_at`,
+  forget_marks: "DELETE FROM rowlock_witness WHERE written_at <= ?",
+  unmark: "DELETE FROM rowlock_witness WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
       AND l.waiting > 0, 0, min(coalesce(d.deadline, r.wakes_at), coalesce(r.wakes_at, d.deadline)) - ?1) AS due_in

@@ -3,11 +3,21 @@
 
 import { IdleScan } from "../rows/idle-scan.ts";
 import { bytesOf } from "../rows/values.ts";
+import { WITNESS_KEPT_US } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
 import { find } from "./reads.ts";
 import type { Row } from "./rows.ts";
+import { listOf } from "./statements.ts";
 
-type Writes = "resolve" | "failOver" | "heartbeat" | "register" | "retire" | "purgeClaims" | "purgeLocks";
+type Writes =
+  | "resolve"
+  | "failOver"
+  | "heartbeat"
+  | "register"
+  | "mark"
+  | "retire"
+  | "purgeClaims"
+  | "purgeLocks";
 
 export function writes(handle: SqliteHandle): AtOnce<Writes> {
   const { statements, nowUs } = handle;
@@ -49,7 +59,23 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
         statements.run("forget_replicas", atUs);
       }),
 
-    retire: (replica) => void statements.run("retire", replica),
+    mark: (witness, expected, mark) =>
+      inTransaction(() => {
+        const atUs = nowUs();
+        if (expected) {
+          const isDone = statements.run("mark", mark, atUs, witness, listOf(expected)) > 0;
+          return { isDone, nowUs: atUs };
+        }
+        statements.run("mark_anew", witness, mark, atUs);
+        statements.run("forget_marks", atUs - WITNESS_KEPT_US);
+        return { isDone: true, nowUs: atUs };
+      }),
+
+    retire: (replica) =>
+      inTransaction(() => {
+        statements.run("retire", replica);
+        statements.run("unmark", replica);
+      }),
 
     purgeClaims: (untilUs, max) => statements.run("purge_claims", Math.min(untilUs, nowUs()), max),
 

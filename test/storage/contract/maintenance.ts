@@ -4,6 +4,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Store } from "../../../server/storage/store.ts";
+import { WITNESS_KEPT_US } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import {
   addClaims,
@@ -106,6 +107,28 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       const { claims } = await store.claims(waiters);
       expect(claims.length).toBe(400);
       expect(claims.every((claim) => (claim.deadlineUs ?? 0) >= before + HOUR_US)).toBe(true);
+    });
+  });
+
+  describe("the mark of a witness", () => {
+    test("is written only over one of those that are expected, or over itself", async () => {
+      const { store, tamper } = fresh();
+      const write = async (...asked: Parameters<Store["mark"]>) => (await store.mark(...asked)).isDone;
+      expect(await write(BIG, [BIG], 1n)).toBe(false);
+      expect(await write(BIG, null, BIG)).toBe(true);
+      expect(await write(BIG, [1n, BIG], 2n)).toBe(true);
+      expect(await write(BIG, [1n], 2n)).toBe(true);
+      expect(await write(BIG, [1n, BIG], 3n)).toBe(false);
+      expect(await write(1n, [2n], 3n)).toBe(false);
+      expect(await write(BIG, null, 3n)).toBe(true);
+      const { nowUs } = await store.mark(BIG, [3n], 4n);
+      expect(Math.abs(nowUs - (await store.claims([])).nowUs)).toBeLessThan(HOUR_US);
+      // Forgotten when another one is new.
+      await tamper("UPDATE rowlock_witness SET written_at = written_at - ?", WITNESS_KEPT_US);
+      expect(await write(1n, null, 1n)).toBe(true);
+      expect(await write(BIG, [4n], 5n)).toBe(false);
+      await store.retire(1n);
+      expect(await write(1n, [1n], 2n)).toBe(false);
     });
   });
 

@@ -38,6 +38,8 @@ export interface Server {
    * for TiDB, where each connection may be to another of its servers.
    */
   readonly identity: string | null;
+  /** Whether it is a node of such a cluster or group. */
+  readonly isCluster: boolean;
   /** Of this end of the connection. */
   readonly localHost: string | null;
 }
@@ -121,7 +123,8 @@ async function setUp(
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
   const localHost = socket.localAddress ?? null;
   const mayLag = facts.get("wsrep_on") === "ON";
-  return { server: { product: productOf(version), identity, localHost }, version, mayLag };
+  const isCluster = cluster !== null;
+  return { server: { product: productOf(version), identity, isCluster, localHost }, version, mayLag };
 }
 
 function productOf(version: string): string {

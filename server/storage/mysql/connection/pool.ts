@@ -59,6 +59,11 @@ export class MysqlPool {
     return this.#server;
   }
 
+  /** Whether that server is a node of a cluster. */
+  get isCluster(): boolean {
+    return this.#server?.isCluster ?? false;
+  }
+
   /** How often a new connection has led to another server than the one before. */
   get serverChanges(): number {
     return this.#serverChanges;

@@ -225,6 +225,19 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
+  test.runIf(flavour === "mariadb")("a number that each server has by default is found", async () => {
+    const id = await variable("global.server_id");
+    await plain.run("SET GLOBAL server_id = 1");
+    try {
+      const store = await stage.store();
+      expect(await store.checkDurability()).toMatchObject([
+        { severity: "warning", message: expect.stringContaining("server_id is 1") },
+      ]);
+    } finally {
+      await plain.run(`SET GLOBAL server_id = ${id}`);
+    }
+  });
+
   /** A database that is refused is left as it was. */
   async function refusedUntouched(): Promise<void> {
     const { url, drop } = await freshDatabase(running.server);

@@ -1,0 +1,81 @@
+// The file in which a server remembers, beyond its own life and outside the database, what the database must have. Written
+// whole and flushed: after a crash of the machine, a file older than the database would look like rows that were set back.
+
+import { randomBytes } from "node:crypto";
+import { open, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** What the file says. */
+interface State {
+  readonly witness: bigint;
+  readonly marks: readonly bigint[];
+  readonly atUs: number;
+}
+
+export interface StateFile {
+  read(): Promise<State>;
+  write(state: State): Promise<void>;
+}
+
+/** Throws a StateFileError where the file cannot be used. One that is not there yet is made by the first `read`. */
+export function stateFile(path: string): StateFile {
+  const guarded = async <Answer>(run: () => Promise<Answer>): Promise<Answer> => {
+    try {
+      return await run();
+    } catch (error) {
+      throw new StateFileError(path, error);
+    }
+  };
+  return {
+    write: (state) => guarded(() => write(path, state)),
+    read: () =>
+      guarded(async () => {
+        const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+          if (error.code === "ENOENT") return null;
+          throw error;
+        });
+        if (text !== null) return stateOf(JSON.parse(text));
+        const first = { witness: randomBytes(8).readBigUInt64BE() >> 1n, marks: [], atUs: 0 };
+        await write(path, first);
+        return first;
+      }),
+  };
+}
+
+/** Why the file cannot be used, for an operator. */
+export class StateFileError extends Error {
+  constructor(path: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `The state file ${path} cannot be used (${why}). Mend it, name another one in ROWLOCK_STATE_FILE, or delete it: then a ` +
+        "database that was set back before this start is not noticed.",
+      { cause },
+    );
+  }
+}
+
+function stateOf(content: unknown): State {
+  const { witness, marks, atUs } = content as Record<string, unknown>;
+  if (!Array.isArray(marks) || typeof atUs !== "number") throw new Error("it is none of this server's");
+  return { witness: numberOf(witness), marks: marks.map(numberOf), atUs };
+}
+
+function numberOf(text: unknown): bigint {
+  if (typeof text !== "string" || !/^\d{1,19}$/.test(text)) throw new Error("it is none of this server's");
+  return BigInt(text);
+}
+
+async function write(path: string, { witness, marks, atUs }: State): Promise<void> {
+  const content = { witness: String(witness), marks: marks.map(String), atUs };
+  const next = `${path}.next`;
+  const file = await open(next, "w", 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(content)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(next, path);
+  const folder = await open(dirname(path), "r");
+  await folder.sync().finally(() => folder.close());
+}

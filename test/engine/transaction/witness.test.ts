@@ -1,0 +1,123 @@
+// The witness: a mark of its own that is gone tells of rows that were set back, and nothing else does.
+
+import { describe, expect, test } from "vitest";
+import {
+  FORGETFUL,
+  type Testimony,
+  Witness,
+  type WitnessMemory,
+} from "../../../server/engine/transaction/witness.ts";
+import { openStore } from "../../../server/storage/open.ts";
+import { type Store, StoreError, WITNESS_KEPT_US } from "../../../server/storage/store.ts";
+
+const REPLICA = 5n;
+
+async function stage() {
+  const store = await openStore("sqlite::memory:");
+  const setBackUs: number[] = [];
+  let failing: ((written: Promise<unknown>) => Promise<never>) | null = null;
+  const marking: Pick<Store, "mark"> = {
+    mark: (...asked) => {
+      const written = store.mark(...asked);
+      const fail = failing;
+      failing = null;
+      return fail ? fail(written) : written;
+    },
+  };
+  const witness = (memory: WitnessMemory = FORGETFUL) =>
+    new Witness({
+      store: marking,
+      memory,
+      replica: REPLICA,
+      onSetBack: async (writtenUs) => void setBackUs.push(writtenUs),
+    });
+  return {
+    store,
+    setBackUs,
+    witness,
+    failNext(how: typeof failing) {
+      failing = how;
+    },
+  };
+}
+
+/** As a file has it. */
+function memory(first: Testimony = { witness: 7n, marks: [], atUs: 0 }) {
+  const memory = {
+    testimony: first,
+    read: async () => memory.testimony,
+    write: async (next: Testimony) => {
+      memory.testimony = next;
+    },
+  };
+  return memory;
+}
+
+const unknownOutcome = async (written: Promise<unknown>): Promise<never> => {
+  await written;
+  throw new StoreError("unknown_outcome", "connection_lost", "A test's.");
+};
+const notDone = async (): Promise<never> => {
+  throw new StoreError("unavailable", "full", "A test's.");
+};
+
+describe("a witness", () => {
+  test("finds its mark again, also where the outcome of a writing was unknown or it was not written", async () => {
+    const { witness, setBackUs, failNext } = await stage();
+    const file = memory();
+    const first = witness(file);
+    await first.look();
+    for (const how of [unknownOutcome, unknownOutcome, notDone, unknownOutcome]) {
+      failNext(how);
+      await expect(first.look()).rejects.toBeInstanceOf(StoreError);
+    }
+    await witness(file).look();
+    expect(setBackUs).toEqual([]);
+    expect(file.testimony.marks).toHaveLength(1);
+  });
+
+  test("tells of a mark that is gone or an older one, with the time at which it was written", async () => {
+    const { store, witness, setBackUs } = await stage();
+    for (const setBack of [() => store.retire(REPLICA), () => store.mark(REPLICA, null, 1n)]) {
+      const one = witness();
+      await one.look();
+      await one.look();
+      await setBack();
+      const beforeUs = Date.now() * 1_000;
+      await one.look();
+      expect(setBackUs).toHaveLength(1);
+      expect(setBackUs.pop()).toBeLessThanOrEqual(beforeUs);
+      await one.look();
+      expect(setBackUs).toEqual([]);
+    }
+  });
+
+  test("tells again what could not be noted", async () => {
+    const { store } = await stage();
+    let isNotable = false;
+    let told = 0;
+    const one = new Witness({
+      store,
+      memory: FORGETFUL,
+      replica: REPLICA,
+      onSetBack: async () => {
+        told += 1;
+        if (!isNotable) throw new StoreError("unavailable", "full", "A test's.");
+      },
+    });
+    await one.look();
+    await store.retire(REPLICA);
+    await expect(one.look()).rejects.toMatchObject({ reason: "full" });
+    isNotable = true;
+    await one.look();
+    await one.look();
+    expect(told).toBe(2);
+  });
+
+  test("takes one that was not there for so long that it was forgotten for nothing", async () => {
+    const { witness, setBackUs } = await stage();
+    const file = memory({ witness: 7n, marks: [3n], atUs: Date.now() * 1_000 - WITNESS_KEPT_US });
+    await witness(file).look();
+    expect(setBackUs).toEqual([]);
+  });
+});
