@@ -319,7 +319,7 @@ test("a place that cannot be shown ends its stream, and not the process", async 
     const waiter = await waiting.promise;
     // Again and again, as the engine tells of the true place beside it.
     const telling = setInterval(
-      () => waiter.placed?.({ ahead: 0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
+      () => waiter.placed?.({ ahead: -0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
       1,
     );
     expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
