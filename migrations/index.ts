@@ -5,6 +5,7 @@ import * as locksAndClaims from "./0001-locks-and-claims.ts";
 import * as lockRecords from "./0002-lock-records.ts";
 import * as pokeSecret from "./0003-poke-secret.ts";
 import * as liveClaimsInOrder from "./0004-live-claims-in-order.ts";
+import * as changeMarks from "./0005-change-marks.ts";
 import * as witnesses from "./0006-witnesses.ts";
 import * as rulesInForce from "./0008-rules-in-force.ts";
 import * as attemptsSince from "./0009-attempts-since.ts";
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { name: "0002-lock-records", up: lockRecords.up },
   { name: "0003-poke-secret", up: pokeSecret.up },
   { name: "0004-live-claims-in-order", up: liveClaimsInOrder.up },
+  { name: "0005-change-marks", up: changeMarks.up },
   { name: "0006-witnesses", up: witnesses.up },
   { name: "0008-rules-in-force", up: rulesInForce.up },
   { name: "0009-attempts-since", up: attemptsSince.up },

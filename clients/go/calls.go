@@ -238,8 +238,7 @@ func (c *calls) unanswered(one *call) {
 }
 
 func (c *calls) failed(one *call, err *Error) {
-	// What a bound has refused was not done.
-	isSafe := one.repeat == always || one.repeat == ifUnsent && err.Reason == ErrOverloaded
+	isSafe := one.repeat == always || one.repeat == ifUnsent && err.isUndone()
 	if !err.isTransient() || !isSafe {
 		c.fail(one, err)
 		return

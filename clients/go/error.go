@@ -56,6 +56,11 @@ func (e *Error) Unwrap() []error {
 	return e.causes
 }
 
+// isUndone says whether the server has answered that nothing was done.
+func (e *Error) isUndone() bool {
+	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown
+}
+
 // isTransient says whether the same call, a little later, may well succeed.
 func (e *Error) isTransient() bool {
 	return e.Code == codes.Unavailable || e.Reason == ErrOverloaded

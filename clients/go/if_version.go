@@ -8,8 +8,7 @@ type VersionOption struct {
 }
 
 // IfVersion changes a limit, or what a lock remembers, only if it has this version, or for 0 only if there is none; otherwise the
-// change fails with [ErrVersionMismatch]. Such a change is not repeated when its answer is lost, but fails with
-// [ErrConnectionLost].
+// change fails with [ErrVersionMismatch].
 func IfVersion(version uint64) VersionOption {
 	return VersionOption{version}
 }
@@ -19,11 +18,3 @@ func (o VersionOption) ofLimit(request *rowlockv1.SetLimitRequest) {
 }
 
 func (o VersionOption) ofUpdate(options *updateOptions) { options.version = &o.version }
-
-// unlessOf: a change of a version that was made is a mismatch when it is repeated.
-func unlessOf(version *uint64) repeating {
-	if version != nil {
-		return ifUnsent
-	}
-	return always
-}

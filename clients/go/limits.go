@@ -78,7 +78,7 @@ func (c *Client) changeLimit(
 	result, err := c.ask(ctx, &demand{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_SetLimit{SetLimit: request}},
 		kind:    ordinary,
-		repeat:  unlessOf(request.ExpectedVersion),
+		repeat:  ifUnsent,
 	})
 	answer := result.GetSetLimit()
 	return LimitInForce{

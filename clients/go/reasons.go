@@ -22,9 +22,11 @@ const (
 	ErrLockInUse       Reason = "LOCK_IN_USE"
 	ErrRequestIDReused Reason = "REQUEST_ID_REUSED"
 	// ErrVersionMismatch has in [Error.Metadata] the version that is in force, as version.
-	ErrVersionMismatch     Reason = "VERSION_MISMATCH"
-	ErrOverloaded          Reason = "OVERLOADED"
-	ErrMessageTooLarge     Reason = "MESSAGE_TOO_LARGE"
+	ErrVersionMismatch Reason = "VERSION_MISMATCH"
+	ErrOverloaded      Reason = "OVERLOADED"
+	ErrMessageTooLarge Reason = "MESSAGE_TOO_LARGE"
+	// ErrOutcomeUnknown is that the server cannot find out whether a change was made: read it back.
+	ErrOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ErrDatabaseUnavailable Reason = "DATABASE_UNAVAILABLE"
 	ErrShuttingDown        Reason = "SHUTTING_DOWN"
 	ErrSessionSilent       Reason = "SESSION_SILENT"

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	rowlock "github.com/rowlock/rowlock/clients/go"
@@ -89,32 +90,24 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 		ask      func(*rowlock.Client) error
 		isUnsafe bool
 	}{
-		"a limit": {ask: func(client *rowlock.Client) error {
+		"a limit": {isUnsafe: true, ask: func(client *rowlock.Client) error {
 			_, err := client.SetLimit(background, rowlock.ForName("x"), 1)
 			return err
 		}},
-		"a limit of a version": {isUnsafe: true, ask: func(client *rowlock.Client) error {
-			_, err := client.SetLimit(background, rowlock.ForName("x"), 1, rowlock.IfVersion(1))
-			return err
-		}},
-		"a record": {ask: func(client *rowlock.Client) error {
+		"a record": {isUnsafe: true, ask: func(client *rowlock.Client) error {
 			_, err := client.UpdateLock(background, "x", rowlock.Status("new"))
 			return err
 		}},
-		"a record of a version": {isUnsafe: true, ask: func(client *rowlock.Client) error {
-			_, err := client.UpdateLock(background, "x", rowlock.Status("new"), rowlock.IfVersion(1))
-			return err
-		}},
-		"a record's end": {ask: func(client *rowlock.Client) error {
+		"a record's end": {isUnsafe: true, ask: func(client *rowlock.Client) error {
 			_, err := client.DeleteLock(background, "x")
-			return err
-		}},
-		"the end of a record of a version": {isUnsafe: true, ask: func(client *rowlock.Client) error {
-			_, err := client.DeleteLock(background, "x", rowlock.IfVersion(1))
 			return err
 		}},
 		"the end of all holders": {isUnsafe: true, ask: func(client *rowlock.Client) error {
 			_, err := client.ForceRelease(background, "x", "test")
+			return err
+		}},
+		"a look": {ask: func(client *rowlock.Client) error {
+			_, err := client.GetLock(background, "x")
 			return err
 		}},
 		"the end of one claim": {ask: func(client *rowlock.Client) error {
@@ -135,6 +128,38 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 				return
 			}
 			if err := within(t, "the failure", failed); !errors.Is(err, rowlock.ErrConnectionLost) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What a server says was not done is asked for again, also where it must not be done twice.
+func TestWhatWasNotDoneIsRepeated(t *testing.T) {
+	for reason, isUndone := range map[string]bool{
+		"DATABASE_UNAVAILABLE": true, "SHUTTING_DOWN": true, "SESSION_SILENT": false, "OUTCOME_UNKNOWN": false,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			scripted := &scriptedServer{commands: make(chan *rowlockv1.SessionCommand, 10)}
+			client := connectTo(t, serve(t, scripted))
+			failed := make(chan error, 1)
+			go func() {
+				_, err := client.SetLimit(background, rowlock.ForName("x"), 1)
+				failed <- err
+			}()
+			info, err := anypb.New(&errdetails.ErrorInfo{Domain: "rowlock", Reason: reason})
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := &statuspb.Status{Code: int32(codes.Unavailable), Details: []*anypb.Any{info}}
+			command := within(t, "the command", scripted.commands)
+			scripted.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Error{Error: refused}})
+			if isUndone {
+				within(t, "the command again", scripted.commands)
+				return
+			}
+			if err := within(t, "the failure", failed); !errors.Is(err, rowlock.Reason(reason)) {
 				t.Error(err)
 			}
 		})

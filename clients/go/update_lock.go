@@ -38,8 +38,8 @@ func NotBeforeIn(pause time.Duration) UpdateOption {
 }
 
 // UpdateLock sets any of what a lock remembers, and answers with all of it. It makes the lock where nobody has named it yet;
-// a lease that is held is left alone. With [IfVersion] it is not repeated when its answer is lost, but fails with
-// [ErrConnectionLost].
+// a lease that is held is left alone. It is not repeated when its answer is lost, as that could undo what others have set since,
+// but fails with [ErrConnectionLost].
 func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateOption) (Record, error) {
 	request, err := updateRequestOf(name, options)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateO
 	result, err := c.ask(ctx, &demand{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_UpdateLock{UpdateLock: request}},
 		kind:    ordinary,
-		repeat:  unlessOf(request.ExpectedVersion),
+		repeat:  ifUnsent,
 	})
 	if err != nil {
 		return Record{}, err
@@ -61,8 +61,8 @@ func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateO
 }
 
 // DeleteLock takes away what a lock remembers, as if it had never been named; its limit stays, and its tokens go on rising. It
-// answers whether there was anything, and fails with [ErrLockInUse] while somebody holds the lock or waits for it. With
-// [IfVersion] it is not repeated when its answer is lost, but fails with [ErrConnectionLost].
+// answers whether there was anything, and fails with [ErrLockInUse] while somebody holds the lock or waits for it. It is
+// not repeated when its answer is lost, but fails with [ErrConnectionLost].
 func (c *Client) DeleteLock(ctx context.Context, name string, options ...VersionOption) (bool, error) {
 	request := &rowlockv1.DeleteLockRequest{Name: name}
 	for _, option := range options {
@@ -71,7 +71,7 @@ func (c *Client) DeleteLock(ctx context.Context, name string, options ...Version
 	result, err := c.ask(ctx, &demand{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_DeleteLock{DeleteLock: request}},
 		kind:    ordinary,
-		repeat:  unlessOf(request.ExpectedVersion),
+		repeat:  ifUnsent,
 	})
 	return result.GetDeleteLock().GetDeleted(), err
 }

@@ -94,8 +94,6 @@ export interface SetLimit extends Called {
   readonly limit: number | null;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
-  /** As for Release. */
-  readonly repeated: boolean;
 }
 
 /** An operator ends one claim, or all holders. */
@@ -105,6 +103,8 @@ export interface ForceRelease extends Called {
   /** null: all holders that were loaded. */
   readonly ticketNumber: bigint | null;
   readonly reason: string;
+  /** Of a repeated call, what the first attempt has chosen: whoever has come since was not meant. */
+  readonly chosen?: { readonly ticketNumbers: ReadonlySet<bigint>; readonly holdersLeft: number };
 }
 
 /** Sets what is named of the lock's record, and makes one if there is none. */
@@ -119,8 +119,6 @@ export interface UpdateLock extends Called {
   readonly status: string | undefined;
   /** 0: there is no record. */
   readonly expectedVersion: bigint | undefined;
-  /** An earlier try of this call was committed, and nothing has changed since. */
-  readonly repeated: boolean;
 }
 
 /** Takes the record of a lock away that nobody holds or waits for. */
@@ -128,8 +126,6 @@ export interface DeleteLock extends Called {
   readonly verb: "delete_lock";
   readonly name: string;
   readonly expectedVersion: bigint | undefined;
-  /** As for UpdateLock. */
-  readonly repeated: boolean;
 }
 
 /** Time may have passed: ends what is due and grants what fits. Every command does this; this one does only this. */
@@ -206,6 +202,8 @@ export type Outcome =
   | { readonly kind: "in_use" }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
+  /** An earlier attempt may have made this change, and others have made changes since. Callers get a Fault. */
+  | { readonly kind: "cannot_tell" }
   | { readonly kind: "done" };
 
 /** The kinds of outcomes that each verb can have. */

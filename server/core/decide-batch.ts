@@ -2,15 +2,16 @@
 // rows to write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws for bugs only.
 
 import { endDue, grantWaiters } from "./advance.ts";
+import { afterEarlier, type Change, hasChanged, isChange, type Marks } from "./changes.ts";
 import type { Claim } from "./claim.ts";
 import { keepInTime } from "./come-back.ts";
-import type { Command, Event, Outcome } from "./command.ts";
+import type { Command, Event, Outcome, Release } from "./command.ts";
 import { decide } from "./decide.ts";
 import type { Draft } from "./draft.ts";
 import { openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
 import type { Policy } from "./policy.ts";
-import { isSameRecord, type LockRecord, withWake } from "./record.ts";
+import { withWake } from "./record.ts";
 import type { Rows } from "./rows.ts";
 
 /** A command, and when it arrived by the server's own clock. */
@@ -26,17 +27,20 @@ export interface Context {
   readonly policy: Policy;
   /** The server's own clock, as for `submittedMs`. */
   readonly nowMs: number;
-  /** Attempts of these commands of which one may have been committed: commands must recognise their own work. */
+  /** The present attempt, with what it leaves at locks that it changes; see `changes.ts`. */
+  readonly attempt: { readonly mark: bigint };
+  /**
+   * Attempts of these commands of which nobody knows whether they were committed, the first one first: commands must
+   * recognise their own work.
+   */
   readonly earlier: readonly { readonly decided: ReadonlyMap<bigint, Decided> }[];
 }
 
-export interface Decided {
+export interface Decided extends Marks {
   readonly nowUs: number;
   readonly lockName: string;
   /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
   readonly outcomes: readonly (Outcome | undefined)[];
-  /** Of the lock, after all of them. */
-  readonly record: LockRecord | null;
 }
 
 export interface BatchEvent {
@@ -78,13 +82,14 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
   for (const lock of rows.locks.values()) {
     const draft = openDraft(lock, claimsOf.get(lock.id) ?? NONE, rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
-    const lookedUp = { byRequestId, recordRead: lock.record };
+    const markFound = lock.changeMark;
+    const lookedUp = { byRequestId, markFound };
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
     grantWaiters(draft);
     const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, lookedUp, context));
-    const { name: lockName, record } = lock;
-    decision.decided.set(lock.id, { nowUs: rows.nowUs, lockName, outcomes, record });
+    const { name: lockName, changeMark: markLeft } = lock;
+    decision.decided.set(lock.id, { nowUs: rows.nowUs, lockName, outcomes, markFound, markLeft });
     close(draft, decision);
   }
   return decision;
@@ -111,20 +116,25 @@ function keepPlaces(
 
 interface LookedUp {
   readonly byRequestId: Map<string, Claim>;
-  /** The lock's record before this transaction. */
-  readonly recordRead: LockRecord | null;
+  /** The lock's mark before this transaction. */
+  readonly markFound: bigint;
 }
 
 function outcomeOf(
   draft: Draft,
   command: Command,
   index: number,
-  { byRequestId, recordRead }: LookedUp,
-  { earlier }: Context,
+  { byRequestId, markFound }: LookedUp,
+  context: Context,
 ): Outcome | undefined {
   // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
   if ("name" in command && command.name !== draft.lock.name) return undefined;
-  if (!("requestId" in command)) return decide(draft, marked(draft, command, index, recordRead, earlier));
+  if (isChange(command)) return outcomeOfChange(draft, command, index, markFound, context);
+  if (command.verb === "release") {
+    const repeated = earlierOf(draft, context).some((before) => hasReleased(draft, command, before, index));
+    return decide(draft, repeated ? { ...command, repeated } : command);
+  }
+  if (!("requestId" in command)) return decide(draft, command);
   const outcome = decide(draft, command, byRequestId.get(command.requestId));
   // A second Acquire with the same id in the same batch has to find the first.
   if (outcome.kind === "held" || outcome.kind === "waiting") {
@@ -134,43 +144,30 @@ function outcomeOf(
   return outcome;
 }
 
-/** Says of a command whether an earlier attempt did just what it now finds done. */
-function marked(
+function outcomeOfChange(
   draft: Draft,
-  command: Command,
+  command: Change,
   index: number,
-  recordRead: LockRecord | null,
-  earlier: Context["earlier"],
-): Command {
-  if (earlier.length === 0 || !("repeated" in command)) return command;
-  const repeated = earlier.some(({ decided }) => {
-    const before = decided.get(draft.lock.id);
-    return before !== undefined && isDone(draft, command, before, index, recordRead);
-  });
-  return repeated ? { ...command, repeated } : command;
+  markFound: bigint,
+  context: Context,
+): Outcome {
+  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));
+  if ("outcome" in left) return left.outcome;
+  const outcome = decide(draft, left.command);
+  if (hasChanged(outcome)) draft.lock.changeMark = context.attempt.mark;
+  return outcome;
 }
 
-function isDone(
-  draft: Draft,
-  command: Extract<Command, { readonly repeated: boolean }>,
-  before: Decided,
-  index: number,
-  recordRead: LockRecord | null,
-): boolean {
+/** What earlier attempts have decided about the lock. */
+function earlierOf({ lock }: Draft, { earlier }: Context): Decided[] {
+  return earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
+}
+
+/** The time tells it from a release by somebody else, who came when that attempt had been rolled back after all. */
+function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: number): boolean {
   const outcome = before.outcomes[index];
-  switch (command.verb) {
-    case "set_limit":
-      return outcome?.kind === "limit" && outcome.version === draft.lock.limitVersion;
-    case "release": {
-      // The time tells it from a release by somebody else, who came when that attempt had been rolled back after all.
-      const endedAtUs = draft.claims.get(command.ref.ticketNumber)?.endedAtUs;
-      return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before.nowUs;
-    }
-    case "update_lock":
-      return outcome?.kind === "record" && isSameRecord(before.record, recordRead);
-    case "delete_lock":
-      return outcome?.kind === "deleted" && outcome.byThisCall && recordRead === null;
-  }
+  const endedAtUs = draft.claims.get(ref.ticketNumber)?.endedAtUs;
+  return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before.nowUs;
 }
 
 function close(draft: Draft, { locks, added, changed, again, events }: Decision): void {

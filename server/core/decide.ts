@@ -104,25 +104,21 @@ function withdraw(draft: Draft, known: Claim | undefined): OutcomeOf<"withdraw">
 
 function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
   const { lock } = draft;
-  const { expectedVersion } = command;
-  if (expectedVersion !== undefined && expectedVersion !== lock.limitVersion) {
-    const doneBefore =
-      command.repeated && lock.limitVersion === expectedVersion + 1n && lock.limit === command.limit;
-    if (!doneBefore) return { kind: "version_mismatch", version: lock.limitVersion };
-  } else {
-    const from = lock.limit;
-    lock.limit = command.limit;
-    lock.limitVersion += 1n;
-    lock.limitReason = command.reason;
-    draft.limit = effectiveLimit(lock, draft.limitRules);
-    draft.events.push({ kind: "limit_set", lock: { ...lock }, from });
-  }
+  const { expectedVersion = lock.limitVersion } = command;
+  if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
+  const from = lock.limit;
+  lock.limit = command.limit;
+  lock.limitVersion += 1n;
+  lock.limitReason = command.reason;
+  draft.limit = effectiveLimit(lock, draft.limitRules);
+  draft.events.push({ kind: "limit_set", lock: { ...lock }, from });
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
 function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_release"> {
   const chosen: Claim[] = [];
   for (const claim of draft.claims.values()) {
+    if (command.chosen?.ticketNumbers.has(claim.ticketNumber) === false) continue;
     const meant =
       command.ticketNumber === null
         ? claim.state === "held"
@@ -132,7 +128,7 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   chosen.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
   const before = chosen.map(snapshot);
   for (const claim of chosen) end(draft, claim, "force_released", command.reason);
-  return { kind: "forced", ended: before, holdersLeft: draft.lock.holders };
+  return { kind: "forced", ended: before, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
 }
 
 function find(draft: Draft, ref: ClaimRef): Claim | undefined {

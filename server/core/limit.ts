@@ -10,6 +10,8 @@ export interface LimitRule {
   readonly limit: number | null;
   readonly version: bigint;
   readonly reason: string;
+  /** Of the call that made the last change, as `Lock.changeMark`. */
+  readonly changeMark: bigint;
 }
 
 export interface EffectiveLimit {

@@ -26,6 +26,10 @@ export interface Lock {
   waiting: number;
   /** Sum of the permits that waiters ask for, readers and writers counted as 1. */
   waitingPermits: number;
+  /** Of the attempt that made the last change of the kinds in `changes.ts`; 0: there was none. Random, so it is unique. */
+  changeMark: bigint;
+  /** The version of the record that was deleted last; 0: none was. A new record continues from it. */
+  recordFloor: bigint;
   /** What it remembers beyond its claims; null for most. */
   record: LockRecord | null;
   /** Raised by a random step with every transaction that decides about the lock: tells whether it was written since. */

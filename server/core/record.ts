@@ -15,7 +15,7 @@ export interface LockRecord {
   readonly attemptsSince: bigint;
   readonly status: string;
   readonly lastRun: LastRun | null;
-  /** Higher with each change, and never 0. Begins at the time, so that a record that was deleted leaves no gap to it. */
+  /** Higher with each change, and never 0. A lock that had a record before goes on counting, see `Lock.recordFloor`. */
   readonly version: bigint;
   /** When somebody has to look at the lock, as waiters stand there that may be granted from then on; null: never. */
   readonly wakesAtUs: number | null;
@@ -59,15 +59,14 @@ export interface RunResult {
 const STATUS_AT_FIRST = "";
 
 type Remembering = Pick<Lock, "record">;
+type Counting = Pick<Lock, "record" | "recordFloor">;
 
 /** The record with changes, as its next version. */
 export function nextRecord(
-  record: LockRecord | null,
+  { record, recordFloor }: Counting,
   changes: Partial<Omit<LockRecord, "version">>,
-  nowUs: number,
 ): LockRecord {
-  if (!record) return { ...NOTHING, ...changes, version: BigInt(nowUs) };
-  return { ...record, ...changes, version: record.version + 1n };
+  return { ...(record ?? NOTHING), ...changes, version: (record?.version ?? recordFloor) + 1n };
 }
 
 const NOTHING: Omit<LockRecord, "version"> = {
@@ -98,22 +97,24 @@ export function isInWantedStatus(lock: Remembering, terms: Terms | null): boolea
 }
 
 /** A grant takes an attempt, where they are counted. */
-export function afterGrant(record: LockRecord | null, nowUs: number): LockRecord | null {
+export function afterGrant(lock: Counting): LockRecord | null {
+  const { record } = lock;
   if (record === null || record.attemptsLeft === null) return record;
-  return nextRecord(record, { attemptsLeft: record.attemptsLeft - 1 }, nowUs);
+  return nextRecord(lock, { attemptsLeft: record.attemptsLeft - 1 });
 }
 
 /** What the end of a lease leaves behind. A record is made only for those who ask for anything of it. */
 export function afterLease(
-  { record, lastToken }: Pick<Lock, "record" | "lastToken">,
+  lock: Counting & Pick<Lock, "lastToken">,
   ended: Claim,
   result: RunResult | null,
 ): LockRecord | null {
+  const { record, lastToken } = lock;
   const { terms, endedAtUs, grantedAtUs } = ended;
   if (record === null && terms === null && result === null) return null;
   if (endedAtUs === null || grantedAtUs === null) return record;
   const end = runEndOf(ended);
-  if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(record, ended) : record;
+  if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(lock, ended) : record;
   const isLost = end !== "released";
   const status = (isLost ? terms?.statusIfLost : result?.status) ?? statusOf({ record });
   const setAttempts = isLost ? undefined : result?.attemptsLeft;
@@ -126,16 +127,17 @@ export function afterLease(
   const { owner, fencingToken } = ended;
   const lastRun = { owner, fencingToken, grantedAtUs, endedAtUs, end, status };
   const attemptsSince = isSet ? lastToken : (record?.attemptsSince ?? 0n);
-  return nextRecord(record, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun }, endedAtUs);
+  return nextRecord(lock, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun });
 }
 
 /**
  * As if the lease had never been granted: nobody was told of it, and nobody ever will be. Of one that lapses somebody may have
  * heard, so its attempt stays taken. Attempts that were set after the grant stay as they are.
  */
-function withAttemptBack(record: LockRecord | null, { fencingToken, endedAtUs }: Claim): LockRecord | null {
+function withAttemptBack(lock: Counting, { fencingToken }: Claim): LockRecord | null {
+  const { record } = lock;
   if (record === null || record.attemptsLeft === null || fencingToken <= record.attemptsSince) return record;
-  return nextRecord(record, { attemptsLeft: record.attemptsLeft + 1 }, endedAtUs as number);
+  return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 });
 }
 
 /** The record with the time at which somebody has to look, given who waits; the same one if that has not changed. */
@@ -150,20 +152,6 @@ export function withWake(lock: Pick<Lock, "record" | "waiting">, clock: Clock): 
 export function freeSinceUs({ record, holders, waiting }: Pick<Lock, "record" | "holders" | "waiting">) {
   if (!record || holders > 0 || waiting > 0 || isExhausted({ record })) return null;
   return record.notBeforeUs ?? 0;
-}
-
-/** Whether they say the same; when somebody has to look is no part of that. */
-export function isSameRecord(a: LockRecord | null, b: LockRecord | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.version === b.version &&
-    a.notBeforeUs === b.notBeforeUs &&
-    a.attemptsLeft === b.attemptsLeft &&
-    a.attemptsSince === b.attemptsSince &&
-    a.status === b.status &&
-    a.lastRun?.fencingToken === b.lastRun?.fencingToken &&
-    a.lastRun?.endedAtUs === b.lastRun?.endedAtUs
-  );
 }
 
 /** null: nobody has used the lease. Nobody relies on a provisional one; whoever releases it has come for it. */

@@ -120,7 +120,7 @@ function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   claim.fencingToken = lock.lastToken;
   claim.grantedAtUs = draft.nowUs;
   claim.deadlineUs = deadlineUs;
-  lock.record = afterGrant(lock.record, draft.nowUs);
+  lock.record = afterGrant(lock);
   countHolder(lock, claim);
 }
 

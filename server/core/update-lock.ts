@@ -9,12 +9,10 @@ import { type LockRecord, nextRecord } from "./record.ts";
 export function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock"> {
   const { lock, nowUs } = draft;
   const { record: before } = lock;
-  if (command.repeated && before)
-    return { kind: "record", lockId: lock.id, record: before, setVersion: before.version };
   const version = before?.version ?? 0n;
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
-  const set = nextRecord(before, changesOf(command, lock.lastToken, nowUs), nowUs);
+  const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs));
   lock.record = set;
   draft.events.push({ kind: "record_set", lockId: lock.id, record: set });
   grantWaiters(draft);
@@ -25,7 +23,6 @@ export function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update
 export function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete_lock"> {
   const { lock } = draft;
   const { record } = lock;
-  if (command.repeated) return { kind: "deleted", lockId: lock.id, byThisCall: true, version: 0n };
   if (lock.holders > 0 || lock.waiting > 0) return { kind: "in_use" };
   const version = record?.version ?? 0n;
   const { expectedVersion = version } = command;
@@ -33,6 +30,7 @@ export function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete
   if (!record) return { kind: "deleted", lockId: lock.id, byThisCall: false, version };
   draft.events.push({ kind: "record_deleted", lockId: lock.id, record });
   lock.record = null;
+  lock.recordFloor = record.version;
   return { kind: "deleted", lockId: lock.id, byThisCall: true, version };
 }
 

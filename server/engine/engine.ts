@@ -367,7 +367,7 @@ export class Engine implements LockEngine {
     reason: string,
     caller?: Caller,
   ): Promise<AnswerTo<"set_limit">> {
-    return this.#byName({ verb: "set_limit", name, limit, expectedVersion, reason, repeated: false, caller });
+    return this.#byName({ verb: "set_limit", name, limit, expectedVersion, reason, caller });
   }
 
   async setLimitRule(
@@ -416,7 +416,7 @@ export class Engine implements LockEngine {
   }
 
   updateLock(update: RecordUpdate, caller?: Caller): Promise<AnswerTo<"update_lock">> {
-    return this.#byName({ ...update, verb: "update_lock", repeated: false, caller });
+    return this.#byName({ ...update, verb: "update_lock", caller });
   }
 
   async deleteLock(
@@ -424,7 +424,7 @@ export class Engine implements LockEngine {
     expectedVersion: bigint | undefined,
     caller?: Caller,
   ): Promise<AnswerTo<"delete_lock"> | null> {
-    return await this.#byNameIfThere({ verb: "delete_lock", name, expectedVersion, repeated: false, caller });
+    return await this.#byNameIfThere({ verb: "delete_lock", name, expectedVersion, caller });
   }
 
   nowUs(): number {

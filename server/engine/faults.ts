@@ -3,6 +3,8 @@
 export type FaultKind =
   /** The database cannot be reached or written now. */
   | "unavailable"
+  /** A change that must not be made twice may have been made, and this server cannot find out. */
+  | "outcome_unknown"
   /** A bound of this server is reached. */
   | "overloaded"
   /** This server is stopping; another one may take the call. */
@@ -12,7 +14,7 @@ export class Fault extends Error {
   readonly kind: FaultKind;
   /** For logs and metrics: what exactly, such as `connection_lost`; for `overloaded` the name of the bound. */
   readonly reason: string;
-  /** When another try may be worth while. */
+  /** When another try may be worth while; 0: not before whoever asked has looked. */
   readonly retryAfterMs: number;
   /** Whether what was asked for may have been done all the same. */
   readonly outcomeUnknown: boolean;

@@ -5,7 +5,10 @@ import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { Seldom } from "../log/seldom.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
+import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
+
+const LOGGED: ReadonlySet<Reason> = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
 
 export class FaultLog {
   readonly #logger: Logger;
@@ -23,7 +26,7 @@ export class FaultLog {
     const { reason, incident } = failure;
     if (incident) {
       this.#logger.error({ method, incident, err: cause }, "call failed: a bug in the server");
-    } else if (reason === "DATABASE_UNAVAILABLE" || reason === "OVERLOADED") {
+    } else if (LOGGED.has(reason)) {
       if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
       if (suppressed !== null) this.#logger.warn({ method, reason, suppressed, err: cause }, "calls fail");

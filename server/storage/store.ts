@@ -404,6 +404,11 @@ export const CHANGED = "changed";
 /** StoreError.reason of a transaction that met a row which another one holds; at once, where it was impatient. */
 export const ROW_LOCKED = "lock_wait_timeout";
 
+/** Whether the transaction may have been committed, or not. */
+export function isInDoubt(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "unknown_outcome";
+}
+
 /** Whether nothing was done because another transaction holds a row. */
 export function isRowLocked(error: unknown): error is StoreError {
   return error instanceof StoreError && error.reason === ROW_LOCKED;

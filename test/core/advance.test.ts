@@ -121,7 +121,6 @@ describe("a guard row that counts waiters who are not there", () => {
       limit: 3,
       expectedVersion: undefined,
       reason: "",
-      repeated: false,
     } as const;
     expect(lock.rows.transact(NAME, [raise], look).passes).toBe(3);
     expect(lock.states(...tickets)).toEqual(["held", "held", "held"]);

@@ -63,6 +63,8 @@ function heldBy(holders: Holders): Lock {
     holders: holders.length,
     waiting: 0,
     waitingPermits: 0,
+    changeMark: 0n,
+    recordFloor: 0n,
     record: null,
     revision: 0n,
   };

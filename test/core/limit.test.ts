@@ -9,6 +9,7 @@ const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => 
   limit,
   version,
   reason: `for ${prefix}*`,
+  changeMark: 0n,
 });
 const unset = { name: "etl/load", limit: null, limitVersion: 0n, limitReason: "" };
 

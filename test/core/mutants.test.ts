@@ -266,8 +266,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "sets a limit without looking at the expected version",
     file: "decide.ts",
-    from: "expectedVersion !== lock.limitVersion",
-    to: "expectedVersion > lock.limitVersion",
+    from: "if (expectedVersion !== lock.limitVersion)",
+    to: "if (expectedVersion > lock.limitVersion)",
   },
   {
     fault: "leaves what a command has freed to the next one",
@@ -416,8 +416,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "gives back the attempt of a lease of which somebody may have heard",
     file: "record.ts",
-    from: 'ended.endReason === "cancelled" ? withAttemptBack(record, ended) : record',
-    to: "withAttemptBack(record, ended)",
+    from: 'ended.endReason === "cancelled" ? withAttemptBack(lock, ended) : record',
+    to: "withAttemptBack(lock, ended)",
   },
   {
     fault: "gives back an attempt to those that were set after the grant",
@@ -440,8 +440,14 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "changes a record under its version",
     file: "record.ts",
-    from: "version: record.version + 1n",
-    to: "version: record.version",
+    from: "(record?.version ?? recordFloor) + 1n",
+    to: "record?.version ?? recordFloor + 1n",
+  },
+  {
+    fault: "begins the versions of a record anew after a deletion",
+    file: "update-lock.ts",
+    from: "lock.recordFloor = record.version;",
+    to: "",
   },
   {
     fault: "leaves those waiting who wait for the time that a lock remembers",

@@ -130,9 +130,9 @@ export class OneLock {
     return this.do({ verb: "release", ref: claim, repeated });
   }
 
-  setLimit(limit: number | null, options: { expectedVersion?: bigint; repeated?: boolean } = {}): Outcome {
-    const { expectedVersion, repeated = false } = options;
-    return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion, reason: "a test", repeated });
+  setLimit(limit: number | null, options: { expectedVersion?: bigint } = {}): Outcome {
+    const { expectedVersion } = options;
+    return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion, reason: "a test" });
   }
 
   /** Of one claim, or with null of all holders. */

@@ -39,7 +39,7 @@ test("random histories reach every outcome and every end", () => {
   // A seed of its own, so that the test says the same each time.
   fc.assert(
     fc.property(history, (steps) => simulate(steps, { reached: count })),
-    { seed: 5, numRuns: 150 },
+    { seed: 6, numRuns: 150 },
   );
   expect([...reached.keys()]).toEqual(expect.arrayContaining(WORTH_REACHING));
 });

@@ -13,12 +13,12 @@ const HOUR_US = 3_600 * SECOND_US;
 class RememberingLock extends OneLock {
   update(update: Partial<UpdateLock>): Outcome {
     const nothing = { notBefore: undefined, attemptsLeft: undefined, status: undefined };
-    const command = { expectedVersion: undefined, repeated: false, ...nothing, ...update };
+    const command = { expectedVersion: undefined, ...nothing, ...update };
     return this.do({ ...command, verb: "update_lock", name: NAME });
   }
 
   delete(expectedVersion?: bigint): Outcome {
-    return this.do({ verb: "delete_lock", name: NAME, expectedVersion, repeated: false });
+    return this.do({ verb: "delete_lock", name: NAME, expectedVersion });
   }
 
   /** Releases, and says how it went. */
@@ -313,6 +313,19 @@ describe("UpdateLock", () => {
     expect(lock.delete(version + 1n)).toMatchObject({ kind: "deleted", byThisCall: true });
     lock.pass(10).update({ status: "c" });
     expect(lock.record?.version).toBeGreaterThan(version + 1n);
+  });
+
+  test("rises over a deletion in the same transaction, and while the clock is set back", () => {
+    const lock = new RememberingLock();
+    const update = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
+    const set = (status: string) => ({ ...update, verb: "update_lock", name: NAME, status }) as const;
+    const remove = { verb: "delete_lock", name: NAME, expectedVersion: undefined } as const;
+    const versionsOf = (outcomes: readonly Outcome[]) =>
+      outcomes.flatMap((outcome) => (outcome.kind === "record" ? [outcome.setVersion] : []));
+    const versions = versionsOf(lock.transact(set("a"), remove, set("b"), remove));
+    lock.pass(-HOUR_US);
+    versions.push(...versionsOf(lock.transact(set("c"), set("d"))));
+    expect(versions).toEqual([1n, 2n, 3n, 4n]);
   });
 });
 

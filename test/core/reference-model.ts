@@ -231,9 +231,14 @@ export class ReferenceModel {
 
   /** What the lock remembers; null: nothing was ever set, or it was deleted since. */
   record(lock: string): ModelRecord | null {
-    const of = this.#facts.filter((fact) => fact.lock === lock);
-    const since = of.slice(of.findLastIndex(({ what }) => what === "deleted") + 1);
-    return since.reduce<ModelRecord | null>(remember, null);
+    let record: ModelRecord | null = null;
+    let highest = 0n;
+    for (const fact of this.#facts) {
+      if (fact.lock !== lock) continue;
+      record = remember(record, fact, highest);
+      highest = record?.version ?? highest;
+    }
+    return record;
   }
 
   #isDueNow(lock: string): boolean {
@@ -251,15 +256,13 @@ export class ReferenceModel {
 
   #update(lock: string, update: UpdateLock): ModelOutcome {
     const record = this.record(lock);
-    if (update.repeated && record) return { kind: "record", record };
     const version = record?.version ?? 0n;
     if ((update.expectedVersion ?? version) !== version) return { kind: "version_mismatch", version };
     this.#facts.push({ lock, at: this.#now, what: "set", update, lastToken: this.lastToken(lock) });
     return { kind: "record", record: this.record(lock) as ModelRecord };
   }
 
-  #delete(lock: string, expected: bigint | undefined, repeated: boolean): ModelOutcome {
-    if (repeated) return { kind: "deleted", byThisCall: true };
+  #delete(lock: string, expected: bigint | undefined): ModelOutcome {
     if (this.#live(lock).length > 0) return { kind: "in_use" };
     const version = this.record(lock)?.version ?? 0n;
     if ((expected ?? version) !== version) return { kind: "version_mismatch", version };
@@ -301,11 +304,9 @@ export class ReferenceModel {
         const changes = this.#changes.filter((change) => change.target === "name" && change.text === lock);
         const version = BigInt(changes.length);
         const expected = command.expectedVersion ?? version;
-        const doneBefore =
-          command.repeated && expected + 1n === version && changes.at(-1)?.limit === command.limit;
-        if (expected !== version && !doneBefore) return { kind: "version_mismatch", version };
-        if (!doneBefore) this.#changes.push({ target: "name", text: lock, limit: command.limit });
-        return { kind: "limit", ...this.limit(lock), version: doneBefore ? version : version + 1n };
+        if (expected !== version) return { kind: "version_mismatch", version };
+        this.#changes.push({ target: "name", text: lock, limit: command.limit });
+        return { kind: "limit", ...this.limit(lock), version: version + 1n };
       }
       case "force_release": {
         const meant = this.#live(lock).filter((claim) =>
@@ -323,7 +324,7 @@ export class ReferenceModel {
         return { kind: "record", record: this.record(lock) as ModelRecord };
       }
       case "delete_lock":
-        return this.#delete(lock, command.expectedVersion, command.repeated);
+        return this.#delete(lock, command.expectedVersion);
       case "advance":
         return { kind: "done" };
     }
@@ -566,10 +567,10 @@ function neverFits(asked: { readonly mode: Mode; readonly permits: number }, lim
   return limit > 0 && asked.mode === "permit" && asked.permits > limit;
 }
 
-/** What a lock remembers after one fact more. */
-function remember(record: ModelRecord | null, fact: Fact): ModelRecord | null {
+/** What a lock remembers after one fact more. `highest`: the highest version that any of its records had. */
+function remember(record: ModelRecord | null, fact: Fact, highest: bigint): ModelRecord | null {
   const { at } = fact;
-  const version = record ? record.version + 1n : BigInt(at);
+  const version = highest + 1n;
   const nothing = { notBeforeUs: null, attemptsLeft: null, attemptsSince: 0n, status: "", lastRun: null };
   const old = record ?? nothing;
   switch (fact.what) {

@@ -63,6 +63,8 @@ export class RowsInMemory {
       holders: 0,
       waiting: 0,
       waitingPermits: 0,
+      changeMark: 0n,
+      recordFloor: 0n,
       record: null,
       revision: 0n,
     });
@@ -99,7 +101,12 @@ export class RowsInMemory {
       const queue = rows.queues.get(id);
       if (pass === 1 && !queue?.complete) seenUpTo = queue?.head.at(-1)?.ticketNumber ?? 0n;
       const asked = new Map([[id, now.map((command) => ({ command, submittedMs: 0 }))]]);
-      const decision = this.core(rows, asked, { policy: this.settings, nowMs: agoMs, earlier: [] });
+      const decision = this.core(rows, asked, {
+        policy: this.settings,
+        nowMs: agoMs,
+        attempt: { mark: 0n },
+        earlier: [],
+      });
       this.#write(decision);
       outcomes.push(...(decision.decided.get(id)?.outcomes ?? []));
       events.push(...decision.events.map(({ event }) => event));
@@ -113,7 +120,7 @@ export class RowsInMemory {
   setPattern(prefix: string, limit: number | null, look: Look): Map<string, Decided> {
     const at = this.limitRules.findIndex((rule) => rule.prefix === prefix);
     const version = (this.limitRules[at]?.version ?? 0n) + 1n;
-    const rule = { prefix, limit, version, reason: "" };
+    const rule = { prefix, limit, version, reason: "", changeMark: 0n };
     if (at < 0) this.limitRules.push(rule);
     else this.limitRules[at] = rule;
     const names = [...this.locks.keys()].filter((name) => name.startsWith(prefix));

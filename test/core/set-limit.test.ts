@@ -101,15 +101,6 @@ describe("the version", () => {
     expect(lock.lock).toMatchObject({ limit: 2, limitVersion: 1n });
     expect(lock.events).toEqual([]);
   });
-
-  test("shows a repeated try that its own change had got through", () => {
-    const lock = new OneLock();
-    lock.setLimit(2, { expectedVersion: 0n });
-    const again = lock.setLimit(2, { expectedVersion: 0n, repeated: true });
-    expect(again).toMatchObject({ kind: "limit", version: 1n });
-    const different = lock.setLimit(3, { expectedVersion: 0n, repeated: true });
-    expect(different).toMatchObject({ kind: "version_mismatch" });
-  });
 });
 
 test("a change is reported with the limit that was set before", () => {

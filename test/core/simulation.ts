@@ -262,14 +262,14 @@ class Simulation {
       }
       case "delete_lock": {
         const expectedVersion = this.#expected(name, ask.expected);
-        return [{ verb: "delete_lock", name, expectedVersion, repeated: ask.repeated }];
+        return [{ verb: "delete_lock", name, expectedVersion }];
       }
       case "set_limit": {
-        const { limit, expected, repeated } = ask;
+        const { limit, expected } = ask;
         const version = this.#rows.lock(name).limitVersion;
         const expectedVersion =
           expected === undefined || version + expected < 0n ? undefined : version + expected;
-        return [{ verb: "set_limit", name, limit, expectedVersion, reason: "", repeated }];
+        return [{ verb: "set_limit", name, limit, expectedVersion, reason: "" }];
       }
       case "force_release": {
         const claim = ask.pick && this.#pick(name, ask.pick);
@@ -350,6 +350,8 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
       return { kind: "deleted", byThisCall: outcome.byThisCall };
     case "forced":
       return { kind: "forced", ended: outcome.ended.map(seenRow) };
+    case "cannot_tell":
+      throw new Error("a command that was not repeated has found an earlier attempt");
     default:
       return outcome;
   }

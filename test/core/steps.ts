@@ -81,15 +81,13 @@ export type Ask =
       readonly status: string | undefined;
       /** As for set_limit. */
       readonly expected: bigint | undefined;
-      readonly repeated: boolean;
     }
-  | { readonly ask: "delete_lock"; readonly expected: bigint | undefined; readonly repeated: boolean }
+  | { readonly ask: "delete_lock"; readonly expected: bigint | undefined }
   | {
       readonly ask: "set_limit";
       readonly limit: number | null;
       /** The version that the caller expects, counted from the one in force; undefined: any. */
       readonly expected: bigint | undefined;
-      readonly repeated: boolean;
     }
   | { readonly ask: "force_release"; readonly pick: Pick | null }
   | { readonly ask: "advance" };
@@ -267,12 +265,11 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       attemptsLeft: fc.constantFrom(undefined, undefined, null, 0, 1, 3),
       status: fc.option(status, { nil: undefined }),
       expected,
-      repeated: seldom,
     }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ ask: fc.constant("delete_lock" as const), expected, repeated: seldom }),
+    arbitrary: fc.record({ ask: fc.constant("delete_lock" as const), expected }),
   },
   {
     weight: 2,
@@ -280,7 +277,6 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       ask: fc.constant("set_limit" as const),
       limit,
       expected,
-      repeated: seldom,
     }),
   },
   {

@@ -224,12 +224,12 @@ describe("the caller", () => {
       notBeforeUs: 1_800_000_000_000_000,
       attemptsLeft: 2,
     };
-    const update = { ...UPDATE, verb: "update_lock", name: "l", repeated: false } as const;
+    const update = { ...UPDATE, verb: "update_lock", name: "l" } as const;
     const set = { kind: "record", lockId: 1n, record: second } as const;
     events.answered({ ...update, ...from("scheduler") }, { ...set, setVersion: 7n });
     events.answered({ ...update, ...from("other") }, { ...set, setVersion: 8n });
     events.answered(
-      { verb: "delete_lock", name: "l", expectedVersion: undefined, repeated: false, ...from("operator") },
+      { verb: "delete_lock", name: "l", expectedVersion: undefined, ...from("operator") },
       { kind: "deleted", lockId: 2n, byThisCall: true, version: 7n },
     );
     events.event({ kind: "record_set", lockId: 1n, record: first }, "l");

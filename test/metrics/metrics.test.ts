@@ -26,6 +26,8 @@ const LOCK: Lock = {
   holders: 2,
   waiting: 1,
   waitingPermits: 1,
+  changeMark: 0n,
+  recordFloor: 0n,
   record: null,
   revision: 9n,
 };

@@ -1,37 +1,20 @@
 // Transactions whose outcome the store does not know, committed or not, one test for each thing that a repetition could
-// do twice or claim for itself. What goes wrong is said by each test; faults.test.ts does the same at random.
+// do twice or claim for itself. What goes wrong is said by each test; faults.test.ts does the same at random, and
+// unknown-changes.test.ts has what another server changes before the repetition.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Store } from "../../server/storage/store.ts";
-import { StoreError } from "../../server/storage/store.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
-
-type Transact = Store["transact"];
+import { committed, rolledBack, TransactionScript } from "../support/transaction-script.ts";
 
 describe.each(testDatabases())("unknown outcomes on $label", (database) => {
   let replicas: Replicas;
   let here: Replica;
   let there: Replica;
-  /** What becomes of transactions that come with commands, first things first. Only those `here` are unlucky. */
-  const script: ((transact: Transact) => Transact)[] = [];
+  const script = new TransactionScript();
 
   beforeAll(async () => {
-    let first = true;
-    replicas = await startReplicas(database, 2, {}, (store) => {
-      if (!first) return store;
-      first = false;
-      const transact: Transact = (plan, decide) => {
-        const run: Transact = store.transact.bind(store);
-        return (script.shift()?.(run) ?? run)(plan, decide);
-      };
-      return new Proxy(store, {
-        get(target, name) {
-          const value = name === "transact" ? transact : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    });
+    replicas = await startReplicas(database, 2, {}, script.ofFirst());
     [here, there] = replicas.all as [Replica, Replica];
   });
   afterAll(async () => {
@@ -39,29 +22,8 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
   });
 
-  const unknown = () => new StoreError("unknown_outcome", "injected", "A fault made by a test.");
-  /** Commits, and does not know it. */
-  const committed: (typeof script)[number] = (transact) => async (plan, decide) => {
-    await transact(plan, decide);
-    throw unknown();
-  };
-  /** Is rolled back, and does not know it; `meanwhile` happens before the repetition. */
-  const rolledBack =
-    (meanwhile: () => Promise<unknown> = async () => {}): (typeof script)[number] =>
-    (transact) =>
-    async (plan, decide) => {
-      const rolling = transact(plan, (loaded) => {
-        decide(loaded);
-        throw unknown();
-      });
-      await rolling.catch(async (error: unknown) => {
-        await meanwhile();
-        throw error;
-      });
-    };
-
   test("an Acquire that was committed is the same claim when it is repeated", async () => {
-    script.push(committed, committed);
+    script.push(committed(), committed());
     const lease = claimOf(await here.engine.acquire(ask("acquired"), null), "held");
     expect(lease.fencingToken).toBe(1n);
     expect((await here.engine.view("acquired"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
@@ -69,13 +31,13 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
 
   test("a release that was committed is still this call's", async () => {
     const lease = claimOf(await here.engine.acquire(ask("released"), null), "held");
-    script.push(committed);
+    script.push(committed());
     expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
   });
 
   test("of two releases in one transaction that was committed, one ended the lease", async () => {
     const lease = claimOf(await here.engine.acquire(ask("released twice"), null), "held");
-    script.push(committed);
+    script.push(committed());
     const answers = await Promise.all([here.engine.release(lease), here.engine.release(lease)]);
     expect(answers.map(({ outcome }) => outcome)).toEqual([
       { kind: "released", byThisCall: true },
@@ -92,7 +54,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
   });
 
   test("of two compare-and-sets in one transaction that was committed, one has set the limit", async () => {
-    script.push(committed);
+    script.push(committed());
     const answers = await Promise.all([
       here.engine.setLimit("set twice", 3, 0n, "test"),
       here.engine.setLimit("set twice", 3, 0n, "test"),
@@ -109,7 +71,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
 
   test("an update that was committed is this call's, and does not undo what came after it in its transaction", async () => {
     const lease = claimOf(await here.engine.acquire(ask("updated"), null), "held");
-    script.push(committed);
+    script.push(committed());
     const [updated, released] = await Promise.all([
       here.engine.updateLock({ ...update, name: "updated", status: "running", expectedVersion: 0n }),
       here.engine.release(lease, { status: "done" }),
@@ -120,23 +82,9 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expect(record).toMatchObject({ status: "done", lastRun: { end: "released" } });
   });
 
-  test("an update that was rolled back does not take what another server has set for its own", async () => {
-    await here.engine.updateLock({ ...update, name: "updated elsewhere", status: "first" });
-    const version = (await here.engine.view("updated elsewhere")).lock.record?.version;
-    const set = (status: string) => ({
-      ...update,
-      name: "updated elsewhere",
-      status,
-      expectedVersion: version,
-    });
-    script.push(rolledBack(() => there.engine.updateLock(set("there"))));
-    expect((await here.engine.updateLock(set("here"))).outcome.kind).toBe("version_mismatch");
-    expect((await here.engine.view("updated elsewhere")).lock.record?.status).toBe("there");
-  });
-
   test("a deletion that was committed is this call's", async () => {
     await here.engine.updateLock({ ...update, name: "deleted", status: "todo" });
-    script.push(committed);
+    script.push(committed());
     const answer = await here.engine.deleteLock("deleted", undefined);
     expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true });
     expect((await here.engine.view("deleted")).lock.record).toBeNull();
@@ -144,7 +92,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
 
   test("an attempt is taken once for a grant that was committed", async () => {
     await here.engine.updateLock({ ...update, name: "attempted", attemptsLeft: 3 });
-    script.push(committed, committed);
+    script.push(committed(), committed());
     claimOf(await here.engine.acquire(ask("attempted"), null), "held");
     expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);
   });
@@ -153,7 +101,7 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     const lease = claimOf(await here.engine.acquire(ask("granted"), null), "held");
     const waiter = follower();
     claimOf(await here.engine.acquire(ask("granted"), waiter), "waiting");
-    script.push(committed);
+    script.push(committed());
     await here.engine.release(lease);
     const { claim } = await waiter.toldClaim;
     expect(claim).toMatchObject({ state: "held", provisional: true });

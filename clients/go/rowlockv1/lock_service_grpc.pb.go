@@ -27,6 +27,10 @@
 //                                           may have room; what is open goes on)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not answer
+//                                           whether the change was made, and the server cannot find out, as somebody else
+//                                           has changed the lock or the pattern since, or the database is still away. Read
+//                                           it back, and decide anew
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
 //   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
 //   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
@@ -35,8 +39,13 @@
 //
 // Keys of metadata are snake_case, and a reason has those that are named here and no others.
 //
-// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Every verb can be repeated
-// safely, an Acquire under the condition that it carries a request_id.
+// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
+// request_id, Renew, Release and all reads can be repeated safely.
+//
+// SetLimit, UpdateLock, DeleteLock and ForceRelease of a name can be repeated where a server has answered with
+// DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, which say of them that nothing was done. Where the answer was lost, or is
+// OUTCOME_UNKNOWN, a repeated call could undo what somebody else has set since, or end the next holders: read back first
+// (GetLock, ListLimits). The server itself never makes a change twice, nor over a change that came after it.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and one that
 // lies further ahead can end the call at once.
@@ -107,8 +116,8 @@ type LockServiceClient interface {
 	// a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
 	// lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
 	// just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-	// are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-	// version that the first one made.
+	// are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+	// expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
 	SetLimit(ctx context.Context, in *SetLimitRequest, opts ...grpc.CallOption) (*SetLimitResponse, error)
 	// One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
 	// the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
@@ -135,15 +144,15 @@ type LockServiceClient interface {
 	// that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
 	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-	// keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-	// already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+	// keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+	// has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
 	// also for a call that is repeated.
 	ForceRelease(ctx context.Context, in *ForceReleaseRequest, opts ...grpc.CallOption) (*ForceReleaseResponse, error)
 	// Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
 	// puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-	// left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-	// instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-	// one made, unless the record has changed since.
+	// left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+	// the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+	// the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
 	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
@@ -157,7 +166,8 @@ type LockServiceClient interface {
 	// the number of locks there.
 	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error)
 	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+	// OUTCOME_UNKNOWN above.
 	DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error)
 	// All of a client's calls over one stream: any number of commands in each request, any number of results in each
 	// response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
@@ -385,8 +395,8 @@ type LockServiceServer interface {
 	// a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
 	// lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
 	// just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-	// are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-	// version that the first one made.
+	// are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+	// expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
 	SetLimit(context.Context, *SetLimitRequest) (*SetLimitResponse, error)
 	// One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
 	// the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
@@ -413,15 +423,15 @@ type LockServiceServer interface {
 	// that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
 	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-	// keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-	// already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+	// keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+	// has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
 	// also for a call that is repeated.
 	ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error)
 	// Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
 	// puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-	// left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-	// instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-	// one made, unless the record has changed since.
+	// left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+	// the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+	// the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
 	// same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
@@ -435,7 +445,8 @@ type LockServiceServer interface {
 	// the number of locks there.
 	Capture(context.Context, *CaptureRequest) (*CaptureResponse, error)
 	// Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+	// limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+	// OUTCOME_UNKNOWN above.
 	DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error)
 	// All of a client's calls over one stream: any number of commands in each request, any number of results in each
 	// response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.

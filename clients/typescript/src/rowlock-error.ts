@@ -21,6 +21,7 @@ export type ServerReason =
   | "VERSION_MISMATCH"
   | "OVERLOADED"
   | "MESSAGE_TOO_LARGE"
+  | "OUTCOME_UNKNOWN"
   | "DATABASE_UNAVAILABLE"
   | "SHUTTING_DOWN"
   | "SESSION_SILENT"
@@ -142,6 +143,15 @@ export class RowlockError extends Error {
 
   static closed(): RowlockError {
     return new RowlockError("CLOSED", "CANCELLED", "This client was closed.");
+  }
+
+  /** Whether the server has answered that nothing was done. */
+  get isUndone(): boolean {
+    return (
+      this.reason === "OVERLOADED" ||
+      this.reason === "DATABASE_UNAVAILABLE" ||
+      this.reason === "SHUTTING_DOWN"
+    );
   }
 
   /** Whether the same call, a little later, may well succeed. */

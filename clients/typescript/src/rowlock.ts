@@ -200,8 +200,8 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Sets any of what a lock remembers, and makes the lock where nobody has named it yet. With `ifVersion` it is not repeated
-   * when its answer is lost.
+   * Sets any of what a lock remembers, and makes the lock where nobody has named it yet. It is not repeated when
+   * its answer is lost, as that could undo what others have set since.
    */
   updateLock(name: string, changes: LockChanges): Promise<RecordView> {
     return this.#open().updateLock(name, changes);
@@ -219,7 +219,7 @@ export class Rowlock implements AsyncDisposable {
     return { leaseId, name, token, ttlMs: lease.ttl && msOf(lease.ttl) };
   }
 
-  /** Sets a limit; `null` takes the setting away. With `ifVersion` it is not repeated when its answer is lost. */
+  /** Sets a limit; `null` takes the setting away. It is not repeated when its answer is lost, as that could undo what others have set since. */
   setLimit(target: LimitTarget, limit: number | null, options: SetLimitOptions = {}): Promise<LimitInForce> {
     return this.#open().setLimit(target, limit, options);
   }

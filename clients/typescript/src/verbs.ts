@@ -67,6 +67,9 @@ export interface ListLocksOptions {
   readonly pageSize?: number;
 }
 
+/** A repeated change could undo what others have set since. */
+const CHANGE: Ask["repeat"] = "unsent";
+
 const ORDERS = {
   name: ListOrder.NAME,
   "longest wait": ListOrder.LONGEST_WAIT,
@@ -121,7 +124,7 @@ export class Verbs {
       ...versionOf(ifVersion),
       reason,
     });
-    const answer = await this.#ask({ case: "setLimit", value }, repeatIf({ ifVersion }));
+    const answer = await this.#ask({ case: "setLimit", value }, CHANGE);
     const { version, heldPermits, waiting, draining } = answer;
     return {
       limit: answer.limit,
@@ -134,13 +137,13 @@ export class Verbs {
 
   async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
     const value = create(UpdateLockRequestSchema, { name, ...changesOf(changes) });
-    const { record } = await this.#ask({ case: "updateLock", value }, repeatIf(changes));
+    const { record } = await this.#ask({ case: "updateLock", value }, CHANGE);
     return recordView(record as NonNullable<typeof record>);
   }
 
   async deleteLock(name: string, { ifVersion }: Pick<LockChanges, "ifVersion">): Promise<boolean> {
     const value = create(DeleteLockRequestSchema, { name, ...versionOf(ifVersion) });
-    return (await this.#ask({ case: "deleteLock", value }, repeatIf({ ifVersion }))).deleted;
+    return (await this.#ask({ case: "deleteLock", value }, CHANGE)).deleted;
   }
 
   async getLock(name: string): Promise<LockView> {
@@ -217,9 +220,4 @@ export class Verbs {
     });
     return { answer: answer.promise, call };
   }
-}
-
-/** A change that was made is a mismatch when it is repeated. */
-function repeatIf({ ifVersion }: { readonly ifVersion?: bigint | number | undefined }): Ask["repeat"] {
-  return ifVersion === undefined ? "always" : "unsent";
 }

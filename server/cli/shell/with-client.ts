@@ -101,6 +101,8 @@ function inWords(error: RowlockError): string {
       return "It is held or waited for: what it remembers can be taken away once it is free.";
     case "CONNECTION_LOST":
       return "The connection was lost before the answer came, so it may have been done or not: look with `rowlock show`.";
+    case "OUTCOME_UNKNOWN":
+      return "The database did not answer whether this was done, so it may have been done or not: look with `rowlock show`.";
     case "DATABASE_UNAVAILABLE":
       return `The server answers, but its database does not: try again later, or look at its log. ${error.message}`;
     default:

@@ -6,33 +6,28 @@ import { UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
 /**
- * Runs `attempt` until it succeeds or is not worth repeating. `repeated` is true once an earlier attempt may have been
- * committed. Throws a Fault for what the database cannot do; everything else (a bug) as it is.
+ * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do; everything else (a bug) as it is.
  *
  * @param isGivenUp says of an error that the caller has a better way on than to repeat: then it is thrown as it is.
  */
 export async function withAttempts<Result>(
-  attempt: (repeated: boolean) => Promise<Result>,
+  attempt: () => Promise<Result>,
   onRetry: (cause: string) => void,
   isGivenUp: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
-  let repeated = false;
+  let isInDoubt = false;
   const policy: RetryPolicy<StoreError> = {
     ...ROLLED_BACK,
     isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isGivenUp(error),
   };
   try {
-    return await retry(
-      policy,
-      () => attempt(repeated),
-      ({ kind, reason }) => {
-        repeated ||= kind === "unknown_outcome";
-        onRetry(reason);
-      },
-    );
+    return await retry(policy, attempt, ({ kind, reason }) => {
+      isInDoubt ||= kind === "unknown_outcome";
+      onRetry(reason);
+    });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    if (!isGivenUp(error)) throw unavailable(error, repeated);
+    if (!isGivenUp(error)) throw unavailable(error, isInDoubt);
     onRetry(error.reason);
     throw error;
   }
@@ -52,13 +47,32 @@ export function asFault(error: unknown): unknown {
   return error instanceof StoreError ? unavailable(error) : error;
 }
 
-/** What callers are told when the database cannot do it; `mayBeDone`: an earlier attempt may have done it. */
-export function unavailable(error: StoreError, mayBeDone = false): Fault {
+/** What callers are told when the database cannot do it; `isInDoubt`: an earlier attempt may have done it. */
+export function unavailable(error: StoreError, isInDoubt = false): Fault {
   return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
-    outcomeUnknown: mayBeDone || error.kind === "unknown_outcome",
+    outcomeUnknown: isInDoubt || error.kind === "unknown_outcome",
     cause: error,
   });
+}
+
+/**
+ * What callers are told of a change where they have to look whether it was made: to make it again could undo what others
+ * have set since.
+ */
+export function outcomeUnknown(cause?: unknown): Fault {
+  const message =
+    "The database did not answer whether this change was made, and what it was about may have been changed since: " +
+    "read it, and decide anew.";
+  const reason = cause instanceof Fault ? cause.reason : "changed_since";
+  return new Fault("outcome_unknown", reason, message, { retryAfterMs: 0, outcomeUnknown: true, cause });
+}
+
+/** The same error, of a call that an earlier attempt may have done. */
+export function mayBeDone(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.outcomeUnknown) return error;
+  const { kind, reason, message, retryAfterMs, cause } = error;
+  return new Fault(kind, reason, message, { retryAfterMs, outcomeUnknown: true, cause });
 }
 
 /** Whether a Fault says no more than that another transaction holds the rows of one lock. */

@@ -1,7 +1,9 @@
 // One attempt of a transaction: which rows to read for its commands, and what was decided, over all rounds of reading. A
 // repeated transaction starts with a new one. Does no I/O.
 
+import { randomBytes } from "node:crypto";
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
+import { hasChanged } from "../../core/changes.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import { isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
@@ -24,12 +26,18 @@ function newRevisionStep(): bigint {
   return BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
 }
 
+/** 63 bits, as SQLite has no more; never 0. */
+export function newChangeMark(): bigint {
+  return (randomBytes(8).readBigUInt64BE() >> 1n) | 1n;
+}
+
 export class Batch {
   readonly #asked: AskedByLock;
   readonly #policy: Policy;
-  /** Attempts of which one may have been committed: commands must recognise their own work. */
+  /** Attempts of which nobody knows whether they were committed: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
   readonly #revisionStep = newRevisionStep();
+  #mark: bigint | undefined;
   #round = 0;
 
   /** Results by lock; a lock whose guard row is gone has none. */
@@ -47,6 +55,12 @@ export class Batch {
     this.#asked = asked;
     this.#policy = policy;
     this.#earlier = earlier;
+  }
+
+  /** What it leaves at locks that it changes. Few attempts change any. */
+  get mark(): bigint {
+    this.#mark ??= newChangeMark();
+    return this.#mark;
   }
 
   /** `impatient`: whether it is not to wait for row locks that others hold. */
@@ -83,7 +97,12 @@ export class Batch {
     this.#round += 1;
     const isFirst = this.#round === 1;
     this.limitRules = loaded.limitRules;
-    const context = { policy: this.#policy, earlier: this.#earlier, nowMs: performance.now() };
+    const context = {
+      policy: this.#policy,
+      nowMs: performance.now(),
+      attempt: this,
+      earlier: this.#earlier,
+    };
     const decision = decideBatch(loaded, isFirst ? this.#asked : NO_COMMANDS, context);
     if (isFirst) {
       this.decided = decision.decided;
@@ -99,9 +118,17 @@ export class Batch {
     return { ...decision, again: [] };
   }
 
+  /** Whether it has decided to make the change that a command asks for. */
+  changes(lockId: bigint, index: number): boolean {
+    const outcome = this.decided.get(lockId)?.outcomes[index];
+    return outcome !== undefined && hasChanged(outcome);
+  }
+
   /** The outcome of a command, to be asked for after the commit; undefined: its lock is not there under this id. */
   outcome(lockId: bigint, index: number): Outcome | undefined {
     const outcome = this.decided.get(lockId)?.outcomes[index];
+    if (!outcome && this.#earlier.some((attempt) => attempt.changes(lockId, index)))
+      return { kind: "cannot_tell" };
     const written = this.locks.get(lockId);
     // A limit is answered with the counts that this transaction has left behind, all of its grants included.
     return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;

@@ -4,7 +4,7 @@
 import { partsOf } from "../../core/parts.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Store } from "../../storage/store.ts";
-import { isRowLocked } from "../../storage/store.ts";
+import { isInDoubt, isRowLocked } from "../../storage/store.ts";
 import { withAttempts, withoutRepeating } from "./attempts.ts";
 import { Batch } from "./batch.ts";
 import type { Job } from "./lanes.ts";
@@ -14,7 +14,7 @@ export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 /** Jobs of one transaction. */
 export interface Work {
   readonly jobs: JobsByLock;
-  /** Attempts at these jobs, among others, of which one may have been committed. */
+  /** Attempts at these jobs, among others, of which nobody knows whether they were committed. */
   earlier: readonly Batch[];
 }
 
@@ -33,16 +33,18 @@ export interface DecidingOptions {
  */
 export function decideWork(work: Work, impatient: boolean, options: DecidingOptions): Promise<Batch> {
   const { store, likelyQueue, onRetry, beforehand } = options;
-  const attempts = [...work.earlier];
   return withAttempts(
-    async (repeated) => {
+    async () => {
       const first = beforehand();
       // It has been repeated already.
       if (first) await withoutRepeating(() => first);
-      if (repeated) work.earlier = [...attempts];
       const attempt = new Batch(work.jobs, options.policy, work.earlier);
-      attempts.push(attempt);
-      await store.transact(attempt.plan(likelyQueue, impatient), (loaded) => attempt.decide(loaded));
+      try {
+        await store.transact(attempt.plan(likelyQueue, impatient), (loaded) => attempt.decide(loaded));
+      } catch (error) {
+        if (isInDoubt(error)) work.earlier = [...work.earlier, attempt];
+        throw error;
+      }
       return attempt;
     },
     onRetry,

@@ -15,7 +15,7 @@ import {
 } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type { Answer, Follower } from "../lock-engine.ts";
-import { unavailable } from "./attempts.ts";
+import { mayBeDone, outcomeUnknown, unavailable } from "./attempts.ts";
 import type { Batch } from "./batch.ts";
 import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } from "./deciding.ts";
 import { HeldUpLocks } from "./held-up-locks.ts";
@@ -249,8 +249,15 @@ export class Lanes {
   }
 
   #failed(work: Work, error: unknown): void {
-    this.#options.onFailed?.(work.jobs, error);
-    for (const list of work.jobs.values()) for (const job of list) job.reject(error);
+    const { earlier } = work;
+    const failure = earlier.length > 0 ? mayBeDone(error) : error;
+    this.#options.onFailed?.(work.jobs, failure);
+    for (const [lockId, list] of work.jobs) {
+      list.forEach(({ reject }, index) => {
+        const isInDoubt = earlier.some((attempt) => attempt.changes(lockId, index));
+        reject(isInDoubt ? outcomeUnknown(error) : failure);
+      });
+    }
     this.#release(work);
   }
 
@@ -289,9 +296,11 @@ function answer(jobs: JobsByLock, batch: Batch): void {
     const decided = batch.decided.get(lockId);
     list.forEach((job, index) => {
       const outcome = batch.outcome(lockId, index);
-      job.resolve(
-        decided && outcome ? { outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName } : null,
-      );
+      if (outcome?.kind === "cannot_tell") job.reject(outcomeUnknown());
+      else
+        job.resolve(
+          decided && outcome ? { outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName } : null,
+        );
     });
   }
 }

@@ -6,12 +6,20 @@
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import type { Policy } from "../../core/policy.ts";
-import { isRowLocked, LOCKS_PER_RULE_MAX, type LoadPlan, type Store } from "../../storage/store.ts";
+import {
+  isInDoubt,
+  isRowLocked,
+  LOCKS_PER_RULE_MAX,
+  type Loaded,
+  type LoadPlan,
+  type Store,
+} from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
+import { Fault } from "../faults.ts";
 import type { LimitRuleAnswer } from "../lock-engine.ts";
 import { lockSteps } from "../views/lock-steps.ts";
-import { withAttempts } from "./attempts.ts";
-import { Batch } from "./batch.ts";
+import { outcomeUnknown, withAttempts } from "./attempts.ts";
+import { Batch, newChangeMark } from "./batch.ts";
 
 export interface RuleChange {
   readonly prefix: string;
@@ -37,80 +45,123 @@ export async function changeLimitRule(
   options: LimitRulesOptions,
 ): Promise<LimitRuleAnswer> {
   const { prefix } = change;
-  let rule: LimitRule | undefined;
-  let refusedBy: bigint | undefined;
-  let mayBeDone = false;
-  let changedAfter: bigint | undefined;
-  const decide: Decide = (limitRules, repeated, rulesRevision) => {
-    mayBeDone ||= repeated;
-    if (!limitRules) return undefined;
-    const now = limitRules.find((candidate) => candidate.prefix === prefix);
-    rule = changed(now, change, mayBeDone);
-    refusedBy = rule ? undefined : (now?.version ?? 0n);
-    changedAfter = rule ? rulesRevision : undefined;
-    return rule;
-  };
-  let reached = await grantUnder({ prefix, afterLockId: 0n }, options, decide);
-  if (reached === "held_up") await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, decide);
-  if (!rule) return { kind: "version_mismatch", version: refusedBy ?? 0n };
-  const now = rule;
-  while (typeof reached === "bigint")
-    reached = await grantUnder({ prefix, afterLockId: reached }, options, () => undefined);
-  if (reached === "held_up") await advanceUnder(prefix, options);
-  const behind = changedAfter === undefined ? 0 : await everywhere(changedAfter, options);
-  return withAttempts(() => describe(now, behind, options.store), options.onRetry);
-}
-
-/** The rule as it shall be; undefined if its version is not the expected one. */
-function changed(now: LimitRule | undefined, change: RuleChange, repeated: boolean): LimitRule | undefined {
-  const { prefix, limit, expectedVersion, reason } = change;
-  const version = now?.version ?? 0n;
-  if (expectedVersion === undefined || expectedVersion === version) {
-    return { prefix, limit, version: version + 1n, reason };
+  const changing = new ChangingRule(change);
+  try {
+    let reached = await grantUnder({ prefix, afterLockId: 0n }, options, changing);
+    if (reached === "held_up")
+      await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, changing);
+    const { answer } = changing;
+    if (answer.kind === "version_mismatch") return answer;
+    while (typeof reached === "bigint") reached = await grantUnder({ prefix, afterLockId: reached }, options);
+    if (reached === "held_up") await advanceUnder(prefix, options);
+    const { changedAfter } = changing;
+    const behind = changedAfter === undefined ? 0 : await everywhere(changedAfter, options);
+    return await withAttempts(() => describe(answer, behind, options.store), options.onRetry);
+  } catch (error) {
+    throw error instanceof Fault && changing.mayBeDone ? outcomeUnknown(error) : error;
   }
-  // An earlier attempt of this very call may have been committed.
-  const doneBefore = repeated && now !== undefined && version === expectedVersion + 1n && now.limit === limit;
-  return doneBefore ? now : undefined;
 }
 
 function everywhere(changedAfter: bigint, { everywhereAfter, onRetry }: LimitRulesOptions): Promise<number> {
   return withAttempts(() => everywhereAfter(changedAfter), onRetry);
 }
 
-/** Answers the rule to write, if any. Called without rules when an attempt begins. */
-type Decide = (
-  limitRules: readonly LimitRule[] | null,
-  repeated: boolean,
-  rulesRevision?: bigint,
-) => LimitRule | undefined;
+/** One call, over all of its attempts. They share a mark: it tells whether any of them was committed. */
+class ChangingRule {
+  readonly #change: RuleChange;
+  readonly #mark = newChangeMark();
+  /** What the last attempt has found. */
+  #markFound = 0n;
+  #inDoubt = false;
+  /** What attempts of which nobody knows whether they were committed have found. */
+  #markFoundInDoubt = 0n;
+  #answer: LimitRule | Refused | undefined;
+  /** The revision of the rules that the last attempt to write one has found. */
+  changedAfter: bigint | undefined;
+
+  constructor(change: RuleChange) {
+    this.#change = change;
+  }
+
+  /** The rule to write; undefined: none. Throws a Fault where nobody can tell whether it was written before. */
+  decide({ limitRules, rulesRevision }: Loaded): LimitRule | undefined {
+    const { prefix, limit, expectedVersion, reason } = this.#change;
+    const now = limitRules.find((candidate) => candidate.prefix === prefix);
+    const version = now?.version ?? 0n;
+    this.#markFound = now?.changeMark ?? 0n;
+    if (now?.changeMark === this.#mark) {
+      this.#answer = now;
+      return undefined;
+    }
+    if (this.#inDoubt && this.#markFound !== this.#markFoundInDoubt) throw outcomeUnknown();
+    if (expectedVersion !== undefined && expectedVersion !== version) {
+      this.#answer = { kind: "version_mismatch", version };
+      return undefined;
+    }
+    const rule = { prefix, limit, version: version + 1n, reason, changeMark: this.#mark };
+    this.#answer = rule;
+    this.changedAfter = rulesRevision;
+    return rule;
+  }
+
+  /** To be told when nobody knows whether the last attempt was committed. */
+  doubt(): void {
+    // One that was refused has changed nothing.
+    if (!this.#answer || "kind" in this.#answer) return;
+    this.#inDoubt = true;
+    this.#markFoundInDoubt = this.#markFound;
+    this.#answer = undefined;
+  }
+
+  /** To be told of any other failure: the last attempt was rolled back. */
+  rolledBack(): void {
+    this.#answer = undefined;
+  }
+
+  get mayBeDone(): boolean {
+    return this.#inDoubt || (this.#answer !== undefined && !("kind" in this.#answer));
+  }
+
+  /** Of the attempt that was committed. */
+  get answer(): (LimitRule & { readonly kind?: undefined }) | Refused {
+    if (!this.#answer) throw new Error("A limit rule was changed without a decision.");
+    return this.#answer;
+  }
+}
+
+type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
 
 /**
- * One transaction: changes the rule, if `decide` says how, and grants to waiters of locks under the prefix. Returns the
+ * One transaction: changes the rule, if `changing` says how, and grants to waiters of locks under the prefix. Returns the
  * id of the last lock it came to, or null if there was none left; `held_up` if nothing was done because another
  * transaction holds some of their rows.
  */
 async function grantUnder(
   rule: NonNullable<LoadPlan["rule"]>,
   options: LimitRulesOptions,
-  decide: Decide,
+  changing: ChangingRule | null = null,
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule };
   const { store, onCommitted, onRetry } = options;
   try {
     return await withAttempts(
-      async (repeated) => {
-        decide(null, repeated);
+      async () => {
         const batch = new Batch(new Map(), options.policy, []);
         let reached: bigint | null | undefined;
-        await store.transact(plan, (loaded) => {
+        const transacting = store.transact(plan, (loaded) => {
           if (reached !== undefined) return batch.decide(loaded);
           const ids = [...loaded.locks.keys()];
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
-          const next = decide(loaded.limitRules, repeated, loaded.rulesRevision);
+          const next = changing?.decide(loaded);
           if (!next) return batch.decide(loaded);
           const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next];
           return { ...batch.decide({ ...loaded, limitRules }), rule: next };
+        });
+        await transacting.catch((error: unknown) => {
+          if (isInDoubt(error)) changing?.doubt();
+          else changing?.rolledBack();
+          throw error;
         });
         onCommitted(batch);
         return reached ?? null;

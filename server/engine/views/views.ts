@@ -105,6 +105,8 @@ function unused(name: string): Lock {
     holders: 0,
     waiting: 0,
     waitingPermits: 0,
+    changeMark: 0n,
+    recordFloor: 0n,
     record: null,
     revision: 0n,
   };

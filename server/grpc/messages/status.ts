@@ -18,6 +18,7 @@ const DETAILS_KEY = "grpc-status-details-bin";
 const REASON_OF_FAULT: Record<FaultKind, Reason> = {
   unavailable: "DATABASE_UNAVAILABLE",
   overloaded: "OVERLOADED",
+  outcome_unknown: "OUTCOME_UNKNOWN",
   shutting_down: "SHUTTING_DOWN",
 };
 
@@ -36,7 +37,7 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CallError) return failure(thrown.reason, thrown.message, thrown.details);
   if (thrown instanceof Fault) {
     return failure(REASON_OF_FAULT[thrown.kind], thrown.message, {
-      retryAfterMs: thrown.retryAfterMs,
+      ...(thrown.retryAfterMs > 0 && { retryAfterMs: thrown.retryAfterMs }),
       ...(thrown.kind === "overloaded" && { metadata: { bound: thrown.reason } }),
     });
   }

@@ -13,7 +13,7 @@ export interface RulesAt {
 }
 
 // One statement, so that the revision is that of these very rules.
-const RULES = `SELECT r.prefix, r.limit_value, r.version, r.reason, m.rules_revision
+const RULES = `SELECT r.prefix, r.limit_value, r.version, r.reason, r.change_mark, m.rules_revision
   FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
 
 const NONE: RulesAt = { revision: -1n, limitRules: [] };
@@ -38,7 +38,7 @@ export async function readRules(session: Session): Promise<RulesAt> {
   const rulesAt = trip.add(RULES);
   const rows = rowsOf((await session.run(trip))[rulesAt]);
   return {
-    revision: bigintOf(rows[0]?.[4]),
+    revision: bigintOf(rows[0]?.[5]),
     limitRules: rows.filter((row) => row[0] !== null).map(limitRuleFromRow),
   };
 }

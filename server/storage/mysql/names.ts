@@ -1,6 +1,7 @@
 // Guard rows by name: finds them, makes them, and cleans away those that nobody uses. The row of rowlock_meta is what
 // keeps the last two apart: who makes a row takes it shared and reads the token floor, who removes rows takes it
-// exclusively and raises the floor. So a name that comes back starts above every token it ever had.
+// exclusively and raises the floor. So a name that comes back starts above every token, and every version of a record, that
+// it ever had: one floor serves both.
 
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { partsOf } from "../../core/parts.ts";
@@ -21,7 +22,7 @@ import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.t
 const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) WHERE name IN (?)";
 // In one statement with a known number of rows, which takes no lock on the counter of ids, and in the order of names,
 // so that two servers that make the same ones do not wait for each other in a circle.
-const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), ${NOW_US})`;
+const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), last_token, ${NOW_US})`;
 
 const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, ${NOW_US}
   FROM rowlock_lock l FORCE INDEX (rowlock_lock_idle)
@@ -32,7 +33,7 @@ const GUARDS_LOCK =
   "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
 // Makers of locks need the floor, so whoever has locked it waits for no guard row.
 const FREE_GUARDS_LOCK = `${GUARDS_LOCK} SKIP LOCKED`;
-const STILL_IDLE = `SELECT l.id, l.last_token FROM rowlock_lock l
+const STILL_IDLE = `SELECT l.id, GREATEST(l.last_token, l.record_floor) FROM rowlock_lock l
   WHERE l.id IN (?) AND l.decided_at < ? AND ${IDLE_LOCK_CONDITION}`;
 const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor, ?) WHERE id = 1";
 const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
@@ -72,7 +73,10 @@ async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<
 async function make(session: Session, names: readonly Buffer[]): Promise<readonly Row[]> {
   const trip = new Trip("add_locks");
   const rows = names.map(() => NEW).join(", ");
-  trip.add(`INSERT IGNORE INTO rowlock_lock (name, last_token, decided_at) VALUES ${rows}`, ...names);
+  trip.add(
+    `INSERT IGNORE INTO rowlock_lock (name, last_token, record_floor, decided_at) VALUES ${rows}`,
+    ...names,
+  );
   const foundAt = trip.add(FIND, names);
   return rowsOf((await session.run(trip))[foundAt]);
 }
@@ -119,7 +123,7 @@ async function remove(session: Session, ids: readonly bigint[], before: number):
 
   const save = new Trip("purge_locks");
   if (idle.length > 0) {
-    const highest = idle.map(([, token]) => bigintOf(token)).reduce((a, b) => (a > b ? a : b));
+    const highest = idle.map(([, highest]) => bigintOf(highest)).reduce((a, b) => (a > b ? a : b));
     save.add(RAISE_FLOOR, highest);
     const removedAt = save.add(
       REMOVE,

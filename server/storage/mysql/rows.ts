@@ -42,6 +42,8 @@ export function countersFromRow(row: Row): Counters {
     waiting: Number(row[11]),
     waitingPermits: Number(row[12]),
     revision: bigintOf(row[13]),
+    changeMark: bigintOf(row[15]),
+    recordFloor: bigintOf(row[16]),
   };
 }
 
@@ -100,13 +102,14 @@ export function claimFromRow(row: Row): Claim {
   };
 }
 
-/** A row of prefix, limit_value, version, reason. */
+/** A row of prefix, limit_value, version, reason, change_mark. */
 export function limitRuleFromRow(row: Row): LimitRule {
   return {
     prefix: textOf(row[0]),
     limit: numberOrNull(row[1]),
     version: bigintOf(row[2]),
     reason: textOf(row[3]),
+    changeMark: bigintOf(row[4]),
   };
 }
 

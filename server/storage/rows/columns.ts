@@ -21,6 +21,8 @@ export const LOCK_WRITTEN_COLUMNS = [
   "limit_reason",
   ...LOCK_COUNTER_COLUMNS,
   "has_record",
+  "change_mark",
+  "record_floor",
 ] as const;
 
 /** The columns of a guard row, in the order in which stores read them. */

@@ -160,7 +160,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow)
   },
 ];
 
-const RULES = "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule";
+const RULES = "SELECT prefix, limit_value, version, reason, change_mark FROM rowlock_limit_rule";
 const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 
 // Whether a limit was lowered below what is held cannot be seen in the rows, so this can only be a warning.
@@ -255,6 +255,7 @@ function ruleOf(row: InvariantRow): LimitRule {
     limit: numberOrNull(row.limit_value),
     version: BigInt(row.version as bigint),
     reason: text(row.reason),
+    changeMark: BigInt(row.change_mark as bigint),
   };
 }
 

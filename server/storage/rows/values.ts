@@ -41,6 +41,8 @@ export function lockValues(lock: Lock): Value[] {
     lock.waitingPermits,
     lock.revision,
     lock.record ? 1 : 0,
+    lock.changeMark,
+    lock.recordFloor,
   ];
 }
 

@@ -31,6 +31,8 @@ export function countersFromRow(row: Row): Counters {
     waiting: Number(row.waiting),
     waitingPermits: Number(row.waiting_permits),
     revision: row.revision as bigint,
+    changeMark: row.change_mark as bigint,
+    recordFloor: row.record_floor as bigint,
   };
 }
 
@@ -94,6 +96,7 @@ export function limitRuleFromRow(row: Row): LimitRule {
     limit: numberOrNull(row.limit_value),
     version: row.version as bigint,
     reason: textOf(row.reason),
+    changeMark: row.change_mark as bigint,
   };
 }
 

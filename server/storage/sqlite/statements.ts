@@ -49,8 +49,8 @@ const SQL = {
   rollback: "ROLLBACK",
 
   lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
-  add_lock: `INSERT INTO rowlock_lock (name, last_token, decided_at)
-    SELECT ?, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
+  add_lock: `INSERT INTO rowlock_lock (name, last_token, record_floor, decided_at)
+    SELECT ?, token_floor, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
   lock: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.id = ?`,
   locks_under_prefix: `SELECT ${LOCK} FROM rowlock_lock l
     WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}`,
@@ -61,11 +61,12 @@ const SQL = {
       coalesce((SELECT max(ttl) FROM rowlock_claim INDEXED BY rowlock_claim_due WHERE state = 2), 0))))
     WHERE id = 1 AND epoch = ?5`,
   meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
-  rules: "SELECT prefix, limit_value, version, reason FROM rowlock_limit_rule ORDER BY prefix",
+  rules: "SELECT prefix, limit_value, version, reason, change_mark FROM rowlock_limit_rule ORDER BY prefix",
   rules_revision: "SELECT rules_revision FROM rowlock_meta WHERE id = 1",
-  write_rule: `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason) VALUES (?, ?, ?, ?)
+  write_rule: `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (prefix) DO UPDATE
-    SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason`,
+    SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason,
+      change_mark = excluded.change_mark`,
   raise_rules_revision: "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1",
 
   claim: `SELECT ${CLAIM} FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ?`,
@@ -112,11 +113,11 @@ const SQL = {
     ORDER BY lock_id LIMIT (?3 + 0)`,
   purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
     (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ${GIVEN})`,
-  old_locks: `SELECT l.id, l.decided_at, l.last_token, ${IDLE_LOCK_CONDITION} AS is_idle
+  old_locks: `SELECT l.id, l.decided_at, l.last_token, l.record_floor, ${IDLE_LOCK_CONDITION} AS is_idle
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
     ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`,
-  raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?) WHERE id = 1",
+  raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?, ?) WHERE id = 1",
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
 
   queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}

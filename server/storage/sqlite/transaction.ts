@@ -116,7 +116,14 @@ function save(
   }
   const { rule } = changes;
   if (rule) {
-    statements.run("write_rule", bytesOf(rule.prefix), rule.limit, rule.version, bytesOf(rule.reason));
+    statements.run(
+      "write_rule",
+      bytesOf(rule.prefix),
+      rule.limit,
+      rule.version,
+      bytesOf(rule.reason),
+      rule.changeMark,
+    );
     statements.run("raise_rules_revision");
   }
 }

@@ -85,7 +85,7 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
         const old = statements.all("old_locks", decidedAtUs, id, nowUs() - idleUs);
         const idle = scan.take(old.map(oldRow), max);
         for (const row of idle) {
-          statements.run("raise_token_floor", row.lastToken);
+          statements.run("raise_token_floor", row.lastToken, row.recordFloor);
           statements.run("remove_lock", row.id);
         }
         return idle.length;
@@ -99,5 +99,6 @@ function oldRow(row: Row) {
     decidedAtUs: Number(row.decided_at),
     isIdle: row.is_idle === 1n,
     lastToken: row.last_token as bigint,
+    recordFloor: row.record_floor as bigint,
   };
 }

@@ -239,19 +239,24 @@ describe("a server that goes away", () => {
             await gate.promise;
             return await engine.setLimit(...input);
           },
+          view: async (name) => {
+            asked.push(name);
+            await gate.promise;
+            return await engine.view(name);
+          },
         }),
     });
     const proxy = await proxyTo(server.address);
     const rowlock = client(proxy.address);
-    const safe = rowlock.setLimit({ name: "safe" }, 3);
-    const unsafe = rowlock.setLimit({ name: "unsafe" }, 3, { ifVersion: 0 });
+    const safe = rowlock.getLock("safe");
+    const unsafe = rowlock.setLimit({ name: "unsafe" }, 3);
     const failed = expect(unsafe).rejects.toMatchObject({ reason: "CONNECTION_LOST", code: "UNAVAILABLE" });
     await until(() => asked.length === 2);
     proxy.leave();
     await failed;
     await proxy.comeBack();
     gate.resolve();
-    expect(await safe).toMatchObject({ limit: 3 });
+    expect(await safe).toMatchObject({ name: "safe" });
     expect(asked.sort()).toEqual(["safe", "safe", "unsafe"]);
   });
 });

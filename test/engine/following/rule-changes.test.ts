@@ -9,7 +9,7 @@ import { Places } from "../../../server/engine/following/places.ts";
 import { Watch } from "../../../server/engine/following/watch.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => {
-  return { prefix, limit, version, reason: "" };
+  return { prefix, limit, version, reason: "", changeMark: 0n };
 };
 
 /** Two locks with a waiter each, about which this server has decided by the rules. */

@@ -77,6 +77,8 @@ function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
     sharedHolders: 0,
     exclusiveHolders: 0,
     waitingPermits: live.waiting,
+    changeMark: 0n,
+    recordFloor: 0n,
     record: null,
     revision: 1n,
     ...live,

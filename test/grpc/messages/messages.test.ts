@@ -69,6 +69,8 @@ function lock(overrides: Partial<Lock> = {}): Lock {
     holders: 1,
     waiting: 1,
     waitingPermits: 1,
+    changeMark: 0n,
+    recordFloor: 0n,
     record: null,
     revision: 1n,
     ...overrides,

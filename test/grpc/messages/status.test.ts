@@ -68,6 +68,16 @@ describe("an error of the contract", () => {
     });
   });
 
+  test("that leaves the outcome open says that nobody should repeat it by itself", () => {
+    const details = { retryAfterMs: 0, outcomeUnknown: true };
+    expect(seen(new Fault("outcome_unknown", "changed_since", "look", details))).toMatchObject({
+      code: "UNKNOWN",
+      reason: "OUTCOME_UNKNOWN",
+      metadata: {},
+      others: [],
+    });
+  });
+
   test("has a code for every reason, and keys as ErrorInfo wants them", () => {
     for (const reason of Object.keys(callErrors.CODE_OF_REASON) as callErrors.Reason[]) {
       const { code, metadata } = seen(

@@ -116,7 +116,6 @@ class History {
         limit: asked.limit,
         expectedVersion: undefined,
         reason: "test",
-        repeated: false,
       };
       return [{ lock, command, model, sent: null }];
     }

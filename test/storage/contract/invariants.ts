@@ -61,7 +61,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await transact(store, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => ({
         ...NO_CHANGES,
         locks: raised(loaded),
-        rule: { prefix: "etl/", limit: 2, version: 1n, reason: "" },
+        rule: { prefix: "etl/", limit: 2, version: 1n, reason: "", changeMark: 0n },
       }));
       await addClaims(store, id("mutex"), { state: "ended", fencingToken: 1n }, HELD, {}, { mode: "shared" });
       await addClaims(store, id("pool"), { ...HELD, permits: 3 }, HELD, { permits: 2 }, {});

@@ -151,6 +151,8 @@ export function contractOfRows(fresh: () => FreshStore): void {
         holders: 0,
         waiting: 0,
         waitingPermits: 0,
+        changeMark: 0n,
+        recordFloor: 0n,
         record: null,
         revision: 0n,
       };

@@ -169,7 +169,7 @@ class Client:
         """Set the limit of a name, or of all names of a pattern such as `etl/*`; None takes the setting away.
 
         With `if_version` it is changed only if the setting has this version (0: if it was never set), otherwise it fails with
-        VERSION_MISMATCH; and it is not repeated when its answer is lost.
+        VERSION_MISMATCH. It is not repeated when its answer is lost, as that could undo what others have set since.
         """
         return self._verbs.set_limit(
             limit, name=name, pattern=pattern, if_version=if_version, reason=reason
@@ -181,7 +181,7 @@ class Client:
         """Set any of what a lock remembers, and make the lock where nobody has named it yet.
 
         With `if_version` it is changed only if the record has this version (0: if there is none), otherwise it fails with
-        VERSION_MISMATCH; and it is not repeated when its answer is lost.
+        VERSION_MISMATCH. It is not repeated when its answer is lost, as that could undo what others have set since.
         """
         return self._verbs.update_lock(name, if_version, **changes).result()
 

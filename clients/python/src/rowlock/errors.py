@@ -55,6 +55,11 @@ class RowlockError(Exception):
         """Seconds after which another try can help, as the server says."""
 
     @property
+    def is_undone(self) -> bool:
+        """Whether the server has answered that nothing was done."""
+        return self.reason in (Reason.OVERLOADED, Reason.DATABASE_UNAVAILABLE, Reason.SHUTTING_DOWN)
+
+    @property
     def is_transient(self) -> bool:
         """Whether the same call, a little later, may well succeed."""
         return self.code == _TRANSIENT_CODE or self.reason == Reason.OVERLOADED

@@ -133,8 +133,7 @@ export class Calls {
 
   #failed(call: Call, error: RowlockError): void {
     const { repeat } = call.ask;
-    // What a bound has refused was not done.
-    const isSafe = repeat === "always" || (repeat === "unsent" && error.reason === "OVERLOADED");
+    const isSafe = repeat === "always" || (repeat === "unsent" && error.isUndone);
     if (!error.isTransient || !isSafe) {
       this.#fail(call, error);
       return;

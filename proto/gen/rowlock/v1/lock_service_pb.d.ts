@@ -27,6 +27,10 @@
 //                                           may have room; what is open goes on)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not answer
+//                                           whether the change was made, and the server cannot find out, as somebody else
+//                                           has changed the lock or the pattern since, or the database is still away. Read
+//                                           it back, and decide anew
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
 //   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
 //   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
@@ -35,8 +39,13 @@
 //
 // Keys of metadata are snake_case, and a reason has those that are named here and no others.
 //
-// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Every verb can be repeated
-// safely, an Acquire under the condition that it carries a request_id.
+// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
+// request_id, Renew, Release and all reads can be repeated safely.
+//
+// SetLimit, UpdateLock, DeleteLock and ForceRelease of a name can be repeated where a server has answered with
+// DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, which say of them that nothing was done. Where the answer was lost, or is
+// OUTCOME_UNKNOWN, a repeated call could undo what somebody else has set since, or end the next holders: read back first
+// (GetLock, ListLimits). The server itself never makes a change twice, nor over a change that came after it.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and one that
 // lies further ahead can end the call at once.
@@ -1934,8 +1943,8 @@ export declare const LockService: GenService<{
    * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
    * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
    * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-   * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-   * version that the first one made.
+   * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+   * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */
@@ -2002,8 +2011,8 @@ export declare const LockService: GenService<{
   },
   /**
    * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-   * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-   * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+   * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+   * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
    * also for a call that is repeated.
    *
    * @generated from rpc rowlock.v1.LockService.ForceRelease
@@ -2016,9 +2025,9 @@ export declare const LockService: GenService<{
   /**
    * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
    * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-   * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-   * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-   * one made, unless the record has changed since.
+   * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+   * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+   * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.UpdateLock
    */
@@ -2048,7 +2057,8 @@ export declare const LockService: GenService<{
   },
   /**
    * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-   * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+   * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+   * OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.DeleteLock
    */

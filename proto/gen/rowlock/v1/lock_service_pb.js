@@ -27,6 +27,10 @@
 //                                           may have room; what is open goes on)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not answer
+//                                           whether the change was made, and the server cannot find out, as somebody else
+//                                           has changed the lock or the pattern since, or the database is still away. Read
+//                                           it back, and decide anew
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
 //   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
 //   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
@@ -35,8 +39,13 @@
 //
 // Keys of metadata are snake_case, and a reason has those that are named here and no others.
 //
-// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Every verb can be repeated
-// safely, an Acquire under the condition that it carries a request_id.
+// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
+// request_id, Renew, Release and all reads can be repeated safely.
+//
+// SetLimit, UpdateLock, DeleteLock and ForceRelease of a name can be repeated where a server has answered with
+// DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, which say of them that nothing was done. Where the answer was lost, or is
+// OUTCOME_UNKNOWN, a repeated call could undo what somebody else has set since, or end the next holders: read back first
+// (GetLock, ListLimits). The server itself never makes a change twice, nor over a change that came after it.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and one that
 // lies further ahead can end the call at once.

@@ -45,9 +45,9 @@ const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
 
 const ADD_PLAIN_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_PLAIN_COLUMNS.join(", ")})`;
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
-const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason)
-  VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?)
-  ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?`;
+const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
+  VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
+  ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
 // By a random step, for the same reason as that of guard rows.
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
@@ -122,9 +122,9 @@ function addClaimUpdates(
     for (const part of partsOf(group, UPDATE_ROWS_MAX)) addClaimUpdate(writes, part, before, matching);
 }
 
-function addRuleWrites(trip: Trip, { prefix, limit, version, reason }: LimitRule): void {
-  const bytes = bytesOf(reason);
-  trip.add(ADD_RULE, bytesOf(prefix), limit, version, bytes, limit, version, bytes);
+function addRuleWrites(trip: Trip, { prefix, limit, version, reason, changeMark }: LimitRule): void {
+  const values = [limit, version, bytesOf(reason), changeMark];
+  trip.add(ADD_RULE, bytesOf(prefix), ...values, ...values);
   trip.add(RAISE_RULES_REVISION);
 }
 

@@ -25,6 +25,8 @@ const LOCK: Lock = {
   holders: 0,
   waiting: 0,
   waitingPermits: 0,
+  changeMark: 0n,
+  recordFloor: 0n,
   record: null,
   revision: 1n,
 };

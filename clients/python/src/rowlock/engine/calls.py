@@ -192,8 +192,7 @@ class Calls:
 
     def _failed(self, call: Call, error: RowlockError) -> None:
         repeat = call.ask.repeat
-        # What a bound has refused was not done.
-        is_safe = repeat == "always" or (repeat == "unsent" and error.reason == Reason.OVERLOADED)
+        is_safe = repeat == "always" or (repeat == "unsent" and error.is_undone)
         if not error.is_transient or not is_safe:
             self._fail(call, error)
             return

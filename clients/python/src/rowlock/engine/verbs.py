@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Literal
 
-from rowlock.engine.ask_once import Repeat
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
 from rowlock.records import LockChanges, RecordView, record_view, update_of
@@ -38,6 +37,11 @@ from rowlock.views import (
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from rowlock.engine.ask_once import Repeat
+
+# A repeated change could undo what others have set since.
+_CHANGE: Repeat = "unsent"
 
 Order = Literal["name", "longest wait", "most waiters"]
 """Of a listing. The two orders by waiters have one page."""
@@ -86,7 +90,7 @@ class Verbs:
         return self._engine.ask(
             SessionCommand(set_limit=request),
             lambda result: limit_in_force(result.set_limit),
-            repeat=_repeat_if(if_version),
+            repeat=_CHANGE,
         )
 
     def update_lock(
@@ -96,7 +100,7 @@ class Verbs:
         return self._engine.ask(
             SessionCommand(update_lock=update_of(name, if_version, **changes)),
             lambda result: record_view(result.update_lock.record),
-            repeat=_repeat_if(if_version),
+            repeat=_CHANGE,
         )
 
     def delete_lock(self, name: str, if_version: int | None) -> Future[bool]:
@@ -105,7 +109,7 @@ class Verbs:
         return self._engine.ask(
             SessionCommand(delete_lock=request),
             lambda result: result.delete_lock.deleted,
-            repeat=_repeat_if(if_version),
+            repeat=_CHANGE,
         )
 
     def get_lock(self, name: str) -> Future[LockView]:
@@ -149,8 +153,3 @@ class Verbs:
             # Of a name, a repeated one would end those who were granted by the first.
             repeat="unsent" if ticket_number is None else "always",
         )
-
-
-def _repeat_if(if_version: int | None) -> Repeat:
-    """A change that was made is a mismatch when it is repeated."""
-    return "always" if if_version is None else "unsent"

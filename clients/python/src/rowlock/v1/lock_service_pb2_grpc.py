@@ -156,8 +156,8 @@ class LockServiceServicer(object):
         a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
         lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
         just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-        are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-        version that the first one made.
+        are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+        expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -209,8 +209,8 @@ class LockServiceServicer(object):
 
     def ForceRelease(self, request, context):
         """Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-        keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-        already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+        keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+        has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
         also for a call that is repeated.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -220,9 +220,9 @@ class LockServiceServicer(object):
     def UpdateLock(self, request, context):
         """Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
         puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-        left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-        instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-        one made, unless the record has changed since.
+        left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+        the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+        the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -246,7 +246,8 @@ class LockServiceServicer(object):
 
     def DeleteLock(self, request, context):
         """Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-        limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+        limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+        OUTCOME_UNKNOWN above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

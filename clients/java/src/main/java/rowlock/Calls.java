@@ -159,10 +159,8 @@ final class Calls {
 
   private void failed(Call call, RowlockException error) {
     Ask.Repeat repeat = call.ask.repeat();
-    // What a bound has refused was not done.
     boolean isSafe =
-        repeat == Ask.Repeat.ALWAYS
-            || (repeat == Ask.Repeat.UNSENT && error.reason() == Reason.OVERLOADED);
+        repeat == Ask.Repeat.ALWAYS || (repeat == Ask.Repeat.UNSENT && error.isUndone());
     if (!error.isTransient() || !isSafe) {
       fail(call, error);
       return;

@@ -50,8 +50,7 @@ public final class LimitChange {
   }
 
   /**
-   * Only if the setting has this version; otherwise {@link Reason#VERSION_MISMATCH}. Such a change is not repeated when its
-   * answer is lost.
+   * Only if the setting has this version; otherwise {@link Reason#VERSION_MISMATCH}.
    *
    * @param version 0: only if it was never set
    * @return the change

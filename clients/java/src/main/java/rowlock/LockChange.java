@@ -84,8 +84,7 @@ public final class LockChange {
   }
 
   /**
-   * Only if the record has this version; otherwise {@link Reason#VERSION_MISMATCH}. Such a change is not repeated when its
-   * answer is lost.
+   * Only if the record has this version; otherwise {@link Reason#VERSION_MISMATCH}.
    *
    * @param version of {@link RecordView}; 0: only if the lock has no record
    * @return the change

@@ -56,6 +56,8 @@ public enum Reason {
   OVERLOADED,
   /** The request is larger than the server takes. */
   MESSAGE_TOO_LARGE,
+  /** The server cannot find out whether a change was made: read it back. */
+  OUTCOME_UNKNOWN,
   /** The server's database does not answer at the moment. */
   DATABASE_UNAVAILABLE,
   /** The server stops. */

@@ -396,7 +396,7 @@ public final class Rowlock implements AutoCloseable {
   /**
    * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).because("night shift"))}.
    *
-   * @param change of what, to what; with a version it is not repeated when its answer is lost
+   * @param change of what, to what; it is not repeated when its answer is lost
    * @return what is in force now
    */
   public LimitInForce setLimit(LimitChange change) {
@@ -407,7 +407,7 @@ public final class Rowlock implements AutoCloseable {
    * Sets any of what a lock remembers, and makes the lock where nobody has named it yet: {@code
    * rowlock.updateLock(LockChange.of("task/7").status("new").attemptsLeft(3))}. Whom it makes room for is granted at once.
    *
-   * @param change of what, to what; with a version it is not repeated when its answer is lost
+   * @param change of what, to what; it is not repeated when its answer is lost
    * @return what the lock remembers now
    */
   public RecordView updateLock(LockChange change) {

@@ -110,6 +110,13 @@ public final class RowlockException extends RuntimeException {
     return details == null ? ErrorDetails.of(Reason.UNKNOWN, Status.Code.UNKNOWN) : details;
   }
 
+  /** Whether the server has answered that nothing was done. */
+  boolean isUndone() {
+    return reason() == Reason.OVERLOADED
+        || reason() == Reason.DATABASE_UNAVAILABLE
+        || reason() == Reason.SHUTTING_DOWN;
+  }
+
   /** Whether the same call, a little later, may well succeed. */
   boolean isTransient() {
     return code() == Status.Code.UNAVAILABLE || reason() == Reason.OVERLOADED;

@@ -56,21 +56,18 @@ final class Verbs {
   CompletableFuture<LimitInForce> setLimit(SetLimitRequest request) {
     return change(
         SessionCommand.newBuilder().setSetLimit(request),
-        request.hasExpectedVersion(),
         result -> LimitInForce.of(result.getSetLimit()));
   }
 
   CompletableFuture<RecordView> updateLock(UpdateLockRequest request) {
     return change(
         SessionCommand.newBuilder().setUpdateLock(request),
-        request.hasExpectedVersion(),
         result -> RecordView.of(result.getUpdateLock().getRecord()));
   }
 
   CompletableFuture<Boolean> deleteLock(DeleteLockRequest request) {
     return change(
         SessionCommand.newBuilder().setDeleteLock(request),
-        request.hasExpectedVersion(),
         result -> result.getDeleteLock().getDeleted());
   }
 
@@ -111,12 +108,12 @@ final class Verbs {
         read);
   }
 
-  /** With a version, a change that was made is a mismatch when it is repeated. */
+  /** A repeated change could undo what others have set since. */
   private <T> CompletableFuture<T> change(
-      SessionCommand.Builder command, boolean hasVersion, Function<SessionResult, T> read) {
+      SessionCommand.Builder command, Function<SessionResult, T> read) {
     return ask(
         command,
-        hasVersion ? Ask.Repeat.UNSENT : Ask.Repeat.ALWAYS,
+        Ask.Repeat.UNSENT,
         Ask.Kind.OTHER,
         Times.FOREVER,
         read);

@@ -104,7 +104,7 @@ class SurvivalTest {
     pipe.mute();
     CompletableFuture<LimitInForce> unsafe =
         CompletableFuture.supplyAsync(
-            () -> rowlock.setLimit(LimitChange.ofName("doubt").to(5).ifVersion(0)));
+            () -> rowlock.setLimit(LimitChange.ofName("doubt").to(5)));
     until("it was done", () -> direct.getLock("doubt").limit().limit() == 5);
     pipe.cut();
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
@@ -117,7 +117,7 @@ class SurvivalTest {
     pipe.mute();
     CompletableFuture<RecordView> unsafe =
         CompletableFuture.supplyAsync(
-            () -> rowlock.updateLock(LockChange.of("record").status("new").ifVersion(0)));
+            () -> rowlock.updateLock(LockChange.of("record").status("new")));
     until("it was done", () -> direct.getLock("record").record().isPresent());
     pipe.cut();
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();

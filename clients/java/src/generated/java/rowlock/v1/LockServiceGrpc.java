@@ -573,8 +573,8 @@ public final class LockServiceGrpc {
      * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
      * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
      * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-     * version that the first one made.
+     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void setLimit(rowlock.v1.SetLimitRequest request,
@@ -640,8 +640,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
      * also for a call that is repeated.
      * </pre>
      */
@@ -654,9 +654,9 @@ public final class LockServiceGrpc {
      * <pre>
      * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
      * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-     * one made, unless the record has changed since.
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void updateLock(rowlock.v1.UpdateLockRequest request,
@@ -684,7 +684,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+     * OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void deleteLock(rowlock.v1.DeleteLockRequest request,
@@ -817,8 +818,8 @@ public final class LockServiceGrpc {
      * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
      * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
      * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-     * version that the first one made.
+     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void setLimit(rowlock.v1.SetLimitRequest request,
@@ -889,8 +890,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
      * also for a call that is repeated.
      * </pre>
      */
@@ -904,9 +905,9 @@ public final class LockServiceGrpc {
      * <pre>
      * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
      * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-     * one made, unless the record has changed since.
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void updateLock(rowlock.v1.UpdateLockRequest request,
@@ -936,7 +937,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+     * OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void deleteLock(rowlock.v1.DeleteLockRequest request,
@@ -1054,8 +1056,8 @@ public final class LockServiceGrpc {
      * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
      * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
      * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-     * version that the first one made.
+     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
@@ -1123,8 +1125,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
      * also for a call that is repeated.
      * </pre>
      */
@@ -1137,9 +1139,9 @@ public final class LockServiceGrpc {
      * <pre>
      * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
      * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-     * one made, unless the record has changed since.
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) throws io.grpc.StatusException {
@@ -1167,7 +1169,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+     * OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) throws io.grpc.StatusException {
@@ -1284,8 +1287,8 @@ public final class LockServiceGrpc {
      * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
      * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
      * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-     * version that the first one made.
+     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
@@ -1352,8 +1355,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
      * also for a call that is repeated.
      * </pre>
      */
@@ -1366,9 +1369,9 @@ public final class LockServiceGrpc {
      * <pre>
      * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
      * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-     * one made, unless the record has changed since.
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) {
@@ -1396,7 +1399,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+     * OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) {
@@ -1469,8 +1473,8 @@ public final class LockServiceGrpc {
      * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
      * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
      * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Safe to repeat; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the
-     * version that the first one made.
+     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
+     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(
@@ -1520,8 +1524,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Safe to repeat: what has ended
-     * already is not listed again. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
+     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
+     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
      * also for a call that is repeated.
      * </pre>
      */
@@ -1535,9 +1539,9 @@ public final class LockServiceGrpc {
      * <pre>
      * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
      * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Safe to repeat where it names an
-     * instant; with expected_version a repeated call after a lost answer is VERSION_MISMATCH with the version that the first
-     * one made, unless the record has changed since.
+     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
+     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
+     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateLockResponse> updateLock(
@@ -1567,7 +1571,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. Safe to repeat.
+     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
+     * OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.DeleteLockResponse> deleteLock(

@@ -1,0 +1,74 @@
+// Changes that must not be made twice, and not over what others have set since: of limits, of records, and the end of
+// other people's leases. Where the answer to a COMMIT is lost, nobody knows whether the change was made. So each attempt
+// leaves a mark at the lock that no other attempt can leave, and a repeated command goes by the mark alone:
+// - The mark is the attempt's own: it was committed, and what it answered is the answer.
+// - The mark is the one that the attempt had found: it was not committed, and the change is made now.
+// - The mark is another one: nobody can tell. What is there now came later than the call, so it stays.
+
+import type { Command, Outcome } from "./command.ts";
+
+/** The commands that leave a mark. */
+export type Change = Extract<
+  Command,
+  { readonly verb: "set_limit" | "update_lock" | "delete_lock" | "force_release" }
+>;
+
+/** What an attempt has decided about one lock. */
+export interface Marks {
+  /** The mark of the guard row before. */
+  readonly markFound: bigint;
+  /** The same after it: another one where the attempt has made a change. */
+  readonly markLeft: bigint;
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
+
+export function isChange(command: Command): command is Change {
+  const { verb } = command;
+  return verb === "set_limit" || verb === "update_lock" || verb === "delete_lock" || verb === "force_release";
+}
+
+/** Whether a change has such an outcome because something was changed. */
+export function hasChanged(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case "limit":
+    case "record":
+      return true;
+    case "deleted":
+      return outcome.byThisCall;
+    case "forced":
+      return outcome.ended.length > 0;
+    default:
+      return false;
+  }
+}
+
+/**
+ * What is known of a change that was tried before.
+ *
+ * @param markNow of the guard row, before the present attempt changes it.
+ * @param index of the command among those of its lock.
+ * @param earlier attempts of which nobody knows whether they were committed, the first one first.
+ * @returns the outcome, or the command that is left to do.
+ */
+export function afterEarlier(
+  command: Change,
+  index: number,
+  markNow: bigint,
+  earlier: readonly Marks[],
+): { readonly outcome: Outcome } | { readonly command: Change } {
+  const own = earlier.find(({ markFound, markLeft }) => markLeft !== markFound && markLeft === markNow);
+  const done = own?.outcomes[index];
+  if (done) return { outcome: done };
+  let left = command;
+  for (const { markFound, outcomes } of earlier) {
+    const outcome = outcomes[index];
+    if (!outcome) continue;
+    if (markNow !== markFound && hasChanged(outcome)) return { outcome: { kind: "cannot_tell" } };
+    if (outcome.kind === "forced" && left.verb === "force_release") {
+      const { ended, holdersLeft } = outcome;
+      const ticketNumbers = new Set(ended.map(({ ticketNumber }) => ticketNumber));
+      left = { ...left, chosen: { ticketNumbers, holdersLeft } };
+    }
+  }
+  return { command: left };
+}

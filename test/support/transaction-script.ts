@@ -1,0 +1,65 @@
+// What becomes of the transactions of one replica, first things first: a script that a test writes as it goes.
+
+import type { Store } from "../../server/storage/store.ts";
+import { StoreError } from "../../server/storage/store.ts";
+
+type Transact = Store["transact"];
+type Fate = (transact: Transact) => Transact;
+
+const unknown = () => new StoreError("unknown_outcome", "injected", "A fault made by a test.");
+
+/** Commits, and does not know it; `meanwhile` happens before the repetition. */
+export const committed =
+  (meanwhile: () => Promise<unknown> = async () => {}): Fate =>
+  (transact) =>
+  async (plan, decide) => {
+    await transact(plan, decide);
+    await meanwhile();
+    throw unknown();
+  };
+
+/** Is rolled back, and does not know it; likewise. */
+export const rolledBack =
+  (meanwhile: () => Promise<unknown> = async () => {}): Fate =>
+  (transact) =>
+  async (plan, decide) => {
+    const rolling = transact(plan, (loaded) => {
+      decide(loaded);
+      throw unknown();
+    });
+    await rolling.catch(async (error: unknown) => {
+      await meanwhile();
+      throw error;
+    });
+  };
+
+export class TransactionScript {
+  readonly #fates: Fate[] = [];
+
+  push(...fates: readonly Fate[]): void {
+    this.#fates.push(...fates);
+  }
+
+  get isOver(): boolean {
+    return this.#fates.length === 0;
+  }
+
+  /** Wraps the first of the stores that it is given; the transactions of the others go well. */
+  ofFirst(): (store: Store) => Store {
+    let first = true;
+    return (store) => {
+      if (!first) return store;
+      first = false;
+      const transact: Transact = (plan, decide) => {
+        const run: Transact = store.transact.bind(store);
+        return (this.#fates.shift()?.(run) ?? run)(plan, decide);
+      };
+      return new Proxy(store, {
+        get(target, name) {
+          const value = name === "transact" ? transact : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    };
+  }
+}
