@@ -1,5 +1,7 @@
 // One contract for every background loop: started once, stopped as often as one likes, awaited on shutdown. A run that
-// fails is reported and the loop goes on; runs never overlap.
+// fails is reported and the loop goes on, at a slower pace until one succeeds; runs never overlap.
+
+import { Backoff } from "./backoff.ts";
 
 export interface LoopOptions {
   readonly name: string;
@@ -16,6 +18,7 @@ export class Loop {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = true;
+  readonly #backoff = new Backoff();
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -36,7 +39,7 @@ export class Loop {
 
   #schedule(): void {
     const { intervalMs, jitter } = this.#options;
-    const delayMs = intervalMs * (1 + jitter * (Math.random() * 2 - 1));
+    const delayMs = Math.max(intervalMs, this.#backoff.restMs) * (1 + jitter * (Math.random() * 2 - 1));
     this.#timer = setTimeout(() => this.#start(), delayMs);
   }
 
@@ -50,7 +53,9 @@ export class Loop {
   async #runOnce(): Promise<void> {
     try {
       await this.#options.run();
+      this.#backoff.succeeded();
     } catch (error) {
+      this.#backoff.failed();
       this.#options.onFailure(this.#options.name, error);
     }
   }

@@ -156,6 +156,40 @@ describe("what is counted", () => {
     );
   });
 
+  test("the end of a waiter as that of a ticket, and of a lease that it never had as nothing", async () => {
+    const { lines } = await scrape(reported());
+    const leases = lines.filter(
+      (line) => line.startsWith("rowlock_leases_ended_total{") && !line.endsWith(" 0"),
+    );
+    expect(leases).toEqual(['rowlock_leases_ended_total{class="etl/*",reason="expired"} 1']);
+    const tickets = lines.filter(
+      (line) => line.startsWith("rowlock_tickets_ended_total{") && !line.endsWith(" 0"),
+    );
+    expect(tickets).toEqual(['rowlock_tickets_ended_total{class="other",reason="timed_out"} 1']);
+    expect(lines).toContain('rowlock_hold_duration_seconds_count{class="other"} 0');
+    expect(lines).toContain('rowlock_hold_duration_seconds_sum{class="other"} 0');
+    expect(lines).toContain('rowlock_hold_duration_seconds_count{class="etl/*"} 1');
+  });
+
+  test("sessions and streams that are open: each end lowers the gauge", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const { calls } = metrics;
+    for (const opened of ["sessionOpened", "streamOpened"] as const)
+      for (let i = 0; i < 3; i++) calls[opened]();
+    calls.sessionClosed("OK", 2);
+    calls.streamClosed();
+    calls.streamClosed();
+    const { lines } = await scrape(metrics);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "rowlock_sessions_open 2",
+        "rowlock_grpc_open_streams 1",
+        'rowlock_session_duration_seconds_count{code="OK"} 1',
+        'rowlock_session_duration_seconds_sum{code="OK"} 2',
+      ]),
+    );
+  });
+
   test("a request that came back by its request id is told apart from a new one", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const earlier = { ...CLAIM, secret: "another" };

@@ -42,10 +42,12 @@ export class Detachments {
     void this.#tell(detachment);
   }
 
-  /** Tells again what could not be told. Stops at the first failure: the others would fail likewise. */
+  /** Tells again what could not be told: the first one alone, as the others would fail likewise. */
   async repeat(): Promise<void> {
     const waiting = [...this.#untold].filter(({ isUnderWay }) => !isUnderWay);
-    for (const part of partsOf(waiting, DETACHMENTS_AT_ONCE)) {
+    const [first, ...others] = waiting;
+    if (!first || !(await this.#tell(first))) return;
+    for (const part of partsOf(others, DETACHMENTS_AT_ONCE)) {
       const told = await Promise.all(part.map((detachment) => this.#tell(detachment)));
       if (told.includes(false)) return;
     }

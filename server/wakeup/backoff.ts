@@ -1,0 +1,23 @@
+// How long background work rests after it has failed: longer with each failure, up to a bound, and not at all after a success.
+// A database that can do nothing is then asked tens of times a minute, and not thousands.
+
+/** The longest rest: how much later than the database itself background work is there again. */
+export const BACKOFF_MS_MAX = 2_000;
+const BACKOFF_MS = 125;
+
+export class Backoff {
+  #failures = 0;
+
+  succeeded(): void {
+    this.#failures = 0;
+  }
+
+  failed(): void {
+    this.#failures += 1;
+  }
+
+  /** 0: work goes on at its pace. */
+  get restMs(): number {
+    return this.#failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** this.#failures, BACKOFF_MS_MAX);
+  }
+}

@@ -1,0 +1,83 @@
+// A disk that is full: reads work, nothing can be written. What a server does in the background then fails tens of times a
+// minute, and not thousands, however many locks are due, and goes on soon after there is room.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, expect, test } from "vitest";
+import { openStore } from "../../server/storage/open.ts";
+import { type Store, StoreError } from "../../server/storage/store.ts";
+import { ask, claimOf, follower } from "../support/replicas.ts";
+import { startEngine } from "../support/test-engine.ts";
+import { until } from "../support/until.ts";
+
+const WRITES = [
+  "transact",
+  "resolve",
+  "failOver",
+  "heartbeat",
+  "register",
+  "mark",
+  "purgeClaims",
+  "purgeLocks",
+];
+const LOCKS = 300;
+const TTL_US = 1_000_000;
+const WATCHED_MS = 4_000;
+/** Of all kinds of background work together: each tries at first, and then once in two seconds or so. */
+const TRIES_MAX = 30;
+/** A rest, and the work itself on a machine that is busy. */
+const SOON_MS = 10_000;
+
+const undo: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+async function onDisk() {
+  const disk = { isFull: false, tries: 0 };
+  const opened = await openStore("sqlite::memory:");
+  undo.push(() => opened.close());
+  const store = new Proxy(opened, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...given: unknown[]) => {
+        if (!disk.isFull || !WRITES.includes(String(name))) return value.apply(target, given);
+        disk.tries += 1;
+        return Promise.reject(new StoreError("unavailable", "full", "The disk of a test is full."));
+      };
+    },
+  }) as Store;
+  const started = await startEngine(store, { graceUs: 2_000_000, attachedForUs: 2_500_000 });
+  undo.push(() => started.engine.stop());
+  return { disk, ...started };
+}
+
+test("is asked for room tens of times a minute by all background work together, and found with room soon", async () => {
+  const { disk, engine, events, policy } = await onDisk();
+  const names = Array.from({ length: LOCKS }, (_, index) => `lock/${index}`);
+  const leases = await Promise.all(
+    names.map(async (name) => claimOf(await engine.acquire(ask(name, { ttlUs: TTL_US }), null), "held")),
+  );
+  const waiters = names.map(() => follower());
+  const places = await Promise.all(
+    names.map(async (name, index) =>
+      claimOf(await engine.acquire(ask(name, { ttlUs: null }), waiters[index] ?? null), "waiting"),
+    ),
+  );
+  disk.isFull = true;
+  // Half of them leave, of which the database cannot be told.
+  places.forEach((place, index) => {
+    if (index % 2 === 0) engine.detach(place, waiters[index] ?? null, false);
+  });
+  await sleep(TTL_US / 1_000);
+  disk.tries = 0;
+  await sleep(WATCHED_MS);
+  expect(disk.tries).toBeGreaterThan(0);
+  expect(disk.tries).toBeLessThan(TRIES_MAX);
+
+  disk.isFull = false;
+  const roomMs = performance.now();
+  await Promise.all(waiters.filter((_, index) => index % 2 === 1).map(({ toldClaim }) => toldClaim));
+  await until(() => events.filter(({ kind }) => kind === "ended").length >= leases.length + LOCKS / 2);
+  expect(performance.now() - roomMs).toBeLessThan(SOON_MS + policy.graceUs / 1_000);
+});
