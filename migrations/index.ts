@@ -14,9 +14,15 @@ import type { MigrationTarget } from "./target.ts";
 export interface Migration {
   /** What the database remembers. Never changes once it has been released. */
   readonly name: string;
+  /**
+   * The latest migration that a server has to know to use the schema after this one: an earlier one where this one only adds, or
+   * takes away what a server that knows that one does not use. The database remembers it. Unset: this one itself.
+   */
+  readonly needs?: string;
   up(target: MigrationTarget): Promise<void>;
 }
 
+/** None of these has been released: a server has to know all of them. */
 export const migrations: readonly Migration[] = [
   { name: "0001-locks-and-claims", up: locksAndClaims.up },
   { name: "0002-lock-records", up: lockRecords.up },

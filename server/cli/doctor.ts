@@ -46,18 +46,21 @@ export function addDoctor(command: Command, context: CliContext, exit: (code: Ex
 
 async function doctor(url: string, context: CliContext): Promise<ExitCode> {
   try {
-    const { applied, pending, unknown } = await migrationStatus(url);
+    const { applied, pending, unknown, breaking } = await migrationStatus(url);
     if (applied.length === 0) {
       context.err(
         "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` makes one.\n",
       );
       return EXIT.unchecked;
     }
-    if (pending.length + unknown.length > 0) {
+    if (pending.length + breaking.length > 0) {
       // The other checks rely on the schema.
-      return report(context, [{ severity: "error", check: "schema", message: verdict(pending, unknown) }]);
+      return report(context, [
+        { severity: "error", check: "schema", message: verdict(pending, unknown, breaking) },
+      ]);
     }
-    context.out(`ok       schema: ${counted(applied.length, "migration")}, none pending\n`);
+    const newer = unknown.length > 0 ? `, ${unknown.length} of a newer server, which this one can use` : "";
+    context.out(`ok       schema: ${counted(applied.length, "migration")}, none pending${newer}\n`);
     return report(context, await findings(url, context));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

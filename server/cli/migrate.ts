@@ -63,21 +63,27 @@ async function up(url: string, context: CliContext): Promise<ExitCode> {
 
 async function status(url: string, context: CliContext): Promise<ExitCode> {
   return await reporting(context, EXIT.unchecked, async () => {
-    const { applied, pending, unknown } = await migrationStatus(url);
+    const { applied, pending, unknown, breaking } = await migrationStatus(url);
     for (const name of applied)
       context.out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
     for (const name of pending) context.out(`pending  ${name}\n`);
-    context.out(`${verdict(pending, unknown)}\n`);
-    return pending.length + unknown.length === 0 ? EXIT.ok : EXIT.failed;
+    context.out(`${verdict(pending, unknown, breaking)}\n`);
+    return pending.length + breaking.length === 0 ? EXIT.ok : EXIT.failed;
   });
 }
 
 /** What the state of a schema means and what to do about it. */
-export function verdict(pending: readonly string[], unknown: readonly string[]): string {
-  if (unknown.length > 0) {
+export function verdict(
+  pending: readonly string[],
+  unknown: readonly string[],
+  breaking: readonly string[],
+): string {
+  if (breaking.length > 0) {
     return "The schema is of a newer Rowlock than this one: run the newer one.";
   }
   if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
+  if (unknown.length > 0)
+    return "The schema is of a newer Rowlock than this one, which can use it all the same.";
   return "The schema is up to date.";
 }
 

@@ -45,15 +45,17 @@ export async function openReadyStore(
 }
 
 async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger): Promise<void> {
-  const { unknown, pending } = await migrationStatus(databaseUrl);
-  if (unknown.length > 0) {
+  const { unknown, breaking, pending } = await migrationStatus(databaseUrl);
+  if (breaking.length > 0) {
     throw new StoreError(
       "unavailable",
       "newer_schema",
-      `The database's schema is newer than this server: it has had ${unknown.join(", ")}. ` +
+      `The database's schema is newer than this server: it has had ${breaking.join(", ")}, which a server has to know. ` +
         "Start a server of the version that made it, or of a later one.",
     );
   }
+  if (unknown.length > 0)
+    log.info({ migrations: unknown }, "the schema is newer than this server, which can use it");
   if (pending.length === 0) return;
   if (!migrate) {
     throw new StoreError(

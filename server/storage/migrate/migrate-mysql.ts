@@ -10,6 +10,7 @@ import { openSession, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { StoreError } from "../store.ts";
+import type { Applied } from "./applied.ts";
 
 /** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
 const WAIT_MS = 30_000;
@@ -21,6 +22,8 @@ const IDLE_S_MAX = 600;
 const CONNECT_MS_MAX = 10_000;
 
 const TABLE = "rowlock_migration";
+/** What a migration needs is noted after knex has noted the migration: until then, and where it is not, it needs itself. */
+const NEEDS = "VARCHAR(255) NULL";
 /** Its one row is the lock. Never changed. */
 const TURN_TABLE = "rowlock_migration_turn";
 /** Knex's own lock is a value that stays when its process dies. Whoever has the row lock takes it for free. */
@@ -36,7 +39,8 @@ const MAKE_TABLES = [
      id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
      name VARCHAR(255),
      batch INT,
-     migration_time TIMESTAMP NULL
+     migration_time TIMESTAMP NULL,
+     needs ${NEEDS}
    ) ENGINE=InnoDB`,
   `CREATE TABLE IF NOT EXISTS ${KNEX_LOCK_TABLE} (
      \`index\` INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -73,8 +77,8 @@ export async function migrateMysql(address: MysqlAddress, patience: MigratePatie
   });
 }
 
-/** Names of the migrations that the database has had, in order. Changes nothing. */
-export async function appliedToMysql(address: MysqlAddress): Promise<string[]> {
+/** The migrations that the database has had, in order. Changes nothing. */
+export async function appliedToMysql(address: MysqlAddress): Promise<Applied[]> {
   return withKnex(address, "be looked at", applied);
 }
 
@@ -107,7 +111,9 @@ async function migrateInTurn(knex: Knex, address: MysqlAddress): Promise<string[
     await turn(TURN_TABLE).select("id").forUpdate();
     if (pendingAfter(await applied(knex)).length === 0) return [];
     for (const statement of MAKE_TABLES) await knex.raw(statement);
+    await targetOf(knex).addColumn(TABLE, "needs", NEEDS);
     const [, names]: [number, string[]] = await knex.migrate.latest();
+    for (const { name, needs } of migrations) if (needs) await knex(TABLE).where({ name }).update({ needs });
     return names;
   });
 }
@@ -133,15 +139,17 @@ function locked(waitedS: number, cause: unknown): StoreError {
   return new StoreError("unavailable", "migration_locked", message, { cause });
 }
 
-async function applied(knex: Knex): Promise<string[]> {
+async function applied(knex: Knex): Promise<Applied[]> {
   if (!(await knex.schema.hasTable(TABLE))) return [];
-  const rows: { name: string }[] = await knex(TABLE).select("name").orderBy("id");
+  // All columns, as an older database has none of what they need.
+  const rows: { name: string; needs?: string | null }[] = await knex(TABLE).select("*").orderBy("id");
   // Two nodes that migrated at once have both noted it.
-  return [...new Set(rows.map(({ name }) => name))];
+  const byName = new Map(rows.map(({ name, needs }) => [name, { name, needs: needs ?? name }]));
+  return [...byName.values()];
 }
 
-function pendingAfter(names: readonly string[]): readonly Migration[] {
-  return migrations.filter(({ name }) => !names.includes(name));
+function pendingAfter(applied: readonly Applied[]): readonly Migration[] {
+  return migrations.filter(({ name }) => !applied.some((had) => had.name === name));
 }
 
 /** Where it fails, the error says that the schema cannot `what`. */

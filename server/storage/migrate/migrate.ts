@@ -6,6 +6,7 @@ import { migrations } from "../../../migrations/index.ts";
 import { IN_MEMORY, parseDatabaseUrl } from "../database-url.ts";
 import { sqliteError } from "../sqlite/errors.ts";
 import { openSqliteFile } from "../sqlite/file.ts";
+import type { Applied } from "./applied.ts";
 import { appliedToSqlite, migrateSqlite } from "./migrate-sqlite.ts";
 
 export interface MigrationStatus {
@@ -14,6 +15,8 @@ export interface MigrationStatus {
   readonly pending: readonly string[];
   /** What the database has had and this server does not know: the schema is a newer server's. */
   readonly unknown: readonly string[];
+  /** Those of them after which this server cannot use the schema. */
+  readonly breaking: readonly string[];
 }
 
 /**
@@ -34,19 +37,22 @@ export async function migrateUp(
 
 /** Where the schema stands; one in memory is up to date by nature. Changes nothing. */
 export async function migrationStatus(url: string): Promise<MigrationStatus> {
-  const applied = await appliedTo(url);
+  const had = await appliedTo(url);
   const ours = migrations.map(({ name }) => name);
+  const applied = had.map(({ name }) => name);
+  const unknown = had.filter(({ name }) => !ours.includes(name));
   return {
     applied,
     pending: ours.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !ours.includes(name)),
+    unknown: unknown.map(({ name }) => name),
+    breaking: unknown.filter(({ needs }) => !ours.includes(needs)).map(({ name }) => name),
   };
 }
 
-async function appliedTo(url: string): Promise<string[]> {
+async function appliedTo(url: string): Promise<Applied[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") {
-    if (target.path === IN_MEMORY) return migrations.map(({ name }) => name);
+    if (target.path === IN_MEMORY) return migrations.map(({ name }) => ({ name, needs: name }));
     // Opening it would make the file.
     if (!existsSync(target.path)) return [];
     return await withSqlite(target.path, async (database) => appliedToSqlite(database));

@@ -59,7 +59,7 @@ export function sqliteDurability(path: string): Finding[] {
 
 /** Looked up, as the code of an error for a table that is not there is that of every mistake in SQL. */
 function mustHaveSchema(database: DatabaseSync, path: string): void {
-  const applied = appliedToSqlite(database);
+  const applied = appliedToSqlite(database).map(({ name }) => name);
   if (migrations.every(({ name }) => applied.includes(name))) return;
   const message = `The database file ${path} has no rowlock tables yet, or not all: run \`rowlock migrate up\`.`;
   throw new StoreError("unavailable", "schema", message);

@@ -58,10 +58,20 @@ for (const server of mysqlFamily()) {
     };
 
     test("run once, and tell where the schema stands without changing it", async () => {
-      expect(await migrationStatus(fresh.url)).toEqual({ applied: [], pending: NAMES, unknown: [] });
+      expect(await migrationStatus(fresh.url)).toEqual({
+        applied: [],
+        pending: NAMES,
+        unknown: [],
+        breaking: [],
+      });
       expect(await migrateUp(fresh.url)).toEqual(NAMES);
       expect(await migrateUp(fresh.url)).toEqual([]);
-      expect(await migrationStatus(fresh.url)).toEqual({ applied: NAMES, pending: [], unknown: [] });
+      expect(await migrationStatus(fresh.url)).toEqual({
+        applied: NAMES,
+        pending: [],
+        unknown: [],
+        breaking: [],
+      });
     });
 
     test("are run by one of several servers that start at once, and the others wait", async () => {

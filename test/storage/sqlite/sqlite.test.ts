@@ -86,6 +86,7 @@ describe("a SQLite file", () => {
       applied: [],
       pending: NAMES,
       unknown: [],
+      breaking: [],
     });
     await expect(stat(path)).rejects.toThrow("ENOENT");
     expect(await migrateUp(url)).toEqual(NAMES);
@@ -94,11 +95,22 @@ describe("a SQLite file", () => {
       applied: NAMES,
       pending: [],
       unknown: [],
+      breaking: [],
     });
-    const database = openSqliteFile(path);
-    database.exec("INSERT INTO rowlock_migration (name, migrated_at) VALUES ('9999-of-the-future', 0)");
-    database.close();
-    expect((await migrationStatus(url)).unknown).toEqual(["9999-of-the-future"]);
+    const add = (name: string, needs: string) => {
+      const database = openSqliteFile(path);
+      database.exec(
+        `INSERT INTO rowlock_migration (name, migrated_at, needs) VALUES ('${name}', 0, ${needs})`,
+      );
+      database.close();
+    };
+    add("9998-of-the-future", `'${NAMES.at(-1)}'`);
+    expect(await migrationStatus(url)).toMatchObject({ unknown: ["9998-of-the-future"], breaking: [] });
+    add("9999-of-the-future", "NULL");
+    expect(await migrationStatus(url)).toMatchObject({
+      unknown: ["9998-of-the-future", "9999-of-the-future"],
+      breaking: ["9999-of-the-future"],
+    });
     expect(await migrateUp(url)).toEqual([]);
   });
 
@@ -165,7 +177,11 @@ describe("a SQLite database", () => {
     await lockId(store, "a");
     expect(await store.checkDurability()).toMatchObject([{ severity: "warning", check: "durability" }]);
     await store.close();
-    expect(await migrationStatus("sqlite::memory:")).toMatchObject({ pending: [], unknown: [] });
+    expect(await migrationStatus("sqlite::memory:")).toMatchObject({
+      pending: [],
+      unknown: [],
+      breaking: [],
+    });
     expect(await migrateUp("sqlite::memory:")).toEqual([]);
   });
 
