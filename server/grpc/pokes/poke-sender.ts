@@ -2,16 +2,12 @@
 // poke is under way to each at a time, and what comes up meanwhile goes together. Whatever goes wrong, the poke is lost,
 // that server is left alone for a while, and its poll finds what it was not told.
 
-import type { ClientOptions } from "@grpc/grpc-js";
-import { Client, credentials } from "@grpc/grpc-js";
-import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import type { TlsMaterial } from "../../config/tls-material.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
-import { POKE_REST_MS, POKE_TIMEOUT_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
-import { encode } from "../messages/encoding.ts";
-import { definitionOf } from "../methods/lock-service.ts";
+import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
 import type { OwnReplica } from "./own-replica.ts";
+import { type PokeChannel, pokeChannel } from "./poke-channel.ts";
 
 export interface PokeSenderOptions {
   /** Reads the register. */
@@ -19,26 +15,19 @@ export interface PokeSenderOptions {
   /** As this server itself is reached: the others are, too. */
   readonly tls: TlsMaterial | null;
   readonly observer: Pick<CallObserver, "poke">;
+  /** Opens a connection; over the network if not given. */
+  readonly connect?: (address: string, tls: TlsMaterial | null) => PokeChannel;
 }
 
 interface Peer {
-  /** null: not found yet, or left alone for a while. */
-  client: Client | null;
+  /** null: not found yet. */
+  channel: PokeChannel | null;
   secret: string;
   pending: ClaimKey[];
   isBusy: boolean;
+  /** Set while it is left alone: then it is forgotten, and looked up anew. */
+  rest: NodeJS.Timeout | undefined;
 }
-
-const POKE = definitionOf(ReplicaService.method.poke);
-const { input } = ReplicaService.method.poke;
-
-const CHANNEL: ClientOptions = {
-  "grpc.enable_channelz": 0,
-  "grpc.enable_retries": 0,
-  "grpc.use_local_subchannel_pool": 1,
-  // Servers are reached by their addresses, which TLS does not take for names.
-  "grpc.ssl_target_name_override": "rowlock",
-};
 
 export class PokeSender {
   readonly #options: PokeSenderOptions;
@@ -54,30 +43,30 @@ export class PokeSender {
     if (this.#isClosed) return;
     let peer = this.#peers.get(replica);
     if (!peer) {
-      peer = { client: null, secret: "", pending: [], isBusy: true };
+      peer = { channel: null, secret: "", pending: [], isBusy: true, rest: undefined };
       this.#peers.set(replica, peer);
       void this.#find(replica, peer);
     }
-    if (peer.pending.length < POKED_CLAIMS_MAX) peer.pending.push({ lockId, ticketNumber });
+    if (!peer.rest && peer.pending.length < POKED_CLAIMS_MAX) peer.pending.push({ lockId, ticketNumber });
     else this.#options.observer.poke("lost", 1);
     this.#poke(peer, replica);
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const { client } of this.#peers.values()) client?.close();
-    this.#peers.clear();
+    for (const replica of this.#peers.keys()) this.#forget(replica);
   }
 
   async #find(replica: bigint, peer: Peer): Promise<void> {
     try {
       const targets = await this.#options.targets();
+      if (this.#isClosed) return;
       this.#forgetAllBut(new Set(targets.map(({ id }) => id)).add(replica));
       const target = targets.find(({ id }) => id === replica);
       // One of an earlier version has no secret, and one that took any free port cannot say where it is.
-      if (this.#isClosed || !target?.secret || target.address.endsWith(":0"))
-        return this.#rest(replica, peer);
-      peer.client = new Client(target.address, this.#credentials(), CHANNEL);
+      if (!target?.secret || target.address.endsWith(":0")) return this.#rest(replica, peer);
+      const { connect = pokeChannel, tls } = this.#options;
+      peer.channel = connect(target.address, tls);
       peer.secret = target.secret;
       peer.isBusy = false;
       this.#poke(peer, replica);
@@ -88,13 +77,11 @@ export class PokeSender {
   }
 
   #poke(peer: Peer, replica: bigint): void {
-    const { client, secret } = peer;
-    if (peer.isBusy || !client || peer.pending.length === 0) return;
+    const { channel, secret } = peer;
+    if (peer.isBusy || !channel || peer.pending.length === 0) return;
     peer.isBusy = true;
     const claims = peer.pending.splice(0);
-    const message = encode(input, { secret, claims });
-    const options = { deadline: Date.now() + POKE_TIMEOUT_MS };
-    client.makeUnaryRequest(POKE.path, asItIs, asItIs, message, options, (error) => {
+    channel.poke(secret, claims, (error) => {
       this.#options.observer.poke(error ? "lost" : "sent", claims.length);
       peer.isBusy = false;
       if (error) this.#rest(replica, peer);
@@ -104,37 +91,29 @@ export class PokeSender {
 
   /** Leaves it alone for a while. After that it is looked up anew. */
   #rest(replica: bigint, peer: Peer): void {
-    peer.client?.close();
-    peer.client = null;
-    peer.isBusy = true;
-    if (peer.pending.length > 0) this.#options.observer.poke("lost", peer.pending.length);
-    peer.pending = [];
-    setTimeout(() => this.#peers.delete(replica), POKE_REST_MS).unref();
+    // It may have been forgotten meanwhile, and found again as another one.
+    if (this.#peers.get(replica) !== peer) return;
+    this.#hangUp(peer);
+    peer.rest = setTimeout(() => this.#forget(replica), POKE_REST_MS).unref();
   }
 
   #forgetAllBut(there: ReadonlySet<bigint>): void {
-    for (const [replica, { client }] of this.#peers) {
-      if (there.has(replica)) continue;
-      client?.close();
-      this.#peers.delete(replica);
-    }
+    for (const replica of this.#peers.keys()) if (!there.has(replica)) this.#forget(replica);
   }
 
-  /**
-   * Other servers show certificates of the same makers as this one, under whatever names; the secret, which only a reader
-   * of the database has, goes to them alone.
-   */
-  #credentials() {
-    const { tls } = this.#options;
-    if (!tls) return credentials.createInsecure();
-    const { certificate, key, clientCa } = tls;
-    const trusted = Buffer.from([certificate, clientCa ?? ""].join("\n"));
-    return credentials.createSsl(trusted, Buffer.from(key), Buffer.from(certificate), {
-      checkServerIdentity: () => undefined,
-    });
+  /** With its timer, which would otherwise end what comes to its place. */
+  #forget(replica: bigint): void {
+    const peer = this.#peers.get(replica);
+    if (!peer) return;
+    this.#peers.delete(replica);
+    clearTimeout(peer.rest);
+    this.#hangUp(peer);
   }
-}
 
-function asItIs(bytes: Buffer): Buffer {
-  return bytes;
+  #hangUp(peer: Peer): void {
+    peer.channel?.close();
+    peer.channel = null;
+    if (peer.pending.length > 0) this.#options.observer.poke("lost", peer.pending.length);
+    peer.pending = [];
+  }
 }

@@ -1,0 +1,66 @@
+// A connection to another server, over which it is poked. With TLS, the other end has to prove that it is the server at this
+// address before anything is sent: the secret that goes along is all that a poke is believed for.
+
+import { X509Certificate } from "node:crypto";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import type { ClientOptions } from "@grpc/grpc-js";
+import { Client, credentials } from "@grpc/grpc-js";
+import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
+import { parseListenAddress } from "../../config/listen-address.ts";
+import type { TlsMaterial } from "../../config/tls-material.ts";
+import type { ClaimKey } from "../../core/claim.ts";
+import { POKE_TIMEOUT_MS } from "../grpc-bounds.ts";
+import { encode } from "../messages/encoding.ts";
+import { definitionOf } from "../methods/lock-service.ts";
+
+export interface PokeChannel {
+  /** Calls `done` once: with why it did not get through, or null. */
+  poke(secret: string, claims: readonly ClaimKey[], done: (error: Error | null) => void): void;
+  close(): void;
+}
+
+const POKE = definitionOf(ReplicaService.method.poke);
+const { input } = ReplicaService.method.poke;
+
+const CHANNEL: ClientOptions = {
+  "grpc.enable_channelz": 0,
+  "grpc.enable_retries": 0,
+  "grpc.use_local_subchannel_pool": 1,
+  // Servers are reached by their addresses, and TLS asks for names only.
+  "grpc.ssl_target_name_override": "rowlock",
+};
+
+/** Connects when there is first something to send. `tls`: as this server itself is reached; the others are, too. */
+export function pokeChannel(address: string, tls: TlsMaterial | null): PokeChannel {
+  const client = new Client(address, tls ? checked(address, tls) : credentials.createInsecure(), CHANNEL);
+  return {
+    poke(secret, claims, done) {
+      const message = encode(input, { secret, claims: [...claims] });
+      const options = { deadline: Date.now() + POKE_TIMEOUT_MS };
+      client.makeUnaryRequest(POKE.path, asItIs, asItIs, message, options, (error) => done(error));
+    },
+    close: () => client.close(),
+  };
+}
+
+/** Other servers show certificates of the same makers as this one. */
+function checked(address: string, { certificate, key, clientCa }: TlsMaterial) {
+  const own = new X509Certificate(certificate).raw;
+  const host = parseListenAddress(address)?.host ?? address;
+  const trusted = Buffer.from([certificate, clientCa ?? ""].join("\n"));
+  return credentials.createSsl(trusted, Buffer.from(key), Buffer.from(certificate), {
+    checkServerIdentity: (_name, shown) => whyNotServer(host, shown, own),
+  });
+}
+
+/**
+ * Why this certificate is not that of the server at the host; undefined: it is. It names the host, or it is this server's own,
+ * which several servers may share: then the other end has its key, too.
+ */
+function whyNotServer(host: string, shown: PeerCertificate, own: Buffer): Error | undefined {
+  return own.equals(shown.raw) ? undefined : checkServerIdentity(host, shown);
+}
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}

@@ -1,0 +1,82 @@
+// Whom a server believes to be another server, over TLS: nobody else is sent anything, least of all the secret.
+
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { afterEach, describe, expect, test } from "vitest";
+import type { TlsMaterial } from "../../../server/config/tls-material.ts";
+import { pokeChannel } from "../../../server/grpc/pokes/poke-channel.ts";
+import { pokeServiceDefinition } from "../../../server/grpc/pokes/poke-service.ts";
+import { type Certificate, certificateAuthority, signedCertificate } from "../../process/certificate.ts";
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+const authority = certificateAuthority();
+/** Their certificates are for localhost and 127.0.0.1. */
+const [own, other] = ["own", "other"].map((name) => signedCertificate(authority, name)) as [
+  Certificate,
+  Certificate,
+];
+const tls: TlsMaterial = { certificate: own.cert, key: own.key, clientCa: authority.cert };
+
+/** Where somebody answers pokes with this certificate; and what was sent there. */
+async function listening(host: string, { cert, key }: Certificate) {
+  const received: Buffer[] = [];
+  const server = new Server();
+  server.addService(pokeServiceDefinition, {
+    Poke(call: { request: Buffer }, callback: (error: null, answer: Buffer) => void) {
+      received.push(call.request);
+      callback(null, Buffer.alloc(0));
+    },
+  });
+  const shown = [{ private_key: Buffer.from(key), cert_chain: Buffer.from(cert) }];
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`${host}:0`, ServerCredentials.createSsl(null, shown), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  stops.push(() => server.forceShutdown());
+  return { address: `${host}:${port}`, received };
+}
+
+async function poke(address: string): Promise<Error | null> {
+  const channel = pokeChannel(address, tls);
+  stops.push(() => channel.close());
+  return await new Promise((resolve) => {
+    channel.poke("secret", [{ lockId: 1n, ticketNumber: 2n }], resolve);
+  });
+}
+
+describe("a poke gets to", () => {
+  test("a server whose certificate names its address", async () => {
+    const { address, received } = await listening("127.0.0.1", other);
+    expect(await poke(address)).toBeNull();
+    expect(received).toHaveLength(1);
+  });
+
+  test("a server with the certificate that all servers share, wherever it is", async () => {
+    const { address, received } = await listening("127.0.0.2", own);
+    expect(await poke(address)).toBeNull();
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe("nothing is sent to", () => {
+  test("who shows a certificate of the same authority for another address", async () => {
+    const { address, received } = await listening("127.0.0.2", other);
+    expect(await poke(address)).toMatchObject({
+      message: expect.stringMatching(/127\.0\.0\.2|UNAVAILABLE|altnames/i),
+    });
+    expect(received).toHaveLength(0);
+  });
+
+  test("who shows a certificate of another authority", async () => {
+    const { address, received } = await listening(
+      "127.0.0.1",
+      signedCertificate(certificateAuthority(), "stranger"),
+    );
+    expect(await poke(address)).not.toBeNull();
+    expect(received).toHaveLength(0);
+  });
+});
