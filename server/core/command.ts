@@ -9,6 +9,8 @@ import type { LockRecord, RunResult, Terms } from "./record.ts";
 export interface Caller {
   /** The address of the other end of the connection. */
   getPeer(): string;
+  /** Whether nobody waits for the answer any more. */
+  readonly cancelled?: boolean;
   /** What its calls have in common, and nobody else's: its session; unset: its connection, by the address. */
   readonly source?: object;
   /** Called with each lease that the call was given or has kept, in the turn of the commit. Must not throw. */

@@ -144,7 +144,7 @@ export class Engine implements LockEngine {
     const comebacks = new Comebacks({ store, policy, replica: options.replica.id, onFailure });
     const atOnce = Math.max(1, store.readers - LISTINGS_AT_ONCE_MAX);
     this.#answers = new ReadGate({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
-    const queue = (lockId: bigint) => this.#answers.run(() => store.queue(lockId));
+    const queue = (lockId: bigint, caller?: Caller) => this.#answers.run(() => store.queue(lockId), caller);
     const places = new Places({ store: { queue }, followers, onFailure });
     this.#places = places;
     this.#views = new Views(store, store.readers);
@@ -251,8 +251,8 @@ export class Engine implements LockEngine {
       acquire: (input) => this.acquire(input, null),
       release: (ref) => this.release(ref),
     });
-    this.#holders = new SharedRead((lockId) =>
-      this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX)),
+    this.#holders = new SharedRead((lockId, caller) =>
+      this.#answers.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX), caller),
     );
   }
 
@@ -431,24 +431,24 @@ export class Engine implements LockEngine {
     return this.#options.store.clock.latestUs(performance.now() * 1_000) ?? 0;
   }
 
-  place(key: ClaimKey): Promise<Place | null> {
-    return withoutRepeating(() => this.#places.of(key));
+  place(key: ClaimKey, caller?: Caller): Promise<Place | null> {
+    return withoutRepeating(() => this.#places.of(key, caller));
   }
 
-  holders(lockId: bigint): Promise<{ nowUs: number; claims: readonly Claim[] }> {
-    return withoutRepeating(() => this.#holders.get(lockId));
+  holders(lockId: bigint, caller?: Caller): Promise<{ nowUs: number; claims: readonly Claim[] }> {
+    return withoutRepeating(() => this.#holders.get(lockId, caller));
   }
 
-  limit(name: string): Promise<EffectiveLimit> {
-    return withoutRepeating(() => this.#answers.run(() => limitFor(this.#options.store, name)));
+  limit(name: string, caller?: Caller): Promise<EffectiveLimit> {
+    return withoutRepeating(() => this.#answers.run(() => limitFor(this.#options.store, name), caller));
   }
 
-  view(name: string): Promise<ViewedLock> {
-    return this.#views.view(name);
+  view(name: string, caller?: Caller): Promise<ViewedLock> {
+    return this.#views.view(name, caller);
   }
 
-  views(query: LocksQuery): AsyncIterable<ViewedLock> {
-    return this.#views.views(query);
+  views(query: LocksQuery, caller?: Caller): AsyncIterable<ViewedLock> {
+    return this.#views.views(query, caller);
   }
 
   watchLocks(prefix: string, caller?: Caller): LockWatch {
@@ -456,8 +456,8 @@ export class Engine implements LockEngine {
     return this.#watches.open(prefix, sourceOf(caller));
   }
 
-  limits(query: LimitsQuery): AsyncIterable<LimitSetting> {
-    return this.#views.limits(query);
+  limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {
+    return this.#views.limits(query, caller);
   }
 
   /** A command for a lock that is known by name. The guard row may have been cleaned away since its id was learnt. */

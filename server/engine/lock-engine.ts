@@ -121,22 +121,25 @@ export interface LockEngine {
   /** The latest that the database's clock may show now. */
   nowUs(): number;
   /** The place of a waiter; null if it does not wait (any more). Many calls for one lock share one read. */
-  place(key: ClaimKey): Promise<Place | null>;
+  place(key: ClaimKey, caller?: Caller): Promise<Place | null>;
   /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
-  holders(lockId: bigint): Promise<{ readonly nowUs: number; readonly claims: readonly Claim[] }>;
+  holders(
+    lockId: bigint,
+    caller?: Caller,
+  ): Promise<{ readonly nowUs: number; readonly claims: readonly Claim[] }>;
   /** The limit in force for a name, for a refusal. */
-  limit(name: string): Promise<EffectiveLimit>;
+  limit(name: string, caller?: Caller): Promise<EffectiveLimit>;
   /** One lock, or what would hold for it if nobody has used the name. */
-  view(name: string): Promise<ViewedLock>;
+  view(name: string, caller?: Caller): Promise<ViewedLock>;
   /** Locks by prefix. Reads as it is iterated; few listings are read at a time, so do not pause in between. */
-  views(query: LocksQuery): AsyncIterable<ViewedLock>;
+  views(query: LocksQuery, caller?: Caller): AsyncIterable<ViewedLock>;
   /**
    * The locks under the prefix, and then what changes of them; to be closed. Where there are too many watches, or too many
    * locks are watched, one of those ends whose callers have most: this one, which throws a Fault, or another.
    */
   watchLocks(prefix: string, caller?: Caller): LockWatch;
   /** Limits that were set: of patterns, then of names, each in byte order. Likewise. */
-  limits(query: LimitsQuery): AsyncIterable<LimitSetting>;
+  limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting>;
 }
 
 /** What to set of a lock's record. */

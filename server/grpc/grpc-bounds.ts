@@ -82,10 +82,12 @@ export const DEADLINE_SLACK_MS = 100;
 export const RENEWED_AT_ONCE_MAX = 1_000;
 
 /**
- * Commands of one session that the engine has at a time: more than all lanes take at once, so that a session that is alone
- * keeps them busy, and few enough for others not to notice the rest of its commands.
+ * Commands of one session, or of the calls on one connection, that the engine has at a time: more than all lanes take at once,
+ * so that a client that is alone keeps them busy, and few enough for others not to notice the rest of its commands.
  */
-export const SESSION_COMMANDS_AT_ONCE = 1_024;
+export const COMMANDS_AT_ONCE = 1_024;
+/** Commands of one client that wait for that: leases are renewed by the thousand, and some clients have many thousands. */
+export const ADMISSION_QUEUED_MAX = 100_000;
 
 /** Bytes of results that a session holds for a client that does not read: some thousand answers, or two large pages. */
 export const SESSION_UNREAD_BYTES_MAX = 4_194_304;

@@ -9,6 +9,7 @@ import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import type { CallObserver } from "./call-observer.ts";
+import { ConnectionCalls } from "./connection-calls.ts";
 import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
@@ -80,6 +81,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
   const openWaits = new OpenWaits(options.streamsMax, room);
   const context = { engine, openWaits, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
+  const calls = new ConnectionCalls(context, openMax);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
   const sessions = new Sessions(
     {
@@ -93,7 +95,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     room,
   );
-  server.addService(lockServiceDefinition, lockServiceHandlers(context, frame, sessions));
+  server.addService(lockServiceDefinition, lockServiceHandlers(calls, frame, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;

@@ -19,7 +19,9 @@
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
 //                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
-//                                           complete an answer), `watches`, `watched_locks` (WatchLocks),
+//                                           complete an answer), `captures_queued` (Capture), `watches`,
+//                                           `watched_locks` (WatchLocks), `calls_on_connection` (this connection has
+//                                           too many calls under way, those included that it has cancelled),
 //                                           `waits_on_connection` (this connection has too many open waits; another
 //                                           one has room), `session_waits`, `session_commands` (of one session),
 //                                           `results_unread` (a session whose client does not read), `server_waits`,

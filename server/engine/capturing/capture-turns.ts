@@ -20,13 +20,13 @@ interface Turn {
 
 export class CaptureTurns {
   /** Those that wait, by client; the client that is next comes first. */
-  readonly #queues = new Map<string, Turn[]>();
+  readonly #queues = new Map<unknown, Turn[]>();
   #queued = 0;
   #atWork = 0;
 
   /** The work's result; null: it was over before its turn came. Throws a Fault where too many wait. */
   async run<Result>(
-    client: string,
+    client: unknown,
     isOver: () => boolean,
     work: () => Promise<Result>,
   ): Promise<Result | null> {
@@ -40,7 +40,7 @@ export class CaptureTurns {
     }
   }
 
-  #turn(client: string, isOver: () => boolean): Promise<boolean> {
+  #turn(client: unknown, isOver: () => boolean): Promise<boolean> {
     const queue = this.#queues.get(client) ?? [];
     if (queue.length >= CAPTURES_QUEUED_EACH_MAX) throw overloaded();
     if (this.#queued >= CAPTURES_QUEUED_MAX) this.#makeRoom(queue.length);

@@ -17,6 +17,7 @@ import type {
   CaptureInput,
 } from "../lock-engine.ts";
 import { RecentMap } from "../recent-map.ts";
+import { sourceOf } from "../source-of.ts";
 import { isHeldUp, withoutRepeating } from "../transaction/attempts.ts";
 import {
   type Candidate,
@@ -85,7 +86,7 @@ export class Captures {
    * have been.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
-    const client = asked.caller?.getPeer() ?? "";
+    const client = sourceOf(asked.caller);
     return (await this.#turns.run(client, asked.isOver, () => this.#capture(asked))) ?? NOTHING;
   }
 

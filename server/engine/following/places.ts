@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimKey } from "../../core/claim.ts";
-import type { Place } from "../../core/command.ts";
+import type { Caller, Place } from "../../core/command.ts";
 import { partsOf } from "../../core/parts.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import { Loop } from "../../wakeup/loop.ts";
@@ -50,7 +50,7 @@ class Queue {
 }
 
 export interface PlacesOptions {
-  readonly store: Pick<Store, "queue">;
+  readonly store: { queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]> };
   readonly followers: Followers;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -67,8 +67,8 @@ export class Places {
 
   constructor(options: PlacesOptions) {
     this.#options = options;
-    this.#queues = new SharedRead(async (lockId) => {
-      const { nowUs, places } = await options.store.queue(lockId);
+    this.#queues = new SharedRead(async (lockId, caller) => {
+      const { nowUs, places } = await options.store.queue(lockId, caller);
       return new Queue(nowUs, places);
     });
     this.#rounds = new Loop({
@@ -90,8 +90,8 @@ export class Places {
     return this.#rounds.stop();
   }
 
-  async of(key: ClaimKey): Promise<Place | null> {
-    return (await this.#queues.get(key.lockId)).placeOf(key.ticketNumber);
+  async of(key: ClaimKey, caller?: Caller): Promise<Place | null> {
+    return (await this.#queues.get(key.lockId, caller)).placeOf(key.ticketNumber);
   }
 
   /** The queue of a lock may have moved: its waiters here are told, soon and together. */

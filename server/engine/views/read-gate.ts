@@ -1,8 +1,11 @@
-// Lets a few pieces of work of one kind run at once; the others wait in a bounded queue, first come first served. Knows
-// nothing of the work.
+// Lets a few pieces of work of one kind run at once. The others wait in a bounded queue, in turn by whose they are and then
+// first come first served, so that nobody waits for all that one client has asked for. A piece of work holds its place until
+// it is over, whether or not anybody waits for it still. Knows nothing of the work.
 
+import type { Caller } from "../../core/command.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
+import { sourceOf } from "../source-of.ts";
 
 export interface ReadGateOptions {
   readonly atOnce: number;
@@ -11,17 +14,29 @@ export interface ReadGateOptions {
   readonly bound: string;
 }
 
+interface Queued {
+  readonly go: () => void;
+  readonly refuse: (why: Fault) => void;
+}
+
 export class ReadGate {
   readonly #options: ReadGateOptions;
-  readonly #queue: (() => void)[] = [];
+  /** By whose they are: the first of the first is next. None is empty. */
+  readonly #queues = new Map<unknown, Queued[]>();
+  #queued = 0;
   #running = 0;
 
   constructor(options: ReadGateOptions) {
     this.#options = options;
   }
 
-  async run<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-    await this.begin();
+  /** Those whose turn is awaited. */
+  get sources(): number {
+    return this.#queues.size;
+  }
+
+  async run<Answer>(work: () => Promise<Answer>, caller?: Caller): Promise<Answer> {
+    await this.begin(caller);
     try {
       return await work();
     } finally {
@@ -29,25 +44,51 @@ export class ReadGate {
     }
   }
 
-  /** Resolves when it is the caller's turn, which then has to `end`. Throws a Fault when too many wait. */
-  begin(): Promise<void> {
-    const { atOnce, queuedMax, bound } = this.#options;
+  /**
+   * Resolves when it is the caller's turn, which then has to `end`. Where too many wait, throws a Fault, or lets one of those
+   * who has most of them wait in vain.
+   */
+  begin(caller?: Caller): Promise<void> {
+    const { atOnce, queuedMax } = this.#options;
     if (this.#running < atOnce) {
       this.#running += 1;
       return Promise.resolve();
     }
-    if (this.#queue.length >= queuedMax) {
-      throw new Fault("overloaded", bound, `Too many reads wait for their turn (${bound}).`, {
-        retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
-      });
-    }
-    return new Promise((resolve) => this.#queue.push(resolve));
+    const source = sourceOf(caller);
+    if (this.#queued >= queuedMax) this.#makeRoom(source);
+    return new Promise((go, refuse) => {
+      this.#queued += 1;
+      const queue = this.#queues.get(source);
+      if (queue) queue.push({ go, refuse });
+      else this.#queues.set(source, [{ go, refuse }]);
+    });
   }
 
-  /** The turn goes to the one who waits longest, or is free. */
+  /** The turn goes on to the next, or is free. */
   end(): void {
-    const next = this.#queue.shift();
-    if (next) next();
-    else this.#running -= 1;
+    for (const [source, queue] of this.#queues) {
+      const next = queue.shift();
+      this.#queued -= 1;
+      // Its others wait until all have had a turn.
+      this.#queues.delete(source);
+      if (queue.length > 0) this.#queues.set(source, queue);
+      next?.go();
+      return;
+    }
+    this.#running -= 1;
+  }
+
+  /** Who waits for most is refused the last of it. */
+  #makeRoom(source: unknown): void {
+    const { bound } = this.#options;
+    const why = new Fault("overloaded", bound, `Too much waits for its turn (${bound}).`, {
+      retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
+    });
+    const own = this.#queues.get(source)?.length ?? 0;
+    let most: Queued[] = [];
+    for (const queue of this.#queues.values()) if (queue.length > most.length) most = queue;
+    if (most.length <= own + 1) throw why;
+    this.#queued -= 1;
+    most.pop()?.refuse(why);
   }
 }

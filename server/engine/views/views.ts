@@ -3,6 +3,7 @@
 // does the reading. Throws Faults.
 
 import { SHOWN_BY_GET_MAX } from "../../core/bounds.ts";
+import type { Caller } from "../../core/command.ts";
 import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
 import { effectiveLimit } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -27,8 +28,8 @@ export class Views {
   }
 
   /** A name that nobody has used is shown as it would be; no row is made for it. */
-  async view(name: string): Promise<ViewedLock> {
-    const shown = this.#inTurn(async function* (store, rules) {
+  async view(name: string, caller?: Caller): Promise<ViewedLock> {
+    const shown = this.#inTurn(caller, async function* (store, rules) {
       const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
       yield described(view ?? { lock: unused(name), holders: [], waiters: [] }, rules);
     });
@@ -36,8 +37,8 @@ export class Views {
     throw new Error(`Nothing was read of the lock ${name}.`);
   }
 
-  views(query: LocksQuery): AsyncIterable<ViewedLock> {
-    return this.#inTurn(async function* (store, rules) {
+  views(query: LocksQuery, caller?: Caller): AsyncIterable<ViewedLock> {
+    return this.#inTurn(caller, async function* (store, rules) {
       for await (const locks of listed(store, query)) {
         for await (const view of viewSteps(store, locks)) yield described(view, rules);
       }
@@ -46,20 +47,21 @@ export class Views {
 
   /** Of these locks, those that are there. */
   viewsOf(locks: readonly WaitedLock[]): AsyncIterable<ViewedLock> {
-    return this.#inTurn(async function* (store, rules) {
+    return this.#inTurn(undefined, async function* (store, rules) {
       for await (const view of viewSteps(store, locks)) yield described(view, rules);
     });
   }
 
-  limits(query: LimitsQuery): AsyncIterable<LimitSetting> {
-    return this.#inTurn((store, rules) => limitSettings(store, rules, query));
+  limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {
+    return this.#inTurn(caller, (store, rules) => limitSettings(store, rules, query));
   }
 
   /** Holds a turn from the first item that is taken until no more are. */
   async *#inTurn<Item>(
+    caller: Caller | undefined,
     read: (store: Source, rules: readonly LimitRule[]) => AsyncIterable<Item>,
   ): AsyncGenerator<Item, void, void> {
-    await this.#turns.begin();
+    await this.#turns.begin(caller);
     try {
       yield* read(this.#store, await inOwnTurn(() => this.#store.limitRules()));
     } catch (error) {

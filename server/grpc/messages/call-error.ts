@@ -149,6 +149,15 @@ export function tooManySessionWaits(waitsMax: number): CallError {
   );
 }
 
+/** `bound` of one connection, or of one session. */
+export function tooMuchUnderWay(bound: string): CallError {
+  return new CallError(
+    "OVERLOADED",
+    "More is under way for this client than may be, with what it has cancelled and is not over: wait for some of it.",
+    { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS },
+  );
+}
+
 /** `what`: of which it has as many as its memory holds. */
 export function serverIsFull(bound: string, what: string): CallError {
   return new CallError("OVERLOADED", `This server has no room for more ${what}: try again, or another one.`, {

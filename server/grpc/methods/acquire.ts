@@ -33,7 +33,7 @@ async function atOnce(context: MethodContext, ask: AcquireInput, call: AnyCall):
     const { claim } = answer.outcome;
     // Only a claim that was there before, so one with a request id, comes without its place.
     const place =
-      answer.outcome.place ?? (await engine.place(claim)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
+      answer.outcome.place ?? (await engine.place(claim, call)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
     if (!place) continue;
     giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "ticket", value: ticketMessage(claim, answer.lockName, place, answer.nowUs, graceUs) };
@@ -48,7 +48,7 @@ async function untilGranted(context: MethodContext, ask: AcquireInput, call: Any
     const { outcome, lockName } = answer;
     if (outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
-    if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName) };
+    if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName, call) };
     giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "lease", value: leaseMessage(claim, lockName, nowUs) };
   } finally {
@@ -69,9 +69,9 @@ async function answered(
       giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
       return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
     case "refused":
-      return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits) };
+      return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits, call) };
     case "ended":
-      return { case: "refusal", value: await endOf(engine, outcome.claim, lockName) };
+      return { case: "refusal", value: await endOf(engine, outcome.claim, lockName, call) };
     case "request_id_reused":
       throw requestIdReused();
     case "waiting":

@@ -13,16 +13,22 @@ export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
   permits: number,
+  call: AnyCall,
 ): Promise<Refusal> {
-  const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason);
+  const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason, call);
   return refusedMessage(answer.lockName, answer.outcome, permits, holders);
 }
 
 /** How a claim ended. */
-export async function endOf(engine: LockEngine, claim: Claim, lockName: string): Promise<Refusal> {
+export async function endOf(
+  engine: LockEngine,
+  claim: Claim,
+  lockName: string,
+  call: AnyCall,
+): Promise<Refusal> {
   const { endReason, lockId } = claim;
-  const holders = endReason && (await holdersFor(engine, lockId, endReason));
-  const limit = endReason === "never_fits" ? await engine.limit(lockName) : null;
+  const holders = endReason && (await holdersFor(engine, lockId, endReason, call));
+  const limit = endReason === "never_fits" ? await engine.limit(lockName, call) : null;
   return endedMessage(lockName, claim, holders || null, limit);
 }
 
@@ -30,8 +36,9 @@ async function holdersFor(
   engine: LockEngine,
   lockId: bigint,
   reason: Parameters<typeof showsHolders>[0],
+  call: AnyCall,
 ): Promise<Holders | null> {
-  return showsHolders(reason) ? await engine.holders(lockId) : null;
+  return showsHolders(reason) ? await engine.holders(lockId, call) : null;
 }
 
 /**

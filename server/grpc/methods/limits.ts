@@ -21,11 +21,11 @@ export async function setLimit({ engine }: MethodContext, message: SetLimitReque
     : await setForPattern(engine, target.prefix, request, call);
 }
 
-export async function listLimits({ engine }: MethodContext, message: ListLimitsRequest) {
+export async function listLimits({ engine }: MethodContext, message: ListLimitsRequest, call: AnyCall) {
   const { pageSize, ...query } = checkListLimits(message);
   const settings: LimitSetting[] = [];
   // One more than wanted tells whether another page follows.
-  for await (const setting of engine.limits({ ...query, max: pageSize + 1 })) {
+  for await (const setting of engine.limits({ ...query, max: pageSize + 1 }, call)) {
     if (settings.length === pageSize) {
       const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);
       return { limits: settings.map(limitSettingMessage), nextPageToken };

@@ -16,16 +16,16 @@ import { pageTokenAfter } from "../messages/page-tokens.ts";
 import { checkGetLock, checkListLocks } from "../validate/listings.ts";
 import type { MethodContext } from "./method.ts";
 
-export async function getLock({ engine }: MethodContext, message: GetLockRequest) {
+export async function getLock({ engine }: MethodContext, message: GetLockRequest, call: AnyCall) {
   const name = checkGetLock(message);
-  return { lock: lockMessage(await engine.view(name)) };
+  return { lock: lockMessage(await engine.view(name, call)) };
 }
 
 export async function listLocks({ engine }: MethodContext, message: ListLocksRequest, call: AnyCall) {
   const { pageSize, ...query } = checkListLocks(message);
   const page = new Page(pageSize);
   // One more than wanted tells whether another page follows.
-  for await (const description of engine.views({ ...query, max: pageSize + 1 })) {
+  for await (const description of engine.views({ ...query, max: pageSize + 1 }, call)) {
     if (call.cancelled) throw new ClientGone();
     if (page.take(description)) continue;
     // Where the next one would begin in an order by waiters, nobody can know.

@@ -4,6 +4,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { ConnectionCalls } from "../connection-calls.ts";
 import { type HandlerContext, type Run, streamHandler, unaryHandler } from "../handler.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { MethodContext } from "./method.ts";
@@ -16,7 +17,7 @@ export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
 
 /** One handler for each method, under its name. */
 export function lockServiceHandlers(
-  context: MethodContext,
+  calls: ConnectionCalls,
   frame: HandlerContext,
   sessions: Sessions,
 ): UntypedServiceImplementation {
@@ -25,7 +26,9 @@ export function lockServiceHandlers(
   return Object.fromEntries(
     LockService.methods.map((method) => {
       if (method.methodKind === "bidi_streaming") return [method.name, sessions.handler];
-      const run = (methods[method.localName] as Run<[MethodContext]>).bind(null, context);
+      const runMethod = methods[method.localName] as Run<[MethodContext]>;
+      const run: Run = (message, call, send) =>
+        calls.run(call, (context) => runMethod(context, message, call, send));
       const handler = method.methodKind === "server_streaming" ? streamHandler : unaryHandler;
       return [method.name, handler(method, run, frame)];
     }),

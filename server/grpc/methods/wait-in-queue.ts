@@ -86,7 +86,7 @@ class QueueStream {
   }
 
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {
-    return { case: "ended", value: await refusalOf(this.#context.engine, answer, this.#permits) };
+    return { case: "ended", value: await refusalOf(this.#context.engine, answer, this.#permits, this.#call) };
   }
 
   #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
@@ -108,7 +108,7 @@ class QueueStream {
     this.#updates = updates;
     const begin = async () => {
       // Nothing is shown where the claim moved on in the meantime: its end is about to come.
-      const first = place ?? (await this.#context.engine.place(claim));
+      const first = place ?? (await this.#context.engine.place(claim, this.#call));
       if (first && !this.#isShown) updates.offer(first, nowUs);
     };
     return this.#wait
@@ -118,7 +118,8 @@ class QueueStream {
 
   async #settled(claim: Claim, lockName: string, nowUs: number): Promise<Update> {
     const { engine } = this.#context;
-    if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName) };
+    if (claim.state !== "held")
+      return { case: "ended", value: await endOf(engine, claim, lockName, this.#call) };
     giveBackUnheard(engine, claim, this.#call, this.#canReturn());
     return { case: "granted", value: leaseMessage(claim, lockName, nowUs) };
   }

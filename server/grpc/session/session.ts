@@ -6,10 +6,11 @@ import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import type { ReleaseRequest, SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { Admission } from "../admission.ts";
 import {
+  COMMANDS_AT_ONCE,
   CONFIRM_PER_GRACE,
   HEARTBEAT_PER_GRACE,
-  SESSION_COMMANDS_AT_ONCE,
   SESSION_UNREAD_BYTES_MAX,
   SILENCE_PER_GRACE,
 } from "../grpc-bounds.ts";
@@ -30,7 +31,6 @@ import { durationMessage } from "../messages/times.ts";
 import type { MethodContext } from "../methods/method.ts";
 import type { OpenWaits } from "../methods/open-waits.ts";
 import { checkOpen, checkTimeout } from "../validate/session.ts";
-import { Admission } from "./admission.ts";
 import { COMMANDS, type CommandKind, inOrder, waits } from "./commands.ts";
 import { leasesIn } from "./leases-in.ts";
 import { Outbox } from "./outbox.ts";
@@ -81,7 +81,7 @@ export class Session {
   constructor(context: SessionContext, stream: Stream) {
     const { methods, openWaits, frame, waitsMax } = context;
     const graceMs = methods.graceUs / 1_000;
-    const engine = new Admission(SESSION_COMMANDS_AT_ONCE).admit(methods.engine);
+    const engine = new Admission(COMMANDS_AT_ONCE, "session_commands").admit(methods.engine);
     this.#context = context;
     this.#stream = stream;
     this.#methods = { ...methods, engine, openWaits: openWaits.ofSession(waitsMax) };
@@ -190,8 +190,15 @@ export class Session {
       this.#complete(asked);
       this.#run(call, kind, asked.value);
     } catch (error) {
+      this.#workIsOver(call);
       this.#fail(call, error);
     }
+  }
+
+  /** Not before is there room for another one, though its client may have given it up long ago. */
+  #workIsOver(call: SessionCall): void {
+    if (!call.isWait) this.#commandsUnderWay -= 1;
+    call.workIsOver();
   }
 
   /** What the session has said once for all of its commands. */
@@ -212,12 +219,12 @@ export class Session {
         if (givenBack !== undefined) this.#leases.gaveBack(givenBack, true);
         // What streams has told all by then.
         if (answer !== undefined) this.#tell(call, kind, answer);
-        call.workIsOver();
+        this.#workIsOver(call);
         if (!call.cancelled) this.#close(call, status.OK);
       },
       (error: unknown) => {
         if (givenBack !== undefined) this.#leases.gaveBack(givenBack, false);
-        call.workIsOver();
+        this.#workIsOver(call);
         this.#fail(call, error);
       },
     );
@@ -242,7 +249,6 @@ export class Session {
   #close(call: SessionCall, code: status): void {
     call.finish();
     this.#calls.delete(call.number);
-    if (!call.isWait) this.#commandsUnderWay -= 1;
     this.#observe(call, code);
     this.#endIfDone();
   }

@@ -5,7 +5,6 @@ import { createHook } from "node:async_hooks";
 import { fromBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import { Admission } from "../../../server/grpc/session/admission.ts";
 import { Outbox } from "../../../server/grpc/session/outbox.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";
@@ -88,23 +87,4 @@ test("what a turn brings goes in one message, and what comes while it is sent in
     [4, 5, 6, 7, 8, 9],
   ]);
   expect(read[0]).toMatchObject({ heard: 7n, results: [{ result: { case: "release" } }, {}, {}] });
-});
-
-test("a greedy session has few commands in the engine at a time; renewals pass by its others", async () => {
-  const running: { readonly what: string; readonly done: () => void }[] = [];
-  const run = (what: string) => () =>
-    new Promise<never>((resolve) => running.push({ what, done: resolve as () => void }));
-  const engine = new Admission(2).admit({
-    acquire: run("acquire"),
-    renew: run("renew"),
-  } as never);
-  for (let index = 0; index < 5; index++) void engine.acquire({} as never, null);
-  void engine.renew({} as never, undefined);
-  expect(running.map(({ what }) => what)).toEqual(["acquire", "acquire"]);
-  running[0]?.done();
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(running.map(({ what }) => what)).toEqual(["acquire", "acquire", "renew"]);
-  running[1]?.done();
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(running.map(({ what }) => what)).toEqual(["acquire", "acquire", "renew", "acquire"]);
 });

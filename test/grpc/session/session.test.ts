@@ -716,6 +716,36 @@ describe("bounds", () => {
     session.cancel();
   });
 
+  test("of commands count those that were cancelled, until their work is over", async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = 0;
+    const server = await start({
+      grpc: { sessionCommandsMax: 2 },
+      wrapEngine: (engine) =>
+        replacing(engine, {
+          updateLock: async (...asked) => {
+            begun += 1;
+            await gate.promise;
+            return await engine.updateLock(...asked);
+          },
+        }),
+    });
+    const session = new BareSession(server.client);
+    const update = { case: "updateLock", value: { name: "slow", status: "new" } } as Command;
+    const calls = session.ask(update, update);
+    session.ask(...calls.map(cancel));
+    for (const call of calls) expect(await session.last(call)).toMatchObject({ value: { code: 1 } });
+    const [refused] = session.ask(acquire({ name: "free" })) as [bigint];
+    expect(await session.last(refused)).toMatchObject({ case: "error", value: { code: 8 } });
+    expect(begun).toBe(2);
+    gate.resolve();
+    await until(async () => {
+      const [again] = session.ask(acquire({ name: "free" })) as [bigint];
+      return (await session.last(again)).case === "acquire";
+    });
+    session.cancel();
+  });
+
   test("of one message: 10,001 commands are answered one by one", async () => {
     const { client } = await start({ grpc: { sessionCommandsMax: 100 } });
     const session = new BareSession(client);

@@ -1,0 +1,191 @@
+// How many commands of one client, which is a session or a connection, the engine has at a time, so that one which sends
+// thousands does not stand before the commands of all others. Those that keep leases, and give them back, go first. One that is
+// cancelled keeps its place until its work is over; one that has not begun is dropped when its turn comes.
+
+import type { LockEngine } from "../engine/lock-engine.ts";
+import { ADMISSION_QUEUED_MAX } from "./grpc-bounds.ts";
+import { ClientGone, tooMuchUnderWay } from "./messages/call-error.ts";
+
+/** Whether nobody waits for the answer any more. */
+type Given = { readonly cancelled?: boolean } | undefined;
+
+interface Queued {
+  readonly call: Given;
+  readonly go: () => void;
+  readonly drop: (why: Error) => void;
+}
+
+export class Admission {
+  readonly #atOnce: number;
+  readonly #bound: string;
+  readonly #queuedMax: number;
+  #underWay = 0;
+  readonly #urgent: Queued[] = [];
+  readonly #others: Queued[] = [];
+
+  /** `bound`: the name of the bound on those that wait for their turn. */
+  constructor(atOnce: number, bound: string, queuedMax = ADMISSION_QUEUED_MAX) {
+    this.#atOnce = atOnce;
+    this.#bound = bound;
+    this.#queuedMax = queuedMax;
+  }
+
+  /** Those that wait for their turn. */
+  get queued(): number {
+    return this.#urgent.length + this.#others.length;
+  }
+
+  /** Those that the engine has. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** The engine, for commands of this client. */
+  admit(engine: LockEngine): LockEngine {
+    return new AdmittedEngine(engine, this);
+  }
+
+  /** `call`: unset for what is done whoever waits for it. */
+  run<Answer>(isUrgent: boolean, call: Given, run: () => Promise<Answer>): Promise<Answer> {
+    if (this.#underWay >= this.#atOnce) {
+      if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
+      const turn = new Promise<void>((go, drop) => {
+        (isUrgent ? this.#urgent : this.#others).push({ call, go, drop });
+      });
+      return turn.then(() => this.#start(run));
+    }
+    this.#underWay += 1;
+    return this.#start(run);
+  }
+
+  #start<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+    let answer: Promise<Answer>;
+    try {
+      answer = run();
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+    answer.then(this.#leave, this.#leave);
+    return answer;
+  }
+
+  #next(): Queued | undefined {
+    return this.#urgent.shift() ?? this.#others.shift();
+  }
+
+  /** Whoever is next takes over the room. */
+  readonly #leave = (): void => {
+    let next = this.#next();
+    while (next?.call?.cancelled) {
+      next.drop(new ClientGone());
+      next = this.#next();
+    }
+    if (next) next.go();
+    else this.#underWay -= 1;
+  };
+}
+
+/** A class, as there is one for each connection that has calls open. */
+class AdmittedEngine implements LockEngine {
+  readonly #engine: LockEngine;
+  readonly #admission: Admission;
+
+  constructor(engine: LockEngine, admission: Admission) {
+    this.#engine = engine;
+    this.#admission = admission;
+  }
+
+  acquire(...asked: Parameters<LockEngine["acquire"]>): ReturnType<LockEngine["acquire"]> {
+    return this.#admission.run(false, asked[2], () => this.#engine.acquire(...asked));
+  }
+
+  capture(...asked: Parameters<LockEngine["capture"]>): ReturnType<LockEngine["capture"]> {
+    return this.#admission.run(false, asked[1], () => this.#engine.capture(...asked));
+  }
+
+  /** What waits takes no room from what does not. */
+  captureWhenFree(
+    ...asked: Parameters<LockEngine["captureWhenFree"]>
+  ): ReturnType<LockEngine["captureWhenFree"]> {
+    return this.#engine.captureWhenFree(...asked);
+  }
+
+  attach(...asked: Parameters<LockEngine["attach"]>): ReturnType<LockEngine["attach"]> {
+    return this.#admission.run(false, asked[2], () => this.#engine.attach(...asked));
+  }
+
+  renew(...asked: Parameters<LockEngine["renew"]>): ReturnType<LockEngine["renew"]> {
+    return this.#admission.run(true, undefined, () => this.#engine.renew(...asked));
+  }
+
+  release(...asked: Parameters<LockEngine["release"]>): ReturnType<LockEngine["release"]> {
+    return this.#admission.run(true, undefined, () => this.#engine.release(...asked));
+  }
+
+  confirm(...asked: Parameters<LockEngine["confirm"]>): ReturnType<LockEngine["confirm"]> {
+    return this.#admission.run(true, undefined, () => this.#engine.confirm(...asked));
+  }
+
+  setLimit(...asked: Parameters<LockEngine["setLimit"]>): ReturnType<LockEngine["setLimit"]> {
+    return this.#admission.run(false, asked[4], () => this.#engine.setLimit(...asked));
+  }
+
+  setLimitRule(...asked: Parameters<LockEngine["setLimitRule"]>): ReturnType<LockEngine["setLimitRule"]> {
+    return this.#admission.run(false, asked[4], () => this.#engine.setLimitRule(...asked));
+  }
+
+  forceRelease(...asked: Parameters<LockEngine["forceRelease"]>): ReturnType<LockEngine["forceRelease"]> {
+    return this.#admission.run(false, asked[3], () => this.#engine.forceRelease(...asked));
+  }
+
+  updateLock(...asked: Parameters<LockEngine["updateLock"]>): ReturnType<LockEngine["updateLock"]> {
+    return this.#admission.run(false, asked[1], () => this.#engine.updateLock(...asked));
+  }
+
+  deleteLock(...asked: Parameters<LockEngine["deleteLock"]>): ReturnType<LockEngine["deleteLock"]> {
+    return this.#admission.run(false, asked[2], () => this.#engine.deleteLock(...asked));
+  }
+
+  detach(...asked: Parameters<LockEngine["detach"]>): ReturnType<LockEngine["detach"]> {
+    return this.#engine.detach(...asked);
+  }
+
+  onLost(...asked: Parameters<LockEngine["onLost"]>): ReturnType<LockEngine["onLost"]> {
+    return this.#engine.onLost(...asked);
+  }
+
+  nowUs(): number {
+    return this.#engine.nowUs();
+  }
+
+  // What only reads takes turns with the reads of others, in the engine.
+
+  place(...asked: Parameters<LockEngine["place"]>): ReturnType<LockEngine["place"]> {
+    return this.#engine.place(...asked);
+  }
+
+  holders(...asked: Parameters<LockEngine["holders"]>): ReturnType<LockEngine["holders"]> {
+    return this.#engine.holders(...asked);
+  }
+
+  limit(...asked: Parameters<LockEngine["limit"]>): ReturnType<LockEngine["limit"]> {
+    return this.#engine.limit(...asked);
+  }
+
+  view(...asked: Parameters<LockEngine["view"]>): ReturnType<LockEngine["view"]> {
+    return this.#engine.view(...asked);
+  }
+
+  views(...asked: Parameters<LockEngine["views"]>): ReturnType<LockEngine["views"]> {
+    return this.#engine.views(...asked);
+  }
+
+  limits(...asked: Parameters<LockEngine["limits"]>): ReturnType<LockEngine["limits"]> {
+    return this.#engine.limits(...asked);
+  }
+
+  watchLocks(...asked: Parameters<LockEngine["watchLocks"]>): ReturnType<LockEngine["watchLocks"]> {
+    return this.#engine.watchLocks(...asked);
+  }
+}

@@ -1,0 +1,63 @@
+// The calls of their own that each connection has open, from their arrival until their work is over, cancelled or not. They
+// share the room that a session has in the engine. Nothing is kept of a connection that has none.
+
+import { Admission } from "./admission.ts";
+import { COMMANDS_AT_ONCE } from "./grpc-bounds.ts";
+import type { AnyCall } from "./handler.ts";
+import { tooMuchUnderWay } from "./messages/call-error.ts";
+import type { MethodContext } from "./methods/method.ts";
+
+const BOUND = "calls_on_connection";
+
+interface Connection {
+  readonly context: MethodContext;
+  calls: number;
+}
+
+export class ConnectionCalls {
+  readonly #context: MethodContext;
+  readonly #callsMax: number;
+  /** By the client's address and port. */
+  readonly #open = new Map<string, Connection>();
+
+  constructor(context: MethodContext, callsMax: number) {
+    this.#context = context;
+    this.#callsMax = callsMax;
+  }
+
+  /** Connections that have any. */
+  get connections(): number {
+    return this.#open.size;
+  }
+
+  /** Throws where the connection has as many as it may have. */
+  run<Answer>(
+    call: Pick<AnyCall, "getPeer">,
+    work: (context: MethodContext) => Promise<Answer>,
+  ): Promise<Answer> {
+    const peer = call.getPeer();
+    const connection = this.#open.get(peer) ?? this.#opened(peer);
+    if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
+    connection.calls += 1;
+    const leave = () => {
+      connection.calls -= 1;
+      if (connection.calls === 0) this.#open.delete(peer);
+    };
+    let answer: Promise<Answer>;
+    try {
+      answer = work(connection.context);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    answer.then(leave, leave);
+    return answer;
+  }
+
+  #opened(peer: string): Connection {
+    const engine = new Admission(COMMANDS_AT_ONCE, BOUND).admit(this.#context.engine);
+    const connection = { context: { ...this.#context, engine }, calls: 0 };
+    this.#open.set(peer, connection);
+    return connection;
+  }
+}

@@ -1,0 +1,93 @@
+// Whose turn it is where many wait, and who is refused where too many do.
+
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Caller } from "../../../server/core/command.ts";
+import { ReadGate } from "../../../server/engine/views/read-gate.ts";
+
+let over: (() => void)[];
+let order: string[];
+beforeEach(() => {
+  over = [];
+  order = [];
+});
+
+const connection = (peer: string): Caller => ({ getPeer: () => peer });
+const session = (): Caller => ({ getPeer: () => "shared", source: {} });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Work that says when it begins, and lasts until it is ended. */
+function ask(gate: ReadGate, name: string, caller?: Caller): Promise<string> {
+  return gate.run(() => {
+    order.push(name);
+    return new Promise<string>((resolve) => over.push(() => resolve(name)));
+  }, caller);
+}
+
+async function endAll(): Promise<void> {
+  while (over.length > 0) {
+    over.shift()?.();
+    await turn();
+  }
+}
+
+describe("where many wait", () => {
+  test.each([
+    ["connections", () => [connection("a"), connection("b"), connection("c")]],
+    ["sessions of one connection", () => [session(), session(), session()]],
+  ] as const)("%s take turns, each in its own order", async (_what, make) => {
+    const [greedy, polite, late] = make();
+    const gate = new ReadGate({ atOnce: 1, queuedMax: 100, bound: "b" });
+    for (let index = 0; index < 5; index++) void ask(gate, `greedy ${index}`, greedy);
+    for (let index = 0; index < 2; index++) void ask(gate, `polite ${index}`, polite);
+    void ask(gate, "late 0", late);
+    await turn();
+    expect(order).toEqual(["greedy 0"]);
+    await endAll();
+    expect(order.slice(1)).toEqual([
+      "greedy 1",
+      "polite 0",
+      "late 0",
+      "greedy 2",
+      "polite 1",
+      "greedy 3",
+      "greedy 4",
+    ]);
+    expect(gate.sources).toBe(0);
+  });
+
+  test("as many run at once as may, also when work fails", async () => {
+    const gate = new ReadGate({ atOnce: 2, queuedMax: 100, bound: "b" });
+    const failing = gate.run(() => Promise.reject(new Error("failed")));
+    for (const name of ["a", "b", "c"]) void ask(gate, name);
+    await expect(failing).rejects.toThrow("failed");
+    await turn();
+    expect(order).toEqual(["a", "b"]);
+    await endAll();
+    expect(order).toEqual(["a", "b", "c"]);
+    for (const name of ["d", "e", "f"]) void ask(gate, name);
+    await turn();
+    expect(order.slice(3)).toEqual(["d", "e"]);
+  });
+});
+
+describe("where too many wait", () => {
+  test("who waits for most is refused the last of it, and not who comes last", async () => {
+    const gate = new ReadGate({ atOnce: 1, queuedMax: 4, bound: "too_many" });
+    const [greedy, polite] = [session(), session()];
+    const outcomes = Array.from({ length: 5 }, (_, index) =>
+      ask(gate, `greedy ${index}`, greedy).catch((error: { reason: string }) => error.reason),
+    );
+    void ask(gate, "polite 0", polite);
+    expect(await outcomes[4]).toBe("too_many");
+    await expect(ask(gate, "greedy 5", greedy)).rejects.toMatchObject({
+      kind: "overloaded",
+      reason: "too_many",
+    });
+    // Who would have as many as the others takes none of theirs.
+    void ask(gate, "polite 1", polite);
+    await expect(ask(gate, "polite 2", polite)).rejects.toMatchObject({ reason: "too_many" });
+    await turn();
+    await endAll();
+    expect(order).toEqual(["greedy 0", "greedy 1", "polite 0", "greedy 2", "polite 1"]);
+  });
+});

@@ -1,0 +1,143 @@
+// How many commands of one client the engine has at a time, and what becomes of those that wait for that.
+
+import { beforeEach, describe, expect, test } from "vitest";
+import { Admission } from "../../server/grpc/admission.ts";
+import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
+import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
+import { type CallError, ClientGone } from "../../server/grpc/messages/call-error.ts";
+import type { MethodContext } from "../../server/grpc/methods/method.ts";
+
+interface Running {
+  readonly what: string;
+  readonly done: () => void;
+  readonly failed: (error: Error) => void;
+}
+
+let running: Running[];
+beforeEach(() => {
+  running = [];
+});
+
+const run = (what: string) => () =>
+  new Promise<string>((resolve, reject) => running.push({ what, done: () => resolve(what), failed: reject }));
+const names = () => running.map(({ what }) => what);
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+async function end(index: number): Promise<void> {
+  running[index]?.done();
+  await turn();
+}
+
+describe("a client's commands", () => {
+  test("are few in the engine at a time, and renewals and releases pass by its others", async () => {
+    const verbs = { acquire: run("acquire"), renew: run("renew"), release: run("release") };
+    const engine = new Admission(2, "session_commands").admit(verbs as never);
+    for (let index = 0; index < 4; index++) void engine.acquire({} as never, null);
+    void engine.renew({} as never, undefined);
+    void engine.release({} as never);
+    expect(names()).toEqual(["acquire", "acquire"]);
+    await end(0);
+    expect(names().slice(2)).toEqual(["renew"]);
+    await end(1);
+    await end(2);
+    await end(3);
+    expect(names().slice(3)).toEqual(["release", "acquire", "acquire"]);
+  });
+
+  test("that fail make room, at once or later", async () => {
+    const admission = new Admission(1, "session_commands");
+    const late = admission.run(false, undefined, run("late"));
+    const next = admission.run(false, undefined, () => {
+      throw new Error("at once");
+    });
+    const last = admission.run(false, undefined, run("last"));
+    running[0]?.failed(new Error("later"));
+    await expect(late).rejects.toThrow("later");
+    await expect(next).rejects.toThrow("at once");
+    await turn();
+    expect(names()).toEqual(["late", "last"]);
+    running[1]?.done();
+    await expect(last).resolves.toBe("last");
+    await turn();
+    expect([admission.underWay, admission.queued]).toEqual([0, 0]);
+  });
+
+  test("that are cancelled keep their place until they are over, and are dropped where they have not begun", async () => {
+    const admission = new Admission(1, "session_commands");
+    const calls = Array.from({ length: 4 }, () => ({ cancelled: false }));
+    const answers = calls.map((call, index) => admission.run(false, call, run(`${index}`)));
+    const dropped = answers.slice(1, 3).map((answer) => answer.catch((error: unknown) => error));
+    for (const call of calls.slice(0, 3)) call.cancelled = true;
+    await turn();
+    expect([names(), admission.underWay]).toEqual([["0"], 1]);
+    await end(0);
+    expect(names()).toEqual(["0", "3"]);
+    for (const answer of dropped) expect(await answer).toBeInstanceOf(ClientGone);
+    await end(1);
+    expect([admission.underWay, admission.queued]).toEqual([0, 0]);
+  });
+
+  test("that wait are bounded", async () => {
+    const admission = new Admission(1, "session_commands", 2);
+    const go = () => admission.run(false, undefined, run("x"));
+    for (let index = 0; index < 3; index++) void go();
+    expect(go).toThrow(
+      expect.objectContaining({
+        reason: "OVERLOADED",
+        details: expect.objectContaining({ metadata: { bound: "session_commands" } }),
+      }),
+    );
+    await end(0);
+    void go();
+    expect(go).toThrow();
+  });
+});
+
+describe("the calls on one connection", () => {
+  const context = { engine: { acquire: run("acquire") } } as unknown as MethodContext;
+  const from = (peer: string) => ({ getPeer: () => peer });
+  const boundOf = (go: () => unknown) => {
+    try {
+      go();
+      return "none";
+    } catch (error) {
+      return (error as CallError).details.metadata?.bound;
+    }
+  };
+
+  test("are bounded until their work is over, and others' are not", async () => {
+    const calls = new ConnectionCalls(context, 2);
+    const go = (peer: string) => calls.run(from(peer), run(peer));
+    void go("one");
+    void go("one");
+    expect(boundOf(() => go("one"))).toBe("calls_on_connection");
+    void go("two");
+    await end(0);
+    void go("one");
+    expect(boundOf(() => go("one"))).toBe("calls_on_connection");
+  });
+
+  test("share one place in the engine, and leave nothing behind", async () => {
+    const calls = new ConnectionCalls(context, 10_000);
+    const ask = (peer: string) => calls.run(from(peer), ({ engine }) => engine.acquire({} as never, null));
+    for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
+    expect(running).toHaveLength(COMMANDS_AT_ONCE);
+    void ask("polite");
+    expect(running).toHaveLength(COMMANDS_AT_ONCE + 1);
+    expect(calls.connections).toBe(2);
+    while (running.length > 0) {
+      for (const { done } of running.splice(0)) done();
+      await turn();
+    }
+    expect(calls.connections).toBe(0);
+  });
+
+  test("that fail at once are over at once", () => {
+    const calls = new ConnectionCalls(context, 1);
+    const fail = () => {
+      throw new Error("refused");
+    };
+    expect(() => calls.run(from("one"), fail)).toThrow("refused");
+    expect(calls.connections).toBe(0);
+  });
+});
