@@ -291,7 +291,9 @@ func (a *acquisition) failed(err *Error) {
 
 // leave: where a server may have granted the lock, it is given back, and the error of a lease without end says so.
 func (a *acquisition) leave(err *Error) *Error {
-	if !err.leavesDoubt() || a.ticketID == "" && !a.call.mayBeKnown() {
+	isEndless := a.asked.ttl == Forever
+	isOver := err.Reason == ErrClosed && !isEndless
+	if isOver || !err.leavesDoubt() || a.ticketID == "" && !a.call.mayBeKnown() {
 		return err
 	}
 	// Who has chosen the request id may come back for it, from another program, too.
@@ -306,7 +308,7 @@ func (a *acquisition) leave(err *Error) *Error {
 		}
 		a.client.requests.unwanted(lost.shared, lost.begin)
 	}
-	if a.asked.ttl == Forever {
+	if isEndless {
 		return err.mayBeHeld(a.name, a.requestID, isGivenBack)
 	}
 	return err

@@ -78,7 +78,7 @@ func (c *capturing) abandon(why *Error) {
 func (c *capturing) failed(err *Error) {
 	// A session that has cancelled it has given back what it had taken.
 	isGivenBack := c.asked.requestID == "" || c.isSettled
-	if isGivenBack && c.call.mayBeKnown() && err.leavesDoubt() && err.Reason != ErrCancelled {
+	if isGivenBack && c.call.mayBeKnown() && err.leavesDoubt() && err.Reason != ErrCancelled && err.Reason != ErrClosed {
 		find := c.asked.request(c.requestID, 0)
 		find.IfStatus = noStatus()
 		lost := &leftBehind{

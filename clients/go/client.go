@@ -33,8 +33,12 @@ type Client struct {
 	requests requests
 	// leftBehind is what may have been granted, and nobody heard.
 	leftBehind map[*leftBehind]struct{}
-	isClosed   bool
-	closed     chan struct{}
+	// heir gives back what could not be given back before this client was closed, if there is any.
+	heir     *Client
+	isClosed bool
+	// isOver: closing has waited long enough, and nothing is asked any more.
+	isOver bool
+	closed chan struct{}
 }
 
 // asking is what somebody waits for: see [acquisition] and [capturing]. To be called in turns.
@@ -75,7 +79,7 @@ func newClient(config Config, now func() time.Duration) *Client {
 		byNumber:  map[uint64]*call{},
 	}
 	c.keeper = &leaseKeeper{turns: &c.turns, calls: c.calls, connections: c.connections, held: map[string]*heldLease{}}
-	c.verbs = &verbs{turns: &c.turns, calls: c.calls, giveUpAfter: config.GiveUpAfter}
+	c.verbs = &verbs{turns: &c.turns, calls: c.calls, giveUpAfter: config.GiveUpAfter, inherit: c.inherit}
 	return c
 }
 
@@ -168,8 +172,8 @@ func (c *Client) begin(ctx context.Context, one asking) error {
 }
 
 // Close gives up all waits, releases all locks, and closes the connection, within some seconds. It can be called twice, and
-// does not fail. Where no server answers within that time, leases end with their ttl, and one without end stays until it is
-// force-released.
+// does not fail. Where no server answers within that time, leases end with their ttl; those without end are given back as soon as
+// a server answers, for as long as the program lives.
 func (c *Client) Close() error {
 	var idle <-chan struct{}
 	isFirst := false
@@ -206,9 +210,13 @@ func (c *Client) Close() error {
 	var over []<-chan struct{}
 	c.turns.take(func() {
 		c.keeper.stop()
+		c.isOver = true
 		c.calls.failAll(closedError())
 		over = c.connections.close(closeWithin)
 	})
+	if c.heir != nil {
+		go c.heir.closeWhenDone()
+	}
 	for _, one := range over {
 		<-one
 	}
@@ -239,7 +247,13 @@ func (c *Client) heldAlready(leaseID string) *Lock {
 
 // giveBack ends a claim that nobody wants any more, unless another call of this client has it.
 func (c *Client) giveBack(id string, asked *claimOptions) {
-	if c.heldAlready(id) == nil {
+	switch {
+	case c.heldAlready(id) != nil:
+	case c.isOver:
+		if asked.ttl == Forever {
+			c.inherit(func(heir *Client) { heir.giveBack(id, asked) })
+		}
+	default:
 		c.verbs.endUnused(id, asked.terms.minInterval != nil, asked.ttl)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -80,6 +81,14 @@ func (c Config) checked() (Config, error) {
 			host = "unknown"
 		}
 		c.Owner = fmt.Sprintf("%s:%d", host, os.Getpid())
+	}
+	for key, value := range c.Labels {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return c, mistake("Labels", fmt.Sprintf("%q: %q is not UTF-8", key, value))
+		}
+	}
+	if !utf8.ValidString(c.Owner) {
+		return c, mistake("Owner", fmt.Sprintf("%q is not UTF-8", c.Owner))
 	}
 	return c, nil
 }

@@ -77,7 +77,7 @@ func (e *Error) leavesDoubt() bool {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.Aborted:
 		return false
 	default:
-		return e.Reason != ErrClosed
+		return true
 	}
 }
 

@@ -326,3 +326,30 @@ func TestWhoHasLostALeaseDoesNotEndItForWhoHasItAgain(t *testing.T) {
 		t.Fatal(released, err, second.State())
 	}
 }
+
+func TestALeaseWithoutEndIsGivenBackAfterItsClientWasClosed(t *testing.T) {
+	t.Parallel()
+	looker := connectTo(t, sharedAddress(t))
+	for how, hold := range map[string]func(client *rowlock.Client, way *line, name string){
+		"that was held": func(client *rowlock.Client, way *line, name string) {
+			mustLock(t, client, name, rowlock.TTL(rowlock.Forever))
+		},
+		"that nobody heard of": func(client *rowlock.Client, way *line, name string) {
+			look(t, client, name)
+			way.isMuted.Store(true)
+			go client.Lock(background, name, rowlock.TTL(rowlock.Forever))
+			until(t, "the grant", func() bool { return look(t, looker, name).HolderCount == 1 })
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			way := startLine(t, sharedAddress(t), 0)
+			client := connectTo(t, way.address)
+			hold(client, way, nameOf(t))
+			way.takeDown()
+			client.Close()
+			way.putUp()
+			until(t, "the lock to be free", func() bool { return look(t, looker, nameOf(t)).HolderCount == 0 })
+		})
+	}
+}

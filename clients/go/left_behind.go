@@ -15,7 +15,7 @@ const (
 
 // leftBehind is what was asked for and may have been granted, but no answer says so, and nobody waits for it any more. It is
 // looked for by its request id and given back: until the lease would have ended by itself, and one without end for as long as
-// the client is open.
+// the program lives.
 type leftBehind struct {
 	client *Client
 	asked  *claimOptions
@@ -32,6 +32,10 @@ type leftBehind struct {
 
 // begin is to be called once, in a turn.
 func (l *leftBehind) begin() {
+	if l.client.isOver {
+		l.client.inherit(l.move)
+		return
+	}
 	l.until = later(l.client.turns.now(), l.asked.ttl)
 	l.client.leftBehind[l] = struct{}{}
 	l.look()
@@ -46,6 +50,8 @@ func (l *leftBehind) look() {
 			l.client.requests.unwanted(l.shared, func() { l.client.giveBack(id, l.asked) })
 		}
 		switch {
+		case err != nil && err.Reason == ErrClosed && l.until == Forever:
+			l.client.inherit(l.move)
 		case err != nil && !err.isTransient(), l.isOne && (len(found) > 0 || hasEnded(result.GetAcquire().GetRefusal())):
 			l.end()
 		// Whoever has chosen the id may use it again, at another program, too.
@@ -65,6 +71,13 @@ func (l *leftBehind) lookNow() {
 		l.timer.stop()
 		l.look()
 	}
+}
+
+// move: another client goes on with it.
+func (l *leftBehind) move(heir *Client) {
+	l.end()
+	l.client = heir
+	l.begin()
 }
 
 func (l *leftBehind) end() {

@@ -171,8 +171,7 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 		close(begun.done)
 		if err != nil && err.leavesDoubt() && isEndless {
 			// It does not end by itself.
-			end.givesBack = true
-			l.client.verbs.begin(end, func(*rowlockv1.SessionResult, time.Duration, *Error) {})
+			l.client.verbs.goOn(end, err)
 		}
 	})
 	return begun

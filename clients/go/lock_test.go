@@ -242,6 +242,15 @@ func TestTextThatIsNotUTF8HarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	held := mustLock(t, client, nameOf(t))
+	for name, config := range map[string]rowlock.Config{
+		"Owner":  {Addresses: []string{"x:1"}, Owner: "\xff"},
+		"Labels": {Addresses: []string{"x:1"}, Labels: map[string]string{"key": "\xff"}},
+	} {
+		_, err := rowlock.Connect(config)
+		if wrong, ok := errors.AsType[*rowlock.OptionError](err); !ok || wrong.Option != name {
+			t.Error(name, err)
+		}
+	}
 	if _, err := client.Lock(background, "\xff"); !errors.Is(err, rowlock.ErrBadRequest) {
 		t.Error(err)
 	}

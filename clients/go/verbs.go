@@ -14,6 +14,8 @@ type verbs struct {
 	turns       *turns
 	calls       *calls
 	giveUpAfter time.Duration
+	// inherit has something done when the client is closed: see [Client.inherit].
+	inherit func(func(heir *Client))
 }
 
 // demand is a command with what is particular about it.
@@ -53,6 +55,21 @@ func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, 
 	})
 }
 
+// goOn has what has failed so tried for as long as the program lives: nobody waits for it, and what it ends has no end.
+func (v *verbs) goOn(asked *demand, failed *Error) {
+	if failed != nil && failed.Reason == ErrClosed {
+		v.inherit(func(heir *Client) { heir.verbs.goOn(asked, nil) })
+		return
+	}
+	lasting := *asked
+	lasting.within, lasting.givesBack = Forever, true
+	v.begin(&lasting, func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
+		if err != nil && err.Reason == ErrClosed {
+			v.goOn(asked, err)
+		}
+	})
+}
+
 // endUnused ends a claim that nobody has used, in a turn: it is no run, after which the next one is not due yet. It is tried for
 // as long as the lease can last.
 func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
@@ -64,8 +81,12 @@ func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
 	end.within, end.givesBack = lasting, true
 	v.begin(end, func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		// A ticket leaves the queue without a word about the lock.
-		if err != nil && err.Reason == ErrNotGrantedYet {
+		switch {
+		case err == nil:
+		case err.Reason == ErrNotGrantedYet:
 			v.endUnused(id, false, lasting)
+		case err.Reason == ErrClosed && lasting == Forever:
+			v.goOn(end, err)
 		}
 	})
 }

@@ -52,6 +52,10 @@ final class Acquisition implements Ask, Asking {
   private String ticketId;
 
   private Call call;
+
+  /** Grants that left too little time to begin with. */
+  private int lateGrants;
+
   private volatile boolean isSettled;
   private boolean isAbandoned;
 
@@ -80,34 +84,48 @@ final class Acquisition implements Ask, Asking {
 
   @Override
   public void begin() {
-    if (!isAbandoned) call = calls.begin(this);
+    if (isAbandoned) return;
+    locks.requests.join(asked.sharedId());
+    ask();
+  }
+
+  private void ask() {
+    call = calls.begin(this);
   }
 
   @Override
   public void abandon(Throwable why) {
     if (isSettled) return;
-    isSettled = true;
     isAbandoned = true;
-    outcome.completeExceptionally(why);
-    if (ticketId != null) giveBack(ticketId);
-    else if (call != null && !call.mayBeKnown()) calls.cancel(call);
+    fail(why);
+    if (ticketId != null) {
+      if (call != null) calls.cancel(call);
+      unwanted(ticketId);
+    } else if (call != null && !call.mayBeKnown()) calls.cancel(call);
   }
 
   private void settle(Outcome how) {
-    isSettled = true;
+    settled(how instanceof Outcome.Granted);
     if (!outcome.complete(how) && how instanceof Outcome.Granted granted) granted.lock().giveUp();
   }
 
-  private void fail(RowlockException error) {
+  private void fail(Throwable why) {
+    settled(false);
+    outcome.completeExceptionally(why);
+  }
+
+  private void settled(boolean isGranted) {
+    if (isSettled) return;
     isSettled = true;
-    outcome.completeExceptionally(error);
+    // None has joined that was given up before it began.
+    if (call != null) locks.requests.leave(asked.sharedId(), isGranted);
   }
 
   /** Asks for the lock under another id, as what there was under the last one is gone. */
   private void again() {
     requestId = UUID.randomUUID().toString();
     ticketId = null;
-    begin();
+    ask();
   }
 
   private boolean isWait() {
@@ -186,7 +204,7 @@ final class Acquisition implements Ask, Asking {
   private boolean isAtPlace(Ticket ticket) {
     ticketId = ticket.getTicketId();
     if (isAbandoned) {
-      locks.giveBack(ticketId, asked.terms);
+      unwanted(ticketId);
       return true;
     }
     asked.onPosition.ifPresent(listener -> tell(listener, Place.of(ticket)));
@@ -214,7 +232,16 @@ final class Acquisition implements Ask, Asking {
 
   private void granted(Lease lease, long basis) {
     if (isAbandoned) {
-      locks.giveBack(lease.getLeaseId(), asked.terms);
+      unwanted(lease.getLeaseId());
+      return;
+    }
+    if (locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId())) {
+      // Another call under this request id had it, and has released it since: a little later the server says so.
+      loop.after(
+          LeaseKeeper.AGAIN,
+          () -> {
+            if (!isSettled) ask();
+          });
       return;
     }
     Lock known = locks.shared(lease.getLeaseId());
@@ -223,12 +250,17 @@ final class Acquisition implements Ask, Asking {
       return;
     }
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
-    if (held.isShort()) {
-      renew(lease.getLeaseId());
+    if (!held.isShort()) {
+      // In this very turn, so that nothing that is said of it is missed.
+      settle(new Outcome.Granted(locks.keep(held, asked)));
       return;
     }
-    // In this very turn, so that nothing that is said of it is missed.
-    settle(new Outcome.Granted(locks.keep(held, asked.terms)));
+    if (++lateGrants > HeldLease.LATE_GRANTS_MAX) {
+      fail(RowlockException.ttlTooShort(held));
+      unwanted(held.id);
+      return;
+    }
+    renew(held.id);
   }
 
   /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
@@ -242,6 +274,7 @@ final class Acquisition implements Ask, Asking {
                 Kind.URGENT,
                 Repeat.ALWAYS,
                 giveUpAfter,
+                false,
                 (result, basis) -> granted(result.getRenew().getLease(), basis),
                 this::failed));
   }
@@ -255,7 +288,29 @@ final class Acquisition implements Ask, Asking {
   @Override
   public void failed(RowlockException error) {
     if (UNTOLD_FAILURES.contains(error.reason()) && ticketId != null && mayAskAgain()) again();
-    else fail(error);
+    else fail(leave(error));
+  }
+
+  /** Where a server may have granted the lock, it is given back, and the error of a lease without end says so. */
+  private RowlockException leave(RowlockException error) {
+    boolean isOver = error.reason() == Reason.CLOSED && asked.ttl.isPresent();
+    if (isOver || !error.leavesDoubt() || (ticketId == null && !call.mayBeKnown())) return error;
+    // Who has chosen the request id may come back for it, from another program, too.
+    boolean isGivenBack = asked.requestId.isEmpty() || isAbandoned;
+    if (isGivenBack && ticketId != null) unwanted(ticketId);
+    else if (isGivenBack)
+      locks.requests.unwanted(
+          asked.sharedId(), () -> locks.leftBehind.add(asked, asked.sharedId(), finding(), true));
+    return asked.ttl.isPresent() ? error : error.mayBeHeld(name, requestId, isGivenBack);
+  }
+
+  /** Asks for what there is under the request id. */
+  private SessionCommand finding() {
+    AcquireRequest.Builder request = request(WhenBusy.WHEN_BUSY_REFUSE).toBuilder().clearMaxWait();
+    // It takes a place where there is nothing, so that a first request that is still on its way finds its claim ended.
+    if (asked.ttl.isEmpty()) request.setWhenBusy(WhenBusy.WHEN_BUSY_ENQUEUE);
+    else request.clearIfStatus().addIfStatus(LeftBehind.noStatus());
+    return SessionCommand.newBuilder().setAcquire(request).build();
   }
 
   /** A request id that the caller has chosen stands for one claim. */
@@ -263,8 +318,8 @@ final class Acquisition implements Ask, Asking {
     return asked.requestId.isEmpty() && !isAbandoned;
   }
 
-  private void giveBack(String id) {
-    if (call != null) calls.cancel(call);
-    locks.giveBack(id, asked.terms);
+  /** Gives a claim back, unless others ask under the same request id. */
+  private void unwanted(String id) {
+    locks.requests.unwanted(asked.sharedId(), () -> locks.giveBack(id, asked));
   }
 }

@@ -36,4 +36,9 @@ interface Ask {
   boolean answered(SessionResult result, long basis);
 
   void failed(RowlockException error);
+
+  /** Nobody waits for it, so that it outlasts what would be of no use to others. */
+  default boolean givesBack() {
+    return false;
+  }
 }

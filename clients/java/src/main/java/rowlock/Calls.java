@@ -92,6 +92,11 @@ final class Calls {
       if (call.ask.kind() != Ask.Kind.URGENT && !call.mayBeKnown()) fail(call, error);
   }
 
+  /** Fails all that somebody waits for. */
+  void failAsked(RowlockException error) {
+    for (Call call : List.copyOf(open)) if (!call.ask.givesBack()) fail(call, error);
+  }
+
   void failAll(RowlockException error) {
     for (Call call : List.copyOf(open)) fail(call, error);
   }

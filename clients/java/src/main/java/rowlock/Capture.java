@@ -27,6 +27,9 @@ final class Capture implements Ask, Asking {
   /** Nobody can hold these any more. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
 
+  /** Nothing is left to be looked for, or nobody can. */
+  private static final Set<Reason> SETTLED = Set.of(Reason.CANCELLED, Reason.CLOSED);
+
   private final Clock clock;
   private final Calls calls;
   private final HeldLocks locks;
@@ -73,6 +76,11 @@ final class Capture implements Ask, Asking {
   @Override
   public void begin() {
     if (isAbandoned) return;
+    locks.requests.join(asked.sharedId());
+    ask();
+  }
+
+  private void ask() {
     // If something was got under the last id after all, and was lost on its way, that id gets nothing else any more.
     requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
     pieceEnds = clock.now() + Math.min(until - clock.now(), Math.min(PIECE, giveUpAfter / 2));
@@ -92,12 +100,19 @@ final class Capture implements Ask, Asking {
     if (isSettled) return;
     isSettled = true;
     isAbandoned = true;
+    leave(false);
     outcome.completeExceptionally(why);
     for (Lock lock : held()) lock.giveUp();
   }
 
+  /** None has joined that was given up before it began. */
+  private void leave(boolean isGranted) {
+    if (call != null) locks.requests.leave(asked.sharedId(), isGranted);
+  }
+
   private void settle(Captured captured) {
     isSettled = true;
+    leave(true);
     if (!outcome.complete(captured)) captured.giveUp();
   }
 
@@ -123,6 +138,10 @@ final class Capture implements Ask, Asking {
 
   @Override
   public SessionCommand.Builder command(Connection connection) {
+    return SessionCommand.newBuilder().setCapture(request());
+  }
+
+  private CaptureRequest.Builder request() {
     CaptureRequest.Builder request =
         CaptureRequest.newBuilder()
             .addAllNames(asked.names)
@@ -137,7 +156,7 @@ final class Capture implements Ask, Asking {
       long left = Math.max(Times.ofMillis(1), pieceEnds - clock.now());
       request.setMaxWait(Times.protoOf(left));
     }
-    return SessionCommand.newBuilder().setCapture(request);
+    return request;
   }
 
   @Override
@@ -150,7 +169,7 @@ final class Capture implements Ask, Asking {
     CaptureResponse response = result.getCapture();
     isSpent = response.getIsRepeated() && asked.requestId.isPresent();
     if (!isAbandoned) taken = new Lock[response.getLeasesCount()];
-    for (int at = 0; at < response.getLeasesCount(); at++) take(at, response.getLeases(at), basis);
+    for (int at = 0; at < response.getLeasesCount(); at++) take(at, response.getLeases(at), basis, 0);
     retryAfter =
         response.hasRetryAfter()
             ? Optional.of(Times.durationOf(response.getRetryAfter()))
@@ -161,24 +180,47 @@ final class Capture implements Ask, Asking {
 
   @Override
   public void failed(RowlockException error) {
+    // A session that has cancelled it has given back what it had taken. Of others who have chosen the request id, the caller may
+    // come back for it.
+    boolean isGivenBack = asked.requestId.isEmpty() || isAbandoned;
+    if (isGivenBack && call.mayBeKnown() && error.leavesDoubt() && !SETTLED.contains(error.reason()))
+      locks.requests.unwanted(
+          asked.sharedId(), () -> locks.leftBehind.add(asked, asked.sharedId(), finding(), false));
     fail(error);
   }
 
-  private void take(int at, Lease lease, long basis) {
+  /** Asks for what there is under the request id, and takes nothing where there is nothing. */
+  private SessionCommand finding() {
+    CaptureRequest request =
+        request().clearMaxWait().clearIfStatus().addIfStatus(LeftBehind.noStatus()).build();
+    return SessionCommand.newBuilder().setCapture(request).build();
+  }
+
+  /** It was renewed so many times, and was short before. */
+  private void take(int at, Lease lease, long basis, int renewals) {
     if (isAbandoned) {
-      locks.giveBack(lease.getLeaseId(), asked.terms);
+      unwanted(lease.getLeaseId());
       return;
     }
+    if (locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId())) return;
     taken[at] = locks.shared(lease.getLeaseId());
     if (taken[at] != null) return;
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
+    if (held.isShort() && renewals == HeldLease.LATE_GRANTS_MAX) {
+      fail(RowlockException.ttlTooShort(held));
+      unwanted(held.id);
+    } else if (held.isShort()) renew(at, held.id, renewals + 1);
     // In this very turn, so that nothing that is said of it is missed.
-    if (held.isShort()) renew(at, lease.getLeaseId());
-    else taken[at] = locks.keep(held, asked.terms);
+    else taken[at] = locks.keep(held, asked);
+  }
+
+  /** Gives a lease back, unless others ask under the same request id. */
+  private void unwanted(String leaseId) {
+    locks.requests.unwanted(asked.sharedId(), () -> locks.giveBack(leaseId, asked));
   }
 
   /** The grant was long on its way, or came after a wait: nobody relies on it before it is renewed. */
-  private void renew(int at, String leaseId) {
+  private void renew(int at, String leaseId, int renewals) {
     renewing++;
     RenewRequest request = RenewRequest.newBuilder().setLeaseId(leaseId).build();
     calls.begin(
@@ -187,16 +229,17 @@ final class Capture implements Ask, Asking {
             Kind.URGENT,
             Repeat.ALWAYS,
             giveUpAfter,
+            false,
             (result, basis) -> {
               renewing--;
-              take(at, result.getRenew().getLease(), basis);
+              take(at, result.getRenew().getLease(), basis, renewals);
               finish();
             },
             error -> {
               renewing--;
               if (!GONE.contains(error.reason())) {
                 fail(error);
-                locks.giveBack(leaseId, asked.terms);
+                unwanted(leaseId);
               }
               finish();
             }));
@@ -206,7 +249,7 @@ final class Capture implements Ask, Asking {
   private void finish() {
     if (isSettled || renewing > 0) return;
     List<Lock> held = held();
-    if (held.isEmpty() && asked.isWait() && !isSpent && clock.now() < until) begin();
+    if (held.isEmpty() && asked.isWait() && !isSpent && clock.now() < until) ask();
     else settle(new Captured(held, retryAfter));
   }
 }

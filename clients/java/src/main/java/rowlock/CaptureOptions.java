@@ -24,6 +24,11 @@ public final class CaptureOptions extends LeaseOptions {
     waitAtMost = builder.waitAtMost;
   }
 
+  @Override
+  Optional<String> sharedId() {
+    return requestId.map(id -> "capture " + id);
+  }
+
   boolean isWait() {
     return waitAtMost.isEmpty() || !waitAtMost.get().isZero();
   }

@@ -41,6 +41,15 @@ public final class ConnectOptions {
     onConnection = builder.onConnection;
   }
 
+  /** The same, and nobody is told of connections. */
+  ConnectOptions withoutListener() {
+    Builder builder = new Builder(addresses.stream().map(Address::toString).toList());
+    builder.owner(owner).headers(headers).connectTimeout(Duration.ofNanos(connectTimeout));
+    builder.giveUpAfter(Duration.ofNanos(giveUpAfter)).tls = tls;
+    builder.labels.putAll(labels);
+    return builder.build();
+  }
+
   private static void checkText(String name, String text) {
     if (!Text.isValid(text))
       throw new IllegalArgumentException(name + ": the text has half of a surrogate pair");

@@ -11,6 +11,7 @@ import com.google.rpc.RetryInfo;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,6 +38,14 @@ record ErrorDetails(
 
   static ErrorDetails leaseLost(String endReason) {
     return of(Reason.LEASE_LOST, Status.Code.FAILED_PRECONDITION, Map.of("end_reason", endReason));
+  }
+
+  /** The same of a request with this id, for which a server may have granted a lock. */
+  ErrorDetails mayBeHeld(String requestId) {
+    Map<String, String> more = new HashMap<>(metadata);
+    more.put("request_id", requestId);
+    return new ErrorDetails(
+        reason, reasonName, code, violations, Map.copyOf(more), retryAfter, refusal, isOfServer);
   }
 
   static ErrorDetails tooLarge(int bytesMax) {

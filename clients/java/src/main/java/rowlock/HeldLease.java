@@ -22,6 +22,12 @@ final class HeldLease {
   /** A lease that waits for its confirmation must last for so many margins, or it is renewed before anybody relies on it. */
   private static final int MARGINS_TO_BEGIN = 4;
 
+  /**
+   * How many renewals of a grant may come back with too little time to begin with: the way to the server takes longer than the
+   * lease can bear.
+   */
+  static final int LATE_GRANTS_MAX = 3;
+
   final String id;
   final String lockName;
   final long token;

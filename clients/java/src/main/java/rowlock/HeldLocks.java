@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import rowlock.v1.RenewRequest;
 
 final class HeldLocks {
@@ -17,18 +18,31 @@ final class HeldLocks {
   private final Told told;
   private final Map<String, Lock> locks = new ConcurrentHashMap<>();
 
-  HeldLocks(Loop loop, LeaseKeeper keeper, Verbs verbs, Promises promises, Told told) {
+  /** Under which callers ask. */
+  final Requests requests = new Requests();
+
+  final LeftBehind leftBehind;
+
+  HeldLocks(
+      Loop loop,
+      Clock clock,
+      LeaseKeeper keeper,
+      Verbs verbs,
+      Promises promises,
+      Told told,
+      Consumer<Consumer<LeftBehind>> inherit) {
     this.loop = loop;
     this.keeper = keeper;
     this.verbs = verbs;
     this.promises = promises;
     this.told = told;
+    leftBehind = new LeftBehind(loop, clock, verbs, this, inherit);
   }
 
   /** The lease is held from now on. On the loop. */
-  Lock keep(HeldLease lease, RecordTerms terms) {
+  Lock keep(HeldLease lease, LeaseOptions asked) {
     keeper.keep(lease);
-    Lock lock = new Lock(lease, new LockVerbs(terms), told);
+    Lock lock = new Lock(lease, new LockVerbs(asked), told);
     locks.put(lease.id, lock);
     return lock;
   }
@@ -49,31 +63,32 @@ final class HeldLocks {
   }
 
   /**
-   * Ends a claim that nobody wants any more, unless another call has it. What was never used does not count as a run, after
-   * which the next one is not due yet. If the server cannot be told, it ends by itself.
+   * On the loop. Ends a claim that nobody wants any more, unless another call has it. What was never used does not count as a run, after
+   * which the next one is not due yet. It is tried for as long as the lease can last.
    */
-  void giveBack(String id, RecordTerms terms) {
+  void giveBack(String id, LeaseOptions asked) {
     if (locks.containsKey(id)) return;
-    if (terms.minInterval().isEmpty()) {
-      verbs.giveBack(id);
+    long lasting = asked.ttl.map(Times::ofDuration).orElse(Times.FOREVER);
+    if (asked.terms.minInterval().isEmpty()) {
+      leftBehind.release(id, ReleaseOptions.defaults(), lasting);
       return;
     }
-    verbs
-        .release(id, ReleaseOptions.UNUSED, Times.FOREVER)
+    leftBehind
+        .release(id, ReleaseOptions.UNUSED, lasting)
         .whenComplete(
             (released, failure) -> {
               // A ticket leaves the queue without a word about the lock.
               boolean isTicket =
                   failure instanceof RowlockException error && error.reason() == Reason.NOT_GRANTED_YET;
-              if (isTicket) verbs.giveBack(id);
+              if (isTicket) leftBehind.release(id, ReleaseOptions.defaults(), lasting);
             });
   }
 
   private final class LockVerbs implements Lock.Verbs {
-    private final RecordTerms terms;
+    private final LeaseOptions asked;
 
-    LockVerbs(RecordTerms terms) {
-      this.terms = terms;
+    LockVerbs(LeaseOptions asked) {
+      this.asked = asked;
     }
 
     @Override
@@ -84,13 +99,15 @@ final class HeldLocks {
       long within = lease.remaining() + lease.margin;
       if (isHeld) {
         // Asked for before it is left out here, so that closing knows of it by the one or the other.
+        requests.released(asked.sharedId(), lease.id);
         CompletableFuture<Boolean> released = verbs.release(lease.id, options, within);
         drop(lock);
+        if (asked.ttl.isEmpty()) released.whenComplete((wasHeld, failure) -> goOn(lease.id, options, failure));
         return promises.promised(released);
       }
       drop(lock);
       // It was lost by this client's own count, perhaps, and the server keeps it still.
-      if (!terms.differIfLost()) giveBack(lease.id, terms);
+      if (!asked.terms.differIfLost()) loop.soon(() -> giveBack(lease.id, asked));
       return CompletableFuture.completedFuture(false);
     }
 
@@ -100,7 +117,7 @@ final class HeldLocks {
       loop.soon(
           () -> {
             drop(lock);
-            giveBack(lock.leaseId(), terms);
+            giveBack(lock.leaseId(), asked);
           });
     }
 
@@ -113,6 +130,12 @@ final class HeldLocks {
                 drop(lock);
                 return new HandedOver(lock.leaseId(), lock.token());
               });
+    }
+
+    /** A lease without end does not end by itself. */
+    private void goOn(String leaseId, ReleaseOptions options, Throwable failure) {
+      if (failure instanceof RowlockException error && error.leavesDoubt())
+        loop.soon(() -> leftBehind.release(leaseId, options, Times.FOREVER));
     }
 
     private void drop(Lock lock) {

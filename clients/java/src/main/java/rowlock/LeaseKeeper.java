@@ -27,7 +27,7 @@ final class LeaseKeeper {
   private static final long LOOK_EVERY = Times.ofMillis(1_000);
 
   /** When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl. */
-  private static final long AGAIN = Times.ofMillis(150);
+  static final long AGAIN = Times.ofMillis(150);
 
   /** The server says so: it has ended, or did so long ago. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);

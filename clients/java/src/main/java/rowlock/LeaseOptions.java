@@ -23,6 +23,9 @@ abstract class LeaseOptions {
   final Optional<String> requestId;
   final RecordTerms terms;
 
+  /** The request id among {@link Requests}, where the caller has chosen one. */
+  abstract Optional<String> sharedId();
+
   LeaseOptions(Builder<?> builder) {
     ttl = builder.ttl;
     owner = builder.owner;

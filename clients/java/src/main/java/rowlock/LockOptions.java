@@ -25,6 +25,11 @@ public final class LockOptions extends LeaseOptions {
     positionInterval = builder.positionInterval;
   }
 
+  @Override
+  Optional<String> sharedId() {
+    return requestId.map(id -> "lock " + id);
+  }
+
   boolean isTry() {
     return waitAtMost.isPresent() && waitAtMost.get().isZero();
   }

@@ -12,6 +12,7 @@ record Question(
     Kind kind,
     Repeat repeat,
     long giveUpAfter,
+    boolean givesBack,
     ObjLongConsumer<SessionResult> answer,
     Consumer<RowlockException> failure)
     implements Ask {

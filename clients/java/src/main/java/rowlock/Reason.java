@@ -71,6 +71,8 @@ public enum Reason {
 
   /** Of this client: no server has answered in time. */
   NO_SERVER,
+  /** Of this client: the way to the server takes longer than a lease of this time to live can bear. */
+  TTL_TOO_SHORT,
   /** Of this client: it was closed. */
   CLOSED,
   /** Of this client: the answer was lost, and to ask again is not safe: it may have been done or not. */

@@ -36,6 +36,9 @@ public final class Rowlock implements AutoCloseable {
   /** What closing may take: to give back what is held, and then to close the connection in good order. */
   private static final long GIVE_BACK_WITHIN = Times.ofMillis(2_000);
 
+  /** How often an heir sees whether it has anything left to do. */
+  private static final long HEIR_LOOKS_EVERY = Times.ofMillis(1_000);
+
   private static final long CLOSE_WITHIN = Times.ofMillis(1_000);
 
   /** What a try takes for a no: another one may succeed without any change of the request. */
@@ -67,7 +70,7 @@ public final class Rowlock implements AutoCloseable {
         new LeaseKeeper(
             loop, clock, calls, connections::isOpen, connections::need, connections::leave);
     verbs = new Verbs(loop, calls, options.giveUpAfter);
-    locks = new HeldLocks(loop, keeper, verbs, promises, told);
+    locks = new HeldLocks(loop, clock, keeper, verbs, promises, told, this::inherit);
   }
 
   /**
@@ -514,7 +517,8 @@ public final class Rowlock implements AutoCloseable {
 
   /**
    * Gives up all waits, releases all locks, and closes the connection, within some 3 s. Can be called twice. Where no server
-   * answers within that time, leases end with their time to live, and one without end stays until it is force-released.
+   * answers within that time, leases end with their time to live; those without end are given back as soon as a server answers,
+   * for as long as the program lives.
    */
   @Override
   public void close() {
@@ -526,6 +530,7 @@ public final class Rowlock implements AutoCloseable {
     isClosing = true;
     for (Asking one : List.copyOf(asking)) one.abandon(RowlockException.closed());
     calls.failUnsent(RowlockException.closed());
+    locks.leftBehind.close();
     locks.releaseAll();
     Loop.Timer late = loop.after(GIVE_BACK_WITHIN, this::finish);
     // After what other threads have just released has begun. A first request may be on its way, and what it asks for may be
@@ -548,15 +553,37 @@ public final class Rowlock implements AutoCloseable {
     if (isFinishing) return;
     isFinishing = true;
     keeper.stop();
+    locks.leftBehind.end();
     calls.failAll(RowlockException.closed());
     connections.close(CLOSE_WITHIN, this::finished);
   }
 
   private void finished() {
+    if (heir != null) heir.closeWhenDone();
     loop.close();
     promises.failAll();
     told.close();
     closed.complete(null);
+  }
+
+  /** On the loop. Gives back leases without end that no server could be told of while this client was closed. */
+  private Rowlock heir;
+
+  private void inherit(Consumer<LeftBehind> give) {
+    if (heir == null) heir = new Rowlock(options.withoutListener());
+    Rowlock its = heir;
+    its.loop.run(() -> give.accept(its.locks.leftBehind));
+  }
+
+  /** For an heir, which lives until it has nothing left to do. */
+  private void closeWhenDone() {
+    loop.after(
+        HEIR_LOOKS_EVERY,
+        () -> {
+          boolean isDone = calls.size() == 0 && locks.leftBehind.size() == 0;
+          if (isDone) told.run(this::close);
+          else closeWhenDone();
+        });
   }
 
   private boolean isNeeded() {
@@ -575,7 +602,9 @@ public final class Rowlock implements AutoCloseable {
   }
 
   private CompletableFuture<Captured> begin(CaptureOptions asked) {
-    return begin(outcome -> new Capture(clock, calls, locks, asked, options.giveUpAfter, outcome));
+    return begin(
+        outcome ->
+            new Capture(clock, calls, locks, asked, options.giveUpAfter, outcome));
   }
 
   private <T> CompletableFuture<T> begin(Function<CompletableFuture<T>, Asking> made) {
@@ -663,7 +692,7 @@ public final class Rowlock implements AutoCloseable {
 
     @Override
     public void onHopeless(RowlockException error) {
-      calls.failAll(error);
+      calls.failAsked(error);
     }
 
     /** Whether there is a lease in it that waits to be acknowledged. */

@@ -5,12 +5,29 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The one class of errors: what a server has said, what was refused where a lock was demanded, and what this client finds.
  */
 public final class RowlockException extends RuntimeException {
   private static final long serialVersionUID = 1;
+
+  /** Nothing was done, or what was done is known. */
+  private static final Set<Status.Code> DECIDED =
+      Set.of(
+          Status.Code.INVALID_ARGUMENT,
+          Status.Code.NOT_FOUND,
+          Status.Code.ALREADY_EXISTS,
+          Status.Code.FAILED_PRECONDITION,
+          Status.Code.ABORTED);
+
+  private static final Set<Status.Code> REFUSES_SESSION =
+      Set.of(
+          Status.Code.INVALID_ARGUMENT,
+          Status.Code.UNAUTHENTICATED,
+          Status.Code.PERMISSION_DENIED,
+          Status.Code.UNIMPLEMENTED);
 
   /** Does not survive serialization: the message does. */
   private final transient ErrorDetails details;
@@ -36,6 +53,38 @@ public final class RowlockException extends RuntimeException {
   static RowlockException leaseLost(String lockName, String endReason, String message) {
     String full = "The lease on \"" + lockName + "\" " + message;
     return new RowlockException(full, ErrorDetails.leaseLost(endReason), null);
+  }
+
+  static RowlockException ttlTooShort(HeldLease lease) {
+    String message =
+        "The lease on \""
+            + lease.lockName
+            + "\" is too short for the way to the server: "
+            + lease.remaining() / 1_000_000
+            + " ms are left when an answer is here. Ask for a longer time to live.";
+    return new RowlockException(Reason.TTL_TOO_SHORT, Status.Code.FAILED_PRECONDITION, message);
+  }
+
+  /** The same, of a request for a lease without end that a server may have granted. */
+  RowlockException mayBeHeld(String name, String requestId, boolean isGivenBack) {
+    String rest =
+        isGivenBack
+            ? "this client goes on giving it back."
+            : "ask for it again under that request id, or release it.";
+    String message =
+        getMessage()
+            + " The lock \"" + name + "\" may be held, under the request id " + requestId + ": " + rest;
+    return new RowlockException(message, details().mayBeHeld(requestId), this);
+  }
+
+  /** Whether what was asked for may have been done all the same, where a server may know of it. */
+  boolean leavesDoubt() {
+    return !DECIDED.contains(code());
+  }
+
+  /** Whether a session that ends so before it has opened has taken no command. */
+  boolean refusesSession() {
+    return REFUSES_SESSION.contains(code());
   }
 
   /** The same, thrown by another thread than that which has found it. */

@@ -221,6 +221,7 @@ final class SessionConnection implements Connection {
 
   private void end(RowlockException error) {
     if (isOver) return;
+    if (bounds == null && error.refusesSession()) sentUpTo = 0;
     over();
     if (!isHalfClosed) listener.onEnded(this, error);
   }

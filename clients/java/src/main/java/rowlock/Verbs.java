@@ -3,6 +3,7 @@
 package rowlock;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import rowlock.v1.DeleteLockRequest;
 import rowlock.v1.ForceReleaseRequest;
@@ -39,9 +40,33 @@ final class Verbs {
         result -> result.getRelease().getReleased());
   }
 
-  /** Of what nobody wants any more. If it does not arrive, it ends by itself. */
-  void giveBack(String id) {
-    release(id, ReleaseOptions.defaults(), Times.FOREVER);
+  /** Ends what nobody wants any more. It is tried for as long as the lease can last. */
+  CompletableFuture<Boolean> giveBack(String id, ReleaseOptions options, long lasting) {
+    CompletableFuture<Boolean> answer = new CompletableFuture<>();
+    find(
+        SessionCommand.newBuilder().setRelease(options.request(id)).build(),
+        lasting,
+        result -> answer.complete(result.getRelease().getReleased()),
+        answer::completeExceptionally);
+    return answer;
+  }
+
+  /** Asks for what nobody waits for, for so long. It fails for nothing but the client's end, and what the server says. */
+  void find(
+      SessionCommand command,
+      long lasting,
+      Consumer<SessionResult> found,
+      Consumer<RowlockException> failed) {
+    Question question =
+        new Question(
+            command,
+            Ask.Kind.URGENT,
+            Ask.Repeat.ALWAYS,
+            lasting,
+            true,
+            (result, basis) -> found.accept(result),
+            failed);
+    loop.soon(() -> calls.begin(question));
   }
 
   CompletableFuture<Lease> renew(RenewRequest request) {
@@ -132,6 +157,7 @@ final class Verbs {
             kind,
             repeat,
             Math.min(giveUpAfter, within),
+            false,
             (result, basis) -> answer.complete(read.apply(result)),
             answer::completeExceptionally);
     loop.soon(() -> calls.begin(question));

@@ -186,14 +186,33 @@ class CaptureTest {
   }
 
   @Test
-  void onceGivenUpItIsNotAskedForAgain() throws Exception {
-    Script.Asked asked = script.capture(tasks().waitForever().build());
-    script.next();
+  void whatItMayHaveTakenOnceGivenUpIsLookedForAndNothingElseIsTaken() throws Exception {
+    Script.Asked asked = script.capture(tasks().waitForever().ifStatus("new").build());
+    String id = script.next().getCapture().getRequestId();
     script.onLoop(() -> asked.capture().abandon(RowlockException.closed()));
     script.reconnect();
-    assertEquals(0, script.calls.size());
-    script.capture(tasks().owner("another").build());
-    assertEquals("another", script.next().getCapture().getOwner());
+    SessionCommand finding = null;
+    // It may not be there yet.
+    for (int look = 1; look <= 3; look++) {
+      finding = script.next();
+      assertEquals(id, finding.getCapture().getRequestId());
+      assertFalse(finding.getCapture().hasMaxWait());
+      assertEquals(1, finding.getCapture().getIfStatusCount());
+      assertNotEquals("new", finding.getCapture().getIfStatus(0));
+      if (look < 3) script.answer(finding, captured());
+    }
+    script.answer(finding, captured(lease("a", 30)));
+    assertEquals(Set.of("a"), released(1));
+  }
+
+  @Test
+  void whatASessionHasCancelledIsLeftAtThat() throws Exception {
+    Script.Asked asked = script.capture(tasks().waitForever().build());
+    SessionCommand command = script.next();
+    script.onLoop(() -> asked.capture().abandon(RowlockException.closed()));
+    assertEquals(command.getCall(), script.next().getCancel());
+    script.fail(command, Reason.CANCELLED, Code.CANCELLED);
+    script.onLoop(() -> assertEquals(0, script.calls.size()));
   }
 
   @Test

@@ -1,6 +1,10 @@
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static rowlock.Until.until;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -9,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -18,6 +24,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import rowlock.v1.AcquireResponse;
+import rowlock.v1.Lease;
+import rowlock.v1.RefusalReason;
+import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionResult;
 
 /** A client that is closed leaves nothing behind, whatever was under way. */
 @Timeout(120)
@@ -122,6 +133,161 @@ class GivingBackTest {
       LockOptions options = group % 2 == 0 ? LASTING : FOR_EVER.withoutWait();
       closeAmidst(clients, prefix, options, SOON_MS, seed);
       assertEquals(List.of(), heldUnder(prefix), "seed " + seed);
+    }
+  }
+
+  private static RowlockException failure(CompletableFuture<?> asked) {
+    Throwable why = assertThrows(ExecutionException.class, asked::get).getCause();
+    return assertInstanceOf(RowlockException.class, why);
+  }
+
+  private Rowlock connectOver(Pipe pipe) {
+    return Rowlock.connect(
+        ConnectOptions.to(pipe.address()).giveUpAfter(Duration.ofSeconds(1)).build());
+  }
+
+  @Test
+  void ofALeaseWithoutEndWhoseGrantNobodyHeard() throws Exception {
+    for (LockOptions options :
+        List.of(
+            FOR_EVER,
+            FOR_EVER.withoutWait(),
+            LockOptions.builder().noExpiry().requestId("chosen").build())) {
+      try (Pipe pipe = new Pipe(server.address);
+          Rowlock client = connectOver(pipe)) {
+        client.getLock("unheard");
+        pipe.mute();
+        RowlockException unheard = failure(client.lockAsync("unheard", options));
+        assertEquals(Reason.NO_SERVER, unheard.reason());
+        assertTrue(
+            unheard.getMessage().contains("under the request id " + unheard.metadata().get("request_id")),
+            unheard.getMessage());
+        assertEquals(1, looker.getLock("unheard").holderCount());
+        pipe.cut();
+        pipe.mend();
+        // Its caller comes back for it.
+        if (options.requestId.isPresent()) client.lock("unheard", options).close();
+        until("the lock is free", () -> looker.getLock("unheard").holderCount() == 0);
+      }
+    }
+  }
+
+  @Test
+  void ofALeaseWithoutEndWhoseReleaseNoServerHeard() throws Exception {
+    try (Pipe pipe = new Pipe(server.address);
+        Rowlock client = connectOver(pipe)) {
+      Lock lock = client.lock("unreleased", FOR_EVER);
+      pipe.cut();
+      assertEquals(Reason.NO_SERVER, assertThrows(RowlockException.class, lock::release).reason());
+      pipe.mend();
+      until("the lock is free", () -> looker.getLock("unreleased").holderCount() == 0);
+    }
+  }
+
+  @Test
+  void ofALeaseWithoutEndAfterItsClientWasClosed() throws Exception {
+    for (boolean isHeard : List.of(true, false)) {
+      try (Pipe pipe = new Pipe(server.address)) {
+        try (Rowlock client = Rowlock.connect(pipe.address())) {
+          client.getLock("inherited");
+          if (!isHeard) pipe.mute();
+          CompletableFuture<Lock> asked = client.lockAsync("inherited", FOR_EVER);
+          until("the grant", () -> looker.getLock("inherited").holderCount() == 1);
+          if (isHeard) asked.get();
+          pipe.cut();
+        }
+        pipe.mend();
+        until("the lock is free", () -> looker.getLock("inherited").holderCount() == 0);
+      }
+    }
+    until("the heirs are gone", () -> threadsOfClients() == 1);
+  }
+
+  /** Each client has one. */
+  private static long threadsOfClients() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("rowlock-client"))
+        .count();
+  }
+
+  @Test
+  void nothingIsLookedForOfWhichNoServerHasHeard() throws Exception {
+    Pipe pipe = new Pipe(server.address);
+    pipe.close();
+    try (Rowlock client = connectOver(pipe)) {
+      RowlockException unsent = failure(client.lockAsync("unsent", FOR_EVER));
+      assertEquals(Reason.NO_SERVER, unsent.reason());
+      assertEquals(Map.of(), unsent.metadata());
+    }
+  }
+
+  @Test
+  void ofALeaseThatIsTooShortForTheWayToTheServer() throws Exception {
+    try (Pipe pipe = new Pipe(server.address);
+        Rowlock client = Rowlock.connect(pipe.address())) {
+      pipe.delay(350);
+      Duration ttl = Duration.ofSeconds(1);
+      RowlockException lock =
+          failure(client.lockAsync("short/lock", LockOptions.builder().ttl(ttl).build()));
+      assertEquals(Reason.TTL_TOO_SHORT, lock.reason());
+      CaptureOptions task = CaptureOptions.builder().names("short/task").ttl(ttl).build();
+      assertEquals(Reason.TTL_TOO_SHORT, failure(client.captureAsync(task)).reason());
+      until("both are free", () -> heldUnder("short/").isEmpty());
+      client.lock("short/lock", LASTING).close();
+    }
+  }
+
+  @Test
+  void ofTwoWaitsUnderOneRequestIdOnlyTheLastOne() throws Exception {
+    LockOptions shared = LockOptions.builder().requestId("shared").build();
+    Lock holder = looker.lock("shared");
+    CompletableFuture<Lock> first = looker.lockAsync("shared", shared);
+    until("a place", () -> looker.getLock("shared").waiting() == 1);
+    CompletableFuture<Place> place = new CompletableFuture<>();
+    CompletableFuture<Lock> second =
+        looker.lockAsync(
+            "shared", LockOptions.builder().requestId("shared").onPosition(place::complete).build());
+    place.get();
+    first.cancel(true);
+    holder.release();
+    try (Lock lock = second.get()) {
+      CompletableFuture<Lock> third =
+          looker.lockAsync("shared", LockOptions.builder().requestId("third").build());
+      until("a place", () -> looker.getLock("shared").waiting() == 1);
+      third.cancel(true);
+      until("nobody waits", () -> looker.getLock("shared").waiting() == 0);
+    }
+  }
+
+  /** Its answer was on its way when another call under the request id had released the lease. */
+  @Test
+  void aLeaseThatThisClientHasReleasedIsNoLockAnyMore() throws Exception {
+    try (Script script = new Script()) {
+      LockOptions options = LockOptions.builder().requestId("mine").noWait().build();
+      CompletableFuture<Outcome> first = script.acquire(options);
+      SessionCommand one = script.next();
+      CompletableFuture<Outcome> second = script.acquire(options);
+      SessionCommand two = script.next();
+      var lease = Lease.newBuilder().setLeaseId("id").setLockName("x").setTtl(Times.protoOf(Duration.ofHours(1)));
+      SessionResult.Builder granted =
+          SessionResult.newBuilder().setAcquire(AcquireResponse.newBuilder().setLease(lease));
+      script.answer(one, granted);
+      Lock lock = assertInstanceOf(Outcome.Granted.class, first.get()).lock();
+      lock.releaseAsync();
+      assertEquals("id", script.next().getRelease().getLeaseId());
+      script.answer(two, granted);
+      SessionCommand again = script.next();
+      assertEquals("mine", again.getAcquire().getRequestId());
+      script.answer(
+          again,
+          SessionResult.newBuilder()
+              .setAcquire(
+                  AcquireResponse.newBuilder()
+                      .setRefusal(
+                          rowlock.v1.Refusal.newBuilder()
+                              .setReason(RefusalReason.REFUSAL_REASON_RELEASED))));
+      Refusal refusal = assertInstanceOf(Outcome.Refused.class, second.get()).refusal();
+      assertEquals(Reason.RELEASED, refusal.reason());
     }
   }
 }

@@ -10,8 +10,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 final class Pipe implements AutoCloseable {
   private final Address target;
@@ -19,7 +23,9 @@ final class Pipe implements AutoCloseable {
   private ServerSocket listening;
   private Thread accepting;
   private final int port;
+  private final ScheduledExecutorService delayed = Executors.newSingleThreadScheduledExecutor();
   private volatile boolean isMuted;
+  private volatile long delayMs;
 
   Pipe(String address) throws IOException {
     target = Address.of(address);
@@ -35,6 +41,11 @@ final class Pipe implements AutoCloseable {
   /** Nothing comes back from the server any more. */
   void mute() {
     isMuted = true;
+  }
+
+  /** From now on it takes so long in each direction. */
+  void delay(long millis) {
+    delayMs = millis;
   }
 
   /** All connections are lost, and no other can be had. */
@@ -61,6 +72,7 @@ final class Pipe implements AutoCloseable {
   @Override
   public void close() throws IOException {
     cut();
+    delayed.shutdownNow();
   }
 
   private void accept(ServerSocket on) {
@@ -85,8 +97,20 @@ final class Pipe implements AutoCloseable {
       OutputStream out = to.getOutputStream();
       byte[] bytes = new byte[65_536];
       for (int count; (count = in.read(bytes)) >= 0; )
-        if (!(isAnswer && isMuted)) out.write(bytes, 0, count);
+        if (!(isAnswer && isMuted)) write(out, Arrays.copyOf(bytes, count));
     }
+  }
+
+  private void write(OutputStream out, byte[] bytes) throws IOException {
+    if (delayMs == 0) out.write(bytes);
+    else
+      delayed.schedule(
+          () -> {
+            out.write(bytes);
+            return null;
+          },
+          delayMs,
+          TimeUnit.MILLISECONDS);
   }
 
   private interface Sockets {

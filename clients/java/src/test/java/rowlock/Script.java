@@ -26,7 +26,8 @@ final class Script implements AutoCloseable {
   private final LeaseKeeper keeper =
       new LeaseKeeper(loop, clock, calls, () -> false, () -> {}, error -> {});
   private final Verbs verbs = new Verbs(loop, calls, GIVE_UP_AFTER);
-  final HeldLocks locks = new HeldLocks(loop, keeper, verbs, new Promises(loop::isClosed), told);
+  final HeldLocks locks =
+      new HeldLocks(loop, clock, keeper, verbs, new Promises(loop::isClosed), told, give -> {});
   private Line line;
 
   Script() {
@@ -39,6 +40,16 @@ final class Script implements AutoCloseable {
     Capture capture = new Capture(clock, calls, locks, options, GIVE_UP_AFTER, outcome);
     onLoop(capture::begin);
     return new Asked(capture, outcome);
+  }
+
+  /** A try for the lock "x", begun. */
+  CompletableFuture<Outcome> acquire(LockOptions options) {
+    CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+    Acquisition acquisition =
+        new Acquisition(
+            loop, clock, calls, told.inTurn(), locks, "x", options, GIVE_UP_AFTER, outcome);
+    onLoop(acquisition::begin);
+    return outcome;
   }
 
   record Asked(Capture capture, CompletableFuture<Captured> outcome) {}
