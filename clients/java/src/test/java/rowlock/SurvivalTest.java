@@ -171,12 +171,18 @@ class SurvivalTest {
   void whatIsSafeIsRepeated() throws Exception {
     assertEquals(1, rowlock.getLock("safe").limit().limit());
     pipe.mute();
-    CompletableFuture<LimitInForce> safe =
+    CompletableFuture<Lock> safe =
+        rowlock.lockAsync("safe", LockOptions.builder().noWait().build());
+    CompletableFuture<LimitInForce> unsafe =
         CompletableFuture.supplyAsync(() -> rowlock.setLimit(LimitChange.ofName("safe").to(5)));
-    until("it was done", () -> direct.getLock("safe").limit().limit() == 5);
+    until("it was granted", () -> direct.getLock("safe").holderCount() == 1);
+    until("it was set", () -> direct.getLock("safe").limit().limit() == 5);
     pipe.cut();
     pipe.mend();
-    assertEquals(5, safe.get().limit());
+    assertEquals(1, safe.get().token());
+    // Others may have set it since.
+    Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
+    assertEquals(Reason.CONNECTION_LOST, assertInstanceOf(RowlockException.class, why).reason());
   }
 
   @Test
