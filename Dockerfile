@@ -6,7 +6,9 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN npm run build
+# Whole; the git of the sources does not come along.
+ARG COMMIT=""
+RUN COMMIT=$COMMIT npm run build
 
 # The optional packages are other Nodes, and this image has one.
 FROM ${NODE_IMAGE} AS packages

@@ -1,9 +1,10 @@
 // The process: arguments, environment, signals, exit. The only file that touches it; everything else is handed what
 // it needs of it.
 
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import type { CliContext } from "./cli/context.ts";
 import { runCli } from "./cli/program.ts";
+import { versionOf } from "./config/version.ts";
 import { crashLine } from "./log/crash-line.ts";
 
 /** A second signal counts only this long after the first: npm sends on what a terminal has sent to all its processes. */
@@ -50,13 +51,6 @@ function hasTerminal(): boolean {
   }
 }
 
-/** The version of the package; the built server lies one folder deeper than the source. */
-function packageVersion(): string {
-  const candidates = ["../package.json", "../../package.json"].map((path) => new URL(path, import.meta.url));
-  const manifest = candidates.find((candidate) => existsSync(candidate));
-  return manifest ? (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version : "unknown";
-}
-
 process.on("uncaughtException", crash);
 const outGone = new AbortController();
 for (const stream of [process.stdout, process.stderr]) {
@@ -70,7 +64,7 @@ for (const stream of [process.stdout, process.stderr]) {
 const hadTerminal = hasTerminal();
 let asked: Promise<string> | undefined;
 const context: CliContext = {
-  version: packageVersion(),
+  version: versionOf(import.meta.dirname),
   nodeVersion: process.versions.node,
   memoryMax: process.constrainedMemory(),
   env: process.env,

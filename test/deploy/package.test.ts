@@ -31,6 +31,7 @@ beforeAll(() => {
   symlinkSync(modules, join(checkout, "node_modules"));
   execFileSync("npm", ["run", "package", "--", "--pack-destination", scratch], {
     cwd: checkout,
+    env: { ...process.env, COMMIT: "0123456789".repeat(4) },
     stdio: "ignore",
   });
   // Node strips no types from what lies in a folder of this name.
@@ -47,6 +48,10 @@ const rowlock = (...args: string[]) =>
     cwd: scratch,
     encoding: "utf8",
   });
+
+test("says of which commit it was built", () => {
+  expect(rowlock("--version").stdout).toMatch(/^rowlock \d+\.\d+\.\d+\+0123456 /);
+});
 
 test("brings its build and its migrations along", () => {
   const { stdout, stderr, status } = rowlock("migrate", "up", "--database-url", "sqlite:packed.db");

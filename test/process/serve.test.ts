@@ -1,7 +1,9 @@
 // `rowlock serve` as a process: the banner, a call, the pages for operators, the end by a signal.
 
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { versionOf } from "../../server/config/version.ts";
 import { freshSqlite, testDatabases } from "../support/database.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { hang } from "./hanging-call.ts";
@@ -25,7 +27,15 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   test("a server says where it is, takes a lock, and shows itself to operators", async () => {
     const url = await database(fresh);
     const server = await screenOf(start(serveArgs(url)));
-    expect(server.screen).toMatch(/^Rowlock \d+\.\d+\.\d+\n/);
+    // The same everywhere: with the commit, as far as that is known.
+    const version = versionOf(join(import.meta.dirname, "../../server"));
+    expect(version).toMatch(/^\d+\.\d+\.\d+(\+[0-9a-f]{7})?$/);
+    expect(server.screen).toContain(`Rowlock ${version}\n`);
+    await server.process.logged(new RegExp(`"version":"${version.replace("+", "\\+")}"`));
+    if (kind !== "sqlite")
+      expect((await start(["doctor", "--database-url", url]).exited).out).toContain(
+        `: version ${version}, since`,
+      );
     expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
     expect(server.screen).toContain("npx @bufbuild/buf curl");
 
@@ -43,9 +53,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(text).toMatch(/^rowlock_acquires_total\{class="other",mode="permit",outcome="granted"\} 1$/m);
     expect(text).toMatch(/^rowlock_grpc_calls_total\{method="Acquire",code="OK",via="call"\} 1$/m);
     expect(text).toMatch(
-      /^rowlock_build_info\{version="[\d.]+",node="[\d.]+",database="(SQLite|MySQL|MariaDB) .*"\} 1$/m,
+      /^rowlock_build_info\{version="[\d.]+(?:\+\w+)?",node="[\d.]+",database="(SQLite|MySQL|MariaDB) .*"\} 1$/m,
     );
     expect(text).toMatch(/^rowlock_transaction_duration_seconds_count\{outcome="committed"\} \d+$/m);
+    expect(text).toContain(`rowlock_build_info{version="${version}",`);
     expect(text).not.toContain("demo");
 
     server.process.kill("SIGTERM");
