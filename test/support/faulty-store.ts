@@ -17,6 +17,8 @@ export interface Faults {
 }
 
 const DELAY_MS_MAX = 15;
+/** How long an answer to COMMIT is awaited in vain: others do a lot meanwhile. */
+const SWALLOWED_MS_MAX = 150;
 const DELAYED = 0.25;
 
 const KINDS = [
@@ -26,6 +28,8 @@ const KINDS = [
   { kind: "rolled_back", weight: 6 },
   { kind: "rolled_back_unknown", weight: 5 },
   { kind: "committed_unknown", weight: 8 },
+  { kind: "rolled_back_swallowed", weight: 3 },
+  { kind: "committed_swallowed", weight: 3 },
 ] as const;
 type Kind = (typeof KINDS)[number]["kind"];
 
@@ -48,14 +52,18 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     await late();
     if (kind === "before") throw failure("transient");
     if (kind === "unavailable") throw failure("unavailable");
-    await store.transact(plan, (loaded) => {
+    const swallowed = () => sleep(chance() * SWALLOWED_MS_MAX);
+    const transacting = store.transact(plan, (loaded) => {
       const changes = decide(loaded);
       if (kind === "rolled_back") throw failure("transient");
-      if (kind === "rolled_back_unknown") throw failure("unknown_outcome");
+      if (kind?.startsWith("rolled_back_")) throw failure("unknown_outcome");
       return changes;
     });
+    if (kind === "rolled_back_swallowed") await transacting.catch(swallowed);
+    await transacting;
     await late();
-    if (kind === "committed_unknown") throw failure("unknown_outcome");
+    if (kind === "committed_swallowed") await swallowed();
+    if (kind?.startsWith("committed_")) throw failure("unknown_outcome");
   };
   // What a poll has read is old by the time it is used.
   const watch: Store["watch"] = async (lockIds, aheadUs) => {

@@ -1,0 +1,92 @@
+// What was really written, seen below the faults: which call's change stands in which transaction. Each call gives its change
+// a name that no other call uses (the reason of a limit, the status of a record), so a change that is written twice shows.
+
+import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
+
+/** What one round of a transaction is about to write. */
+interface Written {
+  readonly names: readonly string[];
+  readonly ended: readonly { readonly note: string; readonly ticket: string }[];
+}
+
+export class WrittenChanges {
+  readonly #breaches: string[];
+  readonly #names = new Set<string>();
+  readonly #ended = new Map<string, string[]>();
+
+  /** @param breaches takes each breach of a promise, in words. */
+  constructor(breaches: string[]) {
+    this.#breaches = breaches;
+  }
+
+  /** Whether a transaction was committed that had the change of this name as its last one of its kind. */
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** The tickets that a forced release with this reason has ended. */
+  endedBy(reason: string): readonly string[] {
+    return this.#ended.get(reason) ?? [];
+  }
+
+  /** The store, with a look at what it commits. */
+  over(store: Store): Store {
+    const transact: Store["transact"] = async (plan, decide) => {
+      const written: Written[] = [];
+      await store.transact(plan, (loaded) => {
+        const before = marksOf(loaded);
+        const changes = decide(loaded);
+        written.push(writtenBy(before, changes));
+        return changes;
+      });
+      this.#committed(written);
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        const value = name === "transact" ? transact : Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  #committed(rounds: readonly Written[]): void {
+    const here = new Map<string, string[]>();
+    for (const { names, ended } of rounds) {
+      for (const name of names) {
+        if (this.#names.has(name)) this.#breaches.push(`the change ${name} was written twice`);
+        this.#names.add(name);
+      }
+      for (const { note, ticket } of ended) here.set(note, [...(here.get(note) ?? []), ticket]);
+    }
+    for (const [note, tickets] of here) {
+      const before = this.#ended.get(note);
+      if (before) this.#breaches.push(`${note} has ended ${before} and then ${tickets}`);
+      this.#ended.set(note, tickets);
+    }
+  }
+}
+
+type Marks = ReadonlyMap<bigint, { readonly limit: string; readonly status: string | undefined }>;
+
+function marksOf({ locks }: Loaded): Marks {
+  return new Map(
+    [...locks.values()].map(({ id, limitReason, record }) => [
+      id,
+      { limit: limitReason, status: record?.status },
+    ]),
+  );
+}
+
+function writtenBy(before: Marks, { locks, added, changed, rule }: Changes): Written {
+  const names = locks.flatMap(({ id, limitReason, record }) => {
+    const old = before.get(id);
+    return [
+      ...(limitReason !== old?.limit ? [limitReason] : []),
+      ...(record && record.status !== old?.status ? [record.status] : []),
+    ];
+  });
+  const ended = [...added, ...changed].flatMap(({ lockId, ticketNumber, endReason, endNote }) =>
+    endReason === "force_released" ? [{ note: endNote, ticket: `${lockId}.${ticketNumber}` }] : [],
+  );
+  return { names: [...names, ...(rule ? [rule.reason] : [])].filter((name) => name !== ""), ended };
+}
