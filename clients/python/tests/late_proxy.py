@@ -1,4 +1,4 @@
-"""A proxy through which a server answers late: what clients send goes on at once, what the server sends is held back."""
+"""A proxy through which a server answers late: what clients send goes on at once, what the server sends is held back, or lost."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import threading
 class LateProxy:
     """Begins when it is made; runs on a thread of its own."""
 
-    def __init__(self, server: str, answers_after: float, asks_after: float = 0.0) -> None:
+    def __init__(self, server: str, answers_after: float = 0.0) -> None:
         self._host, port = server.rsplit(":", 1)
         self._port = int(port)
         self._answers_after = answers_after
-        self._asks_after = asks_after
         self._loop = asyncio.new_event_loop()
+        self.loses_answers = False
+        """Whether what the server says is lost, on the connections that there are by then and on new ones, for ever."""
         self._streams: set[asyncio.StreamWriter] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self.address = ""
@@ -57,13 +58,19 @@ class LateProxy:
         far, to_far = await asyncio.open_connection(self._host, self._port)
         for stream in (to_near, to_far):
             self._streams.add(stream)
-        for reader, writer, late in ((near, to_far, self._asks_after), (far, to_near, self._answers_after)):
-            task = asyncio.ensure_future(self._pass_on(reader, writer, late))
+        for reader, writer, is_answer in ((near, to_far, False), (far, to_near, True)):
+            task = asyncio.ensure_future(self._pass_on(reader, writer, is_answer))
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, late: float) -> None:
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_answer: bool
+    ) -> None:
+        late = self._answers_after if is_answer else 0.0
+        is_lost = False
         with contextlib.suppress(ConnectionError):
             while said := await reader.read(65_536):
-                self._loop.call_later(late, writer.write, said)
+                is_lost = is_lost or (is_answer and self.loses_answers)
+                if not is_lost:
+                    self._loop.call_later(late, writer.write, said)
         self._loop.call_later(late, writer.close)

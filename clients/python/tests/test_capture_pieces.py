@@ -14,7 +14,13 @@ from rowlock.options import capture_asked_of
 from rowlock.records import Terms
 from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import Lease
-from rowlock.v1.lock_service_pb2 import CaptureRequest, CaptureResponse, RenewResponse, SessionResult
+from rowlock.v1.lock_service_pb2 import (
+    AcquireRequest,
+    CaptureRequest,
+    CaptureResponse,
+    RenewResponse,
+    SessionResult,
+)
 
 
 class Server:
@@ -54,8 +60,11 @@ class Server:
         del self.held[lease.id]
         self.given_back.append(lease.id)
 
-    def give_back(self, claim_id: str, terms: Terms) -> None:
+    def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
         self.given_back.append(claim_id)
+
+    def give_back_unheard(self, request: AcquireRequest) -> None:
+        raise AssertionError("No capture is without end.")
 
     def capture(self, give_up_after: float = 60.0, **options: Any) -> Capture:
         asked = capture_asked_of(**{"prefix": "", "ttl": 30.0, "margin": 2.0, **options})

@@ -6,6 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Lease, Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import {
+  type AcquireRequest,
   AcquireRequestSchema,
   RenewRequestSchema,
   WaitInQueueRequestSchema,
@@ -26,6 +27,8 @@ import { durationOf, msOf } from "./times.ts";
 /** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
 const UNTOLD_ENDS = ["LAPSED", "EXPIRED"];
 const UNTOLD_FAILURES = ["UNKNOWN_CLAIM", "LEASE_LOST"];
+/** How often a lease is renewed that came too late to be relied on, before it is called too short. */
+const LATE_GRANTS_MAX = 3;
 /** What the server may take for a wait that is over to say so. */
 const LATE_MS = 2_000;
 /** Positions that nobody looks at are told this seldom. */
@@ -45,6 +48,10 @@ export interface AcquisitionOptions {
   readonly keep: (lease: HeldLease) => void;
   /** Ends a claim that nobody wants any more. */
   readonly giveBack: (id: string) => void;
+  /** Ends what this request for a lease without end may have been granted. */
+  readonly giveBackUnheard: (request: AcquireRequest) => void;
+  /** Whether another call of this client waits for the same claim. */
+  readonly isShared: (acquisition: Acquisition) => boolean;
 }
 
 export class Acquisition {
@@ -54,6 +61,7 @@ export class Acquisition {
   #requestId: string;
   #ticketId: string | undefined;
   #call: Call | undefined;
+  #lateGrants = 0;
   #isSettled = false;
   #isAbandoned = false;
 
@@ -85,6 +93,15 @@ export class Acquisition {
     this.#isAbandoned = true;
     if (this.#ticketId) this.#giveBack(this.#ticketId);
     else if (this.#call?.timesSent === 0) this.#options.calls.cancel(this.#call);
+  }
+
+  /** Which its caller has chosen; undefined: nobody else can know it. */
+  get sharedId(): string | undefined {
+    return this.#options.asked.requestId;
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
   }
 
   #settle(how: () => void): void {
@@ -198,7 +215,7 @@ export class Acquisition {
 
   #granted(lease: Lease, basisMs: number): void {
     if (this.#isAbandoned) {
-      this.#options.giveBack(lease.leaseId);
+      this.#unwanted(lease.leaseId);
       return;
     }
     const { clock, marginMs, find, keep } = this.#options;
@@ -209,7 +226,10 @@ export class Acquisition {
     }
     const held = new HeldLease(lease, basisMs, marginMs, clock);
     if (held.isShort) {
-      this.#renew(lease.leaseId);
+      this.#ticketId = lease.leaseId;
+      this.#lateGrants += 1;
+      if (this.#lateGrants > LATE_GRANTS_MAX) this.abandon(RowlockError.ttlTooShort(lease.lockName));
+      else this.#renew(lease.leaseId);
       return;
     }
     // In this very turn, so that nothing that is said of it is missed.
@@ -219,7 +239,6 @@ export class Acquisition {
 
   /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
   #renew(leaseId: string): void {
-    this.#ticketId = leaseId;
     this.#call = this.#options.calls.begin({
       kind: "urgent",
       command: () => ({ case: "renew", value: create(RenewRequestSchema, { leaseId }) }),
@@ -241,8 +260,25 @@ export class Acquisition {
   }
 
   #failed(error: RowlockError): void {
-    if (UNTOLD_FAILURES.includes(error.reason) && this.#ticketId && this.#mayAskAgain) this.#again();
-    else this.#settle(() => this.#outcome.reject(error));
+    if (UNTOLD_FAILURES.includes(error.reason) && this.#ticketId && this.#mayAskAgain) {
+      this.#again();
+      return;
+    }
+    const why = this.#leave(error);
+    this.#settle(() => this.#outcome.reject(why));
+  }
+
+  /** Of what a server may have granted, nothing stays for ever. Who has chosen the request id may come back for it. */
+  #leave(error: RowlockError): RowlockError {
+    const { asked, giveBackUnheard, name } = this.#options;
+    const isInDoubt = error.isTransient || error.reason === "CLOSED";
+    if (!isInDoubt || !this.#call?.mayBeKnown) return error;
+    const isOwn = asked.requestId === undefined || this.#isAbandoned;
+    if (this.#ticketId) {
+      if (isOwn) this.#giveBack(this.#ticketId);
+    } else if (asked.ttl === "forever" && isOwn && !this.#options.isShared(this))
+      giveBackUnheard(this.#request(WhenBusy.ENQUEUE));
+    return asked.ttl === "forever" ? error.mayBeHeld(name, this.#requestId, isOwn) : error;
   }
 
   /** A request id that the caller has chosen stands for one claim. */
@@ -252,6 +288,10 @@ export class Acquisition {
 
   #giveBack(ticketId: string): void {
     if (this.#call) this.#options.calls.cancel(this.#call);
-    this.#options.giveBack(ticketId);
+    this.#unwanted(ticketId);
+  }
+
+  #unwanted(id: string): void {
+    if (!this.#options.isShared(this)) this.#options.giveBack(id);
   }
 }

@@ -21,6 +21,8 @@ import { durationOf, msOf } from "./times.ts";
 
 /** What one piece of a wait takes at the most; at the most half of the time after which a call without an answer fails. */
 const PIECE_MS = 15_000;
+/** As for one lock. */
+const LATE_GRANTS_MAX = 3;
 /** Nobody can hold these any more. */
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
@@ -79,6 +81,8 @@ export class Capture {
   readonly #kept: HeldLease[] = [];
   #requestId = "";
   #pieceEndsMs = 0;
+  /** Whose leases had all ended before they could be relied on. */
+  #lateAnswers = 0;
   #call: Call | undefined;
   #isSettled = false;
   #isAbandoned = false;
@@ -164,13 +168,20 @@ export class Capture {
     const held = taken.filter((lease) => lease !== undefined);
     // What the caller's own id had has ended, and it gets nothing else.
     const isSpent = isRepeated && this.#settings.asked.requestId !== undefined;
+    if (leases.length > 0) this.#lateAnswers += 1;
     if (held.length > 0) this.#settle({ leases: held });
+    else if (leases[0] && this.#lateAnswers > LATE_GRANTS_MAX)
+      this.#fail(RowlockError.ttlTooShort(leases[0].lockName));
     else if (this.#isWait && !isSpent && this.#settings.clock.now() < this.#untilMs) this.#begin();
     else this.#settle({ leases: [], retryAfterMs: retryAfter && msOf(retryAfter) });
   }
 
   /** undefined: it was lost on its way, or nobody wants it any more. */
-  #taken(lease: Lease, basisMs: number): Promise<HeldLease | undefined> | HeldLease | undefined {
+  #taken(
+    lease: Lease,
+    basisMs: number,
+    lateGrants = 0,
+  ): Promise<HeldLease | undefined> | HeldLease | undefined {
     const { clock, marginMs, find, keep, giveBack } = this.#settings;
     if (this.#isAbandoned) {
       giveBack(lease.leaseId);
@@ -179,15 +190,28 @@ export class Capture {
     const known = find(lease.leaseId);
     if (known) return known;
     const held = new HeldLease(lease, basisMs, marginMs, clock);
-    if (held.isShort) return this.#renewed(lease);
+    if (held.isShort) return this.#late(lease, lateGrants + 1);
     // In this very turn, so that nothing that is said of it is missed.
     keep(held);
     this.#kept.push(held);
     return held;
   }
 
+  /** Of one that always comes too late to be relied on, the ttl is too short. */
+  #late({ leaseId, lockName }: Lease, lateGrants: number): Promise<HeldLease | undefined> | undefined {
+    if (lateGrants <= LATE_GRANTS_MAX) return this.#renewed(leaseId, lateGrants);
+    this.#unused(leaseId, RowlockError.ttlTooShort(lockName));
+    return undefined;
+  }
+
+  /** It fails, and nothing of what it has taken is left. */
+  #unused(leaseId: string, error: RowlockError): void {
+    this.#settings.giveBack(leaseId);
+    this.#fail(error);
+  }
+
   /** The grant was long on its way, or came after a wait: nobody relies on it before it is renewed. */
-  #renewed({ leaseId }: Lease): Promise<HeldLease | undefined> {
+  #renewed(leaseId: string, lateGrants: number): Promise<HeldLease | undefined> {
     const { calls, giveUpAfterMs } = this.#settings;
     const answer = Promise.withResolvers<HeldLease | undefined>();
     calls.begin({
@@ -197,11 +221,11 @@ export class Capture {
       giveUpAfterMs: () => giveUpAfterMs,
       answered: (result, basisMs) => {
         const lease = result.case === "renew" ? result.value.lease : undefined;
-        answer.resolve(lease && this.#taken(lease, basisMs));
+        answer.resolve(lease && this.#taken(lease, basisMs, lateGrants));
         return true;
       },
       failed: (error) => {
-        if (!GONE.includes(error.reason)) this.#fail(error);
+        if (!GONE.includes(error.reason)) this.#unused(leaseId, error);
         answer.resolve(undefined);
       },
     });

@@ -60,7 +60,8 @@ export class Lock implements AsyncDisposable {
 
   /**
    * Gives it back: the next in the queue has it at once. Resolves with whether it was held until then. Can be called twice.
-   * Rejects if no server answers; the lease then ends by itself. `options` say what the lock remembers, the first time.
+   * Rejects if no server answers: the lease then ends by itself; one without end is released as soon as a server answers.
+   * `options` say what the lock remembers, the first time.
    */
   release(options: ReleaseOptions = {}): Promise<boolean> {
     this.#released ??= this.#verbs.release(this.#lease, options);

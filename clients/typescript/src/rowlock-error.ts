@@ -31,9 +31,10 @@ export type ServerReason =
 
 /**
  * Of this client: no server has answered in time; the client was closed; the connection was lost, and what was asked for
- * must not be repeated, so it may have taken effect or not; an error without a reason, of a proxy for one.
+ * must not be repeated, so it may have taken effect or not; answers take so long that the lease cannot be renewed in time; an
+ * error without a reason, of a proxy for one.
  */
-export type ClientReason = "NO_SERVER" | "CLOSED" | "CONNECTION_LOST" | "UNKNOWN";
+export type ClientReason = "NO_SERVER" | "CLOSED" | "CONNECTION_LOST" | "TTL_TOO_SHORT" | "UNKNOWN";
 
 export type Reason = ServerReason | ClientReason | RefusalName;
 
@@ -137,6 +138,11 @@ export class RowlockError extends Error {
     return new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", message);
   }
 
+  static ttlTooShort(name: string): RowlockError {
+    const message = `The lock "${name}" was granted, but answers take too long to renew a lease of this ttl in time: ask for a longer ttl.`;
+    return new RowlockError("TTL_TOO_SHORT", "FAILED_PRECONDITION", message);
+  }
+
   static cancelled(): RowlockError {
     return new RowlockError("CANCELLED", "CANCELLED", "The call was given up by its caller.");
   }
@@ -152,6 +158,20 @@ export class RowlockError extends Error {
       this.reason === "DATABASE_UNAVAILABLE" ||
       this.reason === "SHUTTING_DOWN"
     );
+  }
+
+  /** The same, of a request for a lease without end that a server may have granted. */
+  mayBeHeld(name: string, requestId: string, isGivenBack: boolean): RowlockError {
+    const rest = isGivenBack
+      ? "this client goes on giving it back"
+      : "ask for it again under that request id, or release it";
+    const message = `${this.message} The lock "${name}" may be held, under the request id ${requestId}: ${rest}.`;
+    const metadata = { ...this.metadata, request_id: requestId };
+    return new RowlockError(this.reason, this.code, message, {
+      metadata,
+      retryAfterMs: this.retryAfterMs,
+      cause: this,
+    });
   }
 
   /** Whether the same call, a little later, may well succeed. */

@@ -8,6 +8,7 @@ import { Connections } from "./connection/connections.ts";
 import { HeldLocks } from "./held-locks.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { LeaseKeeper } from "./leases/lease-keeper.ts";
+import { LeftBehind } from "./leases/left-behind.ts";
 import type { Lock } from "./lock.ts";
 import { protoMode } from "./modes.ts";
 import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
@@ -63,6 +64,7 @@ export class Rowlock implements AsyncDisposable {
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
   readonly #waits = new Set<Acquisition | Capture | Watch>();
+  readonly #leftBehind: LeftBehind;
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
 
@@ -84,7 +86,8 @@ export class Rowlock implements AsyncDisposable {
       leave: (error) => this.#connections.leave(error),
     });
     this.#verbs = new Verbs(this.#calls, settings.giveUpAfter);
-    this.#locks = new HeldLocks(this.#keeper, this.#verbs);
+    this.#leftBehind = new LeftBehind(settings, (id) => this.#keeper.find(id) !== undefined);
+    this.#locks = new HeldLocks(this.#keeper, this.#verbs, this.#leftBehind);
     this.#connections = new Connections({
       settings,
       clock,
@@ -159,7 +162,13 @@ export class Rowlock implements AsyncDisposable {
 
   /** The lock, or why not: for those to whom a refusal is an answer. */
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
-    const acquisition = new Acquisition({ ...this.#asking(options), name });
+    const acquisition = new Acquisition({
+      ...this.#asking(options),
+      name,
+      giveBackUnheard: (request) => this.#leftBehind.addRequest(request),
+      isShared: (one) => this.#isShared(one),
+    });
+    if (options.requestId !== undefined) this.#leftBehind.forget(options.requestId);
     this.#waits.add(acquisition);
     try {
       const outcome = await acquisition.run();
@@ -312,6 +321,14 @@ export class Rowlock implements AsyncDisposable {
       keep: (lease: HeldLease) => this.#keeper.keep(lease),
       giveBack: (id: string) => this.#locks.giveBack(id, asked),
     };
+  }
+
+  /** Of two calls under one request id, the one that is given up leaves the claim to the other. */
+  #isShared(acquisition: Acquisition): boolean {
+    const { sharedId } = acquisition;
+    if (sharedId === undefined) return false;
+    const isOther = (one: object): one is Acquisition => one instanceof Acquisition && one !== acquisition;
+    return [...this.#waits].some((one) => isOther(one) && one.sharedId === sharedId && !one.isSettled);
   }
 
   #open(): Verbs {

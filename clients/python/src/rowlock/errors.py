@@ -64,6 +64,11 @@ class RowlockError(Exception):
         """Whether the same call, a little later, may well succeed."""
         return self.code == _TRANSIENT_CODE or self.reason == Reason.OVERLOADED
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it says nothing of what became of a call that a server has heard."""
+        return self.is_transient or self.reason == Reason.CLOSED
+
 
 class LockLost(RowlockError):
     """LEASE_LOST: others may hold the lock. `metadata["end_reason"]` says how it was lost."""
@@ -105,6 +110,33 @@ def forked() -> RowlockError:
         "Connect in the child, and start the child by spawning."
     )
     return RowlockError(Reason.CLOSED, "FAILED_PRECONDITION", message)
+
+
+def ttl_too_short(lock_name: str) -> RowlockError:
+    """Return the error of a lease that would be over before its renewals got through."""
+    message = (
+        f'The lock "{lock_name}" was granted, but answers take too long to renew a lease of this ttl in time: '
+        "ask for a longer ttl."
+    )
+    return RowlockError(Reason.TTL_TOO_SHORT, "FAILED_PRECONDITION", message)
+
+
+def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_back: bool) -> RowlockError:
+    """Return the same error, of a request for a lease without end that a server may have granted."""
+    rest = (
+        "this client goes on giving it back"
+        if is_given_back
+        else "ask for it again under that request id, or release it"
+    )
+    error = RowlockError(
+        why.reason,
+        why.code,
+        f'{why.message} The lock "{lock_name}" may be held, under the request id {request_id}: {rest}.',
+        metadata={**why.metadata, "request_id": request_id},
+        retry_after=why.retry_after,
+    )
+    error.__cause__ = why
+    return error
 
 
 def lost(lock_name: str, how: str) -> LockLost:

@@ -46,10 +46,11 @@ class Reason(str, Enum):
     RELEASED = "RELEASED"
     FORCE_RELEASED = "FORCE_RELEASED"
     # Of this client: no server has answered in time; the connection was lost, and what was asked for must not be repeated, so
-    # it may have been done or not; the client was closed, or belongs to the process that this one was forked from; an error
-    # without a reason, of a proxy for one.
+    # it may have been done or not; the client was closed, or belongs to the process that this one was forked from; answers take
+    # so long that the lease cannot be renewed in time; an error without a reason, of a proxy for one.
     NO_SERVER = "NO_SERVER"
     CONNECTION_LOST = "CONNECTION_LOST"
+    TTL_TOO_SHORT = "TTL_TOO_SHORT"
     CLOSED = "CLOSED"
     UNKNOWN = "UNKNOWN"
 

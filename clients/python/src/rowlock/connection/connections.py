@@ -156,7 +156,8 @@ class Connections:
         """On a thread of its own."""
         try:
             metadata = metadata_of(make())
-        except Exception as failure:
+        # SystemExit ends a thread in silence, and then nobody says that there are no headers.
+        except BaseException as failure:
             message = f"The headers for a connection could not be had: {failure}"
             error = RowlockError(Reason.UNKNOWN, "UNAUTHENTICATED", message)
             error.__cause__ = failure

@@ -19,12 +19,13 @@ from rowlock.engine.calls import Ask, Call, Calls
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
-from rowlock.errors import RowlockError
+from rowlock.errors import RowlockError, may_be_held, ttl_too_short
 from rowlock.options import Asked, Place
 from rowlock.reasons import Reason
 from rowlock.refusal import Refusal, refusal_of
 from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import (
+    WHEN_BUSY_ENQUEUE,
     WHEN_BUSY_REFUSE,
     WHEN_BUSY_WAIT,
     Lease,
@@ -47,6 +48,8 @@ Outcome = Union[HeldLease, Refusal]  # noqa: UP007 - It is looked at when it run
 # Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody.
 _UNTOLD_ENDS = (Reason.LAPSED, Reason.EXPIRED)
 _UNTOLD_FAILURES = (Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST)
+# How often a lease is renewed that came too late to be relied on, before it is called too short.
+_LATE_GRANTS_MAX = 3
 # What the server may take for a wait that is over to say so.
 _LATE = 2.0
 # Positions that nobody looks at are told this seldom.
@@ -67,8 +70,9 @@ class Acquisition:
         holder: Holder,
         ended: Callable[[Acquisition], None],
         moved: Callable[[Place], object] | None,
+        is_shared: Callable[[Acquisition], bool],
     ) -> None:
-        """`moved` is told each place, and must not block."""
+        """`moved` is told each place, and must not block; `is_shared`: whether another call waits for the same claim."""
         self.outcome: Future[Outcome] = Future()
         self._calls = calls
         self._now = now
@@ -77,11 +81,15 @@ class Acquisition:
         self._holder = holder
         self._on_ended = ended
         self._moved = moved
+        self._is_shared = is_shared
+        self.shared_id = asked.request_id
+        """The request id that the caller has chosen; None: nobody else can know it."""
         self._is_wait = asked.wait != 0
         self._until = now() + asked.wait
         self._request_id = asked.request_id or str(uuid.uuid4())
         self._ticket_id: str | None = None
         self._call: Call | None = None
+        self._late_grants = 0
         self._is_settled = False
         self._is_abandoned = False
 
@@ -207,18 +215,23 @@ class Acquisition:
         if known:
             self._resolve(known)
             return
-        held = HeldLease(lease, basis, self._asked.margin, self._now, self._asked.terms)
+        asked = self._asked
+        held = HeldLease(lease, basis, asked.margin, self._now, asked.terms, is_endless=self._is_endless)
         if held.is_short:
-            self._renew(lease.lease_id)
+            self._ticket_id = lease.lease_id
+            self._late_grants += 1
+            if self._late_grants > _LATE_GRANTS_MAX:
+                self.abandon(ttl_too_short(lease.lock_name))
+            else:
+                self._renew(lease.lease_id)
             return
         # In this very turn, so that nothing that is said of it is missed.
         self._holder.keep(held)
-        if not self._resolve(held):
+        if not self._resolve(held) and not self._is_shared(self):
             self._holder.let_go(held)
 
     def _renew(self, lease_id: str) -> None:
         """Rely on it only when it is renewed: the grant was long on its way, or is confirmed too late."""
-        self._ticket_id = lease_id
 
         def answered(result: SessionResult, basis: float) -> bool:
             self._granted(result.renew.lease, basis)
@@ -247,7 +260,24 @@ class Acquisition:
         if error.reason in _UNTOLD_FAILURES and self._ticket_id and self._may_ask_again:
             self._again()
         else:
-            self._reject(error)
+            self._reject(self._leave(error))
+
+    @property
+    def _is_endless(self) -> bool:
+        return self._asked.request.no_expiry
+
+    def _leave(self, error: RowlockError) -> RowlockError:
+        """Of what a server may have granted, nothing stays for ever. Who has chosen the request id may come back for it."""
+        if not error.is_in_doubt or self._call is None or self._call.times_sent == 0:
+            return error
+        is_own = self.shared_id is None or self._is_abandoned
+        if is_own and self._ticket_id:
+            self._give_back(self._ticket_id)
+        elif is_own and self._is_endless and not self._is_shared(self):
+            self._holder.give_back_unheard(self._request(WHEN_BUSY_ENQUEUE))
+        if not self._is_endless:
+            return error
+        return may_be_held(error, self._asked.request.name, self._request_id, is_own)
 
     @property
     def _may_ask_again(self) -> bool:
@@ -260,4 +290,5 @@ class Acquisition:
         self._unwanted(ticket_id)
 
     def _unwanted(self, claim_id: str) -> None:
-        self._holder.give_back(claim_id, self._asked.terms)
+        if not self._is_shared(self):
+            self._holder.give_back(claim_id, self._asked.terms, is_endless=self._is_endless)

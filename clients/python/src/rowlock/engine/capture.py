@@ -17,7 +17,7 @@ from rowlock.engine.calls import Ask, Call, Calls
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
-from rowlock.errors import RowlockError
+from rowlock.errors import RowlockError, ttl_too_short
 from rowlock.options import AskedCapture
 from rowlock.reasons import Reason
 from rowlock.times import duration_of, seconds_of
@@ -28,6 +28,8 @@ from rowlock.v1.lock_service_pb2 import CaptureRequest, RenewRequest, SessionCom
 _PIECE = 15.0
 # What the protocol takes for the shortest wait.
 _WAIT_MIN = 0.001
+# As for one lock.
+_LATE_GRANTS_MAX = 3
 # Nobody can hold these any more.
 _GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
 
@@ -64,6 +66,9 @@ class Capture:
         self._until = now() + asked.wait
         self._request_id = ""
         self._piece_ends = 0.0
+        # Whose leases had all ended before they could be relied on.
+        self._late_answers = 0
+        self._name = ""
         self._call: Call | None = None
         # Those that this capture has brought; others may have been held before.
         self._kept: list[HeldLease] = []
@@ -146,13 +151,19 @@ class Capture:
             if left == 0:
                 self._taken([each for each in taken if each], retry_after)
 
+        if taken:
+            self._late_answers += 1
+            self._name = answer.leases[0].lock_name
+
         for index, lease in enumerate(answer.leases):
             self._take(lease, basis, partial(settled, index))
         if not taken:
             self._taken([], retry_after)
         return True
 
-    def _take(self, lease: Lease, basis: float, taken: Callable[[HeldLease | None], None]) -> None:
+    def _take(
+        self, lease: Lease, basis: float, taken: Callable[[HeldLease | None], None], late_grants: int = 0
+    ) -> None:
         """None: it was lost on its way, or nobody wants it any more."""
         if self._is_abandoned or self.outcome.cancelled():
             self._holder.give_back(lease.lease_id, self._asked.terms)
@@ -163,25 +174,32 @@ class Capture:
             taken(known)
             return
         held = HeldLease(lease, basis, self._asked.margin, self._now, self._asked.terms)
+        if held.is_short and late_grants == _LATE_GRANTS_MAX:
+            self._unused(lease.lease_id, ttl_too_short(lease.lock_name))
+            taken(None)
+            return
         if held.is_short:
-            self._renew(lease.lease_id, taken)
+            self._renew(lease.lease_id, taken, late_grants + 1)
             return
         # In this very turn, so that nothing that is said of it is missed.
         self._holder.keep(held)
         self._kept.append(held)
         taken(held)
 
-    def _renew(self, lease_id: str, taken: Callable[[HeldLease | None], None]) -> None:
+    def _unused(self, lease_id: str, error: RowlockError) -> None:
+        self._holder.give_back(lease_id, self._asked.terms)
+        self._failed(error)
+
+    def _renew(self, lease_id: str, taken: Callable[[HeldLease | None], None], late_grants: int) -> None:
         """Rely on it only when it is renewed: the grant was long on its way, or came after a wait."""
 
         def answered(result: SessionResult, basis: float) -> bool:
-            self._take(result.renew.lease, basis, taken)
+            self._take(result.renew.lease, basis, taken, late_grants)
             return True
 
         def failed(error: RowlockError) -> None:
             if error.reason not in _GONE:
-                self._holder.give_back(lease_id, self._asked.terms)
-                self._failed(error)
+                self._unused(lease_id, error)
             taken(None)
 
         self._calls.begin(
@@ -197,6 +215,9 @@ class Capture:
 
     def _taken(self, leases: list[HeldLease], retry_after: float | None) -> None:
         if self._is_settled:
+            return
+        if not leases and self._late_answers > _LATE_GRANTS_MAX:
+            self._failed(ttl_too_short(self._name))
             return
         if not leases and self._is_wait and not self._is_spent and self._now() < self._until:
             self.begin()

@@ -25,6 +25,7 @@ from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.held_leases import HeldLeases, Released
 from rowlock.engine.lease_keeper import LeaseKeeper
+from rowlock.engine.left_behind import LeftBehind
 from rowlock.engine.renewal import renew_command
 from rowlock.engine.teller import Latest, Tell
 from rowlock.errors import RowlockError, closed, forked
@@ -71,7 +72,10 @@ class Engine:
         self._keeper = LeaseKeeper(self._calls, self._loop, now)
         self._connections = Connections(settings, headers, self._loop, now, self)
         self._keeper.connections = self._connections
-        self._held = HeldLeases(self._calls, self._keeper, settings.give_up_after)
+        self._left_behind = LeftBehind(
+            settings, headers, lambda lease_id: self._held.find(lease_id) is not None
+        )
+        self._held = HeldLeases(self._calls, self._keeper, self._left_behind, settings.give_up_after)
         self._acquisitions: set[Acquisition | Capture] = set()
         self._closed: Future[None] | None = None
         self._is_finished = False
@@ -90,7 +94,8 @@ class Engine:
                 return
             try:
                 on_position(place)
-            except Exception as error:
+            # SystemExit, too: it is raised where the lock is waited for.
+            except BaseException as error:
                 why = error
                 self._loop.post(lambda: acquisition.abandon(why))
 
@@ -102,8 +107,10 @@ class Engine:
             self._held,
             ended=self._acquisitions.discard,
             moved=Latest(tell, moved) if on_position else None,
+            is_shared=self._is_shared,
         )
-
+        if asked.request_id:
+            self._left_behind.forget(asked.request_id)
         self._begin(acquisition, acquisition.outcome)
         return acquisition.outcome
 
@@ -272,6 +279,14 @@ class Engine:
         outcome.add_done_callback(given_up)
         self._loop.post(begin)
 
+    def _is_shared(self, acquisition: Acquisition) -> bool:
+        """Of two calls under one request id, the one that is given up leaves the claim to the other."""
+        shared = acquisition.shared_id
+        return shared is not None and any(
+            isinstance(each, Acquisition) and each is not acquisition and each.shared_id == shared
+            for each in self._acquisitions
+        )
+
     def _let_go_of(self, outcome: Future[Any]) -> None:
         if outcome.cancelled() or outcome.exception() is not None:
             return
@@ -291,7 +306,7 @@ class Engine:
     def _close(self) -> None:
         for acquisition in list(self._acquisitions):
             acquisition.abandon(closed())
-        # Who cannot be told now ends by itself: a lease with its time to live, a place with the grace period.
+        # What cannot be told now ends by itself, a lease with its time to live, a place with the grace period, or is left behind.
         self._held.release_all()
         # The first request of a connection has commands, too, before anything was heard of its server.
         if not self._calls.is_owed:

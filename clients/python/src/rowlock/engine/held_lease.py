@@ -52,7 +52,14 @@ class HeldLease:
     """Made of a lease that the server has told, in an answer of `basis` or later."""
 
     def __init__(
-        self, lease: lock_pb2.Lease, basis: float, margin: float, now: Clock, terms: Terms = _NO_TERMS
+        self,
+        lease: lock_pb2.Lease,
+        basis: float,
+        margin: float,
+        now: Clock,
+        terms: Terms = _NO_TERMS,
+        *,
+        is_endless: bool = False,
     ) -> None:
         self.id = lease.lease_id
         self.lock_name = lease.lock_name
@@ -62,6 +69,8 @@ class HeldLease:
         self.margin = margin
         self.terms = terms
         """What the lock shall remember of it."""
+        self.is_endless = is_endless
+        """It was asked for without end, which it has once it is confirmed."""
         self.told_at = now()
         """When this client was told of it, and had not acknowledged it yet."""
         self.is_renewing = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -14,10 +14,11 @@ from rowlock.engine.calls import Calls
 from rowlock.engine.futures import resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.lease_keeper import LeaseKeeper
+from rowlock.engine.left_behind import LeftBehind
 from rowlock.errors import RowlockError
 from rowlock.reasons import Reason
 from rowlock.records import Terms
-from rowlock.v1.lock_service_pb2 import ReleaseRequest, SessionCommand, SessionResult
+from rowlock.v1.lock_service_pb2 import AcquireRequest, ReleaseRequest, SessionCommand, SessionResult
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ class Released:
 class HeldLeases:
     """Lives on the thread of the engine; only `find` and iterating over it may be done on any."""
 
-    def __init__(self, calls: Calls, keeper: LeaseKeeper, give_up_after: float) -> None:
+    def __init__(
+        self, calls: Calls, keeper: LeaseKeeper, left_behind: LeftBehind, give_up_after: float
+    ) -> None:
         self._calls = calls
+        self._left_behind = left_behind
         self._keeper = keeper
         self._give_up_after = give_up_after
         self._held: dict[str, HeldLease] = {}
@@ -65,31 +69,38 @@ class HeldLeases:
         within = lease.remaining + lease.margin
         self.forget(lease, "released")
         if is_held:
+            future.add_done_callback(self._heard_of(lease.id, lease.is_endless))
             self.end(request, future, within)
             return
         # It was lost by this client's own count, perhaps, and the server keeps it still. Where the lock shall remember that it
         # was lost, it has to end by itself.
         if not lease.terms.remembers_loss:
-            self.give_back(lease.id, lease.terms)
+            self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
         resolve(future, Released(False))
 
     def release_all(self) -> None:
-        """Who cannot be told now ends by itself."""
+        """A lease whose release is not heard ends by itself, or is left behind."""
         for lease in self:
             self.release(lease, ReleaseRequest(lease_id=lease.id), Future())
 
     def let_go(self, lease: HeldLease) -> None:
         """End one that was kept and that nobody was told of."""
         self.forget(lease, "released")
-        self.give_back(lease.id, lease.terms)
+        self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
 
-    def give_back(self, claim_id: str, terms: Terms) -> None:
-        """End what nobody wants any more, unless another call has it. If it does not arrive, it ends by itself."""
+    def give_back_unheard(self, request: AcquireRequest) -> None:
+        """End what this request for a lease without end may have been granted."""
+        self._left_behind.add_request(request)
+
+    def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
+        """End what nobody wants any more, unless another call has it."""
         if self.find(claim_id):
             return
         plain = ReleaseRequest(lease_id=claim_id)
         if terms.min_interval is None:
-            self.end(plain, Future())
+            released: Future[Released] = Future()
+            released.add_done_callback(self._heard_of(claim_id, is_endless))
+            self.end(plain, released)
             return
 
         def failed(unused: Future[Released]) -> None:
@@ -102,6 +113,16 @@ class HeldLeases:
         unused.add_done_callback(failed)
         # What was never used does not count as a run, after which the next one is not due yet.
         self.end(ReleaseRequest(lease_id=claim_id, cool_down=Duration()), unused)
+
+    def _heard_of(self, claim_id: str, is_endless: bool) -> Callable[[Future[Released]], None]:
+        """Return what looks at its release: one that does not arrive leaves a lease that ends by itself, unless it has no end."""
+
+        def heard(released: Future[Released]) -> None:
+            error = None if released.cancelled() else released.exception()
+            if is_endless and isinstance(error, RowlockError) and error.is_in_doubt:
+                self._left_behind.add_claim(claim_id)
+
+        return heard
 
     def end(self, request: ReleaseRequest, future: Future[Released], within: float = math.inf) -> None:
         """End a lease, or give up a place."""

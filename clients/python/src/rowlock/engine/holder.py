@@ -6,6 +6,7 @@ from typing import Protocol
 
 from rowlock.engine.held_lease import HeldLease
 from rowlock.records import Terms
+from rowlock.v1.lock_service_pb2 import AcquireRequest
 
 
 class Holder(Protocol):
@@ -20,5 +21,8 @@ class Holder(Protocol):
     def let_go(self, lease: HeldLease) -> None:
         """End one that was kept and that nobody was told of."""
 
-    def give_back(self, claim_id: str, terms: Terms) -> None:
+    def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
         """End a claim that nobody wants any more, unless another call has it."""
+
+    def give_back_unheard(self, request: AcquireRequest) -> None:
+        """End what this request for a lease without end may have been granted."""

@@ -51,7 +51,8 @@ class Teller:
                 return
             try:
                 run()
-            except Exception:
+            # SystemExit ends a thread in silence, and with this one all that is told after it.
+            except BaseException:
                 _log.exception("What was to be called has failed")
 
 

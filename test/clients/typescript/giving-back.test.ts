@@ -1,0 +1,171 @@
+// What nobody was told of, or nobody wants any more, is given back, whatever becomes of the connection in between.
+
+import { describe, expect, test } from "vitest";
+import type { Rowlock } from "../../../clients/typescript/src/index.ts";
+import { replacing } from "../../support/harness.ts";
+import { startLateProxy } from "../../support/late-proxy.ts";
+import { afterwards, client, start, waiting } from "./stage.ts";
+
+/** A server behind a proxy; it grants at once, and answers an Acquire only when the gate is open, as it is to begin with. */
+async function stage() {
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const server = await start({
+    wrapEngine: (engine) =>
+      replacing(engine, {
+        acquire: async (...asked) => {
+          const answer = await engine.acquire(...asked);
+          await gate.promise;
+          return answer;
+        },
+      }),
+  });
+  afterwards(() => gate.resolve());
+  const [host, port] = server.address.split(":") as [string, string];
+  const proxy = await startLateProxy(host, Number(port));
+  afterwards(() => proxy.close());
+  const address = `127.0.0.1:${proxy.port}`;
+  const shut = () => {
+    gate = Promise.withResolvers();
+  };
+  return { server, proxy, shut, open: () => gate.resolve(), address, looking: client(server.address) };
+}
+
+const held = async (rowlock: Rowlock, name: string) => (await rowlock.getLock(name)).holderCount;
+const failed = (call: Promise<unknown>) => call.then(() => undefined).catch((error) => error);
+
+describe("a lease without end", () => {
+  test.each(["lives on", "is closed"])(
+    "whose grant was not heard is given back, if its client %s",
+    async (how) => {
+      const { server, shut, open, address, looking } = await stage();
+      const rowlock = client(address, { giveUpAfter: 500 });
+      await rowlock.getLock("unheard");
+      shut();
+      const error = await failed(rowlock.lock("unheard", { ttl: "forever" }));
+      expect(error).toMatchObject({ reason: "NO_SERVER", metadata: { request_id: expect.any(String) } });
+      expect(error.message).toContain(
+        `"unheard" may be held, under the request id ${error.metadata.request_id}`,
+      );
+      await server.event(({ kind }) => kind === "granted");
+      if (how === "is closed") await rowlock.close();
+      open();
+      await server.event((event) => event.kind === "ended" && event.claim.endReason === "released");
+      expect(await held(looking, "unheard")).toBe(0);
+    },
+  );
+
+  test("of a client that is closed before an answer could come is given back afterwards", async () => {
+    const { server, shut, open, address, looking } = await stage();
+    const rowlock = client(address);
+    shut();
+    const asked = failed(rowlock.lock("closed", { ttl: "forever" }));
+    await server.event(({ kind }) => kind === "granted");
+    await rowlock.close();
+    expect(await asked).toMatchObject({ reason: "CLOSED" });
+    expect(await held(looking, "closed")).toBe(1);
+    open();
+    await server.event(({ kind }) => kind === "ended");
+    expect(await held(looking, "closed")).toBe(0);
+  });
+
+  test("whose release was not heard is released when a server answers", async () => {
+    const { server, proxy, address, looking } = await stage();
+    const rowlock = client(address, { giveUpAfter: 500, connectTimeout: 500 });
+    const lock = await rowlock.lock("kept", { ttl: "forever" });
+    // What a server hears of a session that it has lost.
+    proxy.freeze();
+    expect(await failed(lock.release())).toMatchObject({ reason: "NO_SERVER" });
+    expect(await held(looking, "kept")).toBe(1);
+    proxy.thaw();
+    await server.event(({ kind }) => kind === "ended");
+  });
+
+  test("that was asked for under a request id of its caller's is there when it is asked for again", async () => {
+    const { shut, open, address, looking } = await stage();
+    const rowlock = client(address, { giveUpAfter: 500 });
+    await rowlock.getLock("mine");
+    shut();
+    const asked = { ttl: "forever", requestId: "mine" } as const;
+    const error = await failed(rowlock.lock("mine", asked));
+    expect(error.message).toContain('"mine" may be held, under the request id mine: ask for it again');
+    open();
+    const patient = client(address);
+    expect((await patient.lock("mine", asked)).token).toBe(1n);
+    expect(await held(looking, "mine")).toBe(1);
+  });
+
+  test("that no server can have heard of is not in doubt", async () => {
+    const away = client("127.0.0.1:9", { giveUpAfter: 500 });
+    const error = await failed(away.lock("away", { ttl: "forever" }));
+    expect(error).toMatchObject({ reason: "NO_SERVER", metadata: {} });
+    expect(error.message).not.toContain("may be held");
+  });
+});
+
+describe("of two waits under one request id", () => {
+  test("the one that is given up leaves the place to the other, and the last one gives it back", async () => {
+    const { address, looking } = await stage();
+    const rowlock = client(address);
+    const holder = await looking.lock("shared");
+    const giveUps = [new AbortController(), new AbortController(), new AbortController()] as const;
+    const waits = giveUps.map(({ signal }) => {
+      const places = Promise.withResolvers<void>();
+      const lock = rowlock.lock("shared", { requestId: "both", signal, onPosition: () => places.resolve() });
+      return { lock: failed(lock), granted: lock.catch(() => {}), placed: places.promise };
+    });
+    await Promise.all(waits.map(({ placed }) => placed));
+    giveUps[0].abort(new Error("enough"));
+    expect(String(await waits[0]?.lock)).toContain("enough");
+    expect(await waiting(looking, "shared")).toBe(1);
+    // Given up before it has heard of its place.
+    const hasty = new AbortController();
+    const late = failed(rowlock.lock("shared", { requestId: "both", signal: hasty.signal }));
+    await new Promise(setImmediate);
+    hasty.abort(new Error("at once"));
+    expect(String(await late)).toContain("at once");
+    await rowlock.getLock("shared");
+    expect(await waiting(looking, "shared")).toBe(1);
+    giveUps[1].abort(new Error("enough"));
+    await holder.release();
+    expect(await waits[2]?.granted).toMatchObject({ token: 2n });
+  });
+
+  test("both that are given up leave nothing", async () => {
+    const { server, address, looking } = await stage();
+    const rowlock = client(address);
+    await looking.lock("shared");
+    const waits = [1, 2].map(() => failed(rowlock.lock("shared", { requestId: "both" })));
+    await server.event(({ kind }) => kind === "enqueued");
+    await rowlock.close();
+    for (const error of await Promise.all(waits)) expect(error).toMatchObject({ reason: "CLOSED" });
+    expect(await waiting(looking, "shared")).toBe(0);
+  });
+});
+
+describe("on a line that is too slow for its ttl", () => {
+  const ANSWERED_AFTER_MS = 250;
+  const SHORT = { ttl: 1_000, margin: 490 };
+
+  test("a lock is an error that says so, and is given back", async () => {
+    const { proxy, address, looking } = await stage();
+    const rowlock = client(address);
+    proxy.delayAnswers(ANSWERED_AFTER_MS);
+    expect(await failed(rowlock.lock("slow", SHORT))).toMatchObject({ reason: "TTL_TOO_SHORT" });
+    await rowlock.close();
+    expect(await held(looking, "slow")).toBe(0);
+    const patient = client(address);
+    expect((await patient.lock("slow", { ttl: 30_000 })).state).toBe("held");
+  });
+
+  test("a capture is an error that says so, and gives back what it took", async () => {
+    const { proxy, address, looking } = await stage();
+    for (const name of ["task/1", "task/2"]) await looking.updateLock(name, { status: "new" });
+    const rowlock = client(address);
+    proxy.delayAnswers(ANSWERED_AFTER_MS);
+    const asked = { prefix: "task/", count: 2, wait: "forever", ...SHORT } as const;
+    expect(await failed(rowlock.capture(asked))).toMatchObject({ reason: "TTL_TOO_SHORT" });
+    await rowlock.close();
+    expect([await held(looking, "task/1"), await held(looking, "task/2")]).toEqual([0, 0]);
+  });
+});
