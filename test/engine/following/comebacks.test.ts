@@ -1,0 +1,137 @@
+// Who has come back to a place whose lock is held up keeps it until somebody can decide; who came too late does not.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import type { Command } from "../../../server/core/command.ts";
+import { COMEBACKS_READ_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Comebacks } from "../../../server/engine/following/comebacks.ts";
+import type { Answer } from "../../../server/engine/lock-engine.ts";
+import type { Job } from "../../../server/engine/transaction/lanes.ts";
+import { ACQUIRE, CLAIM } from "../../support/claims.ts";
+
+const NOW_US = 1_000_000_000;
+const ARRIVED_MS = 5_000;
+let nowMs: number;
+beforeEach(() => {
+  nowMs = ARRIVED_MS;
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const turn = () => new Promise(setImmediate);
+const waiting = (ticketNumber: bigint, overrides: Partial<Claim> = {}): Claim => ({
+  ...CLAIM,
+  ticketNumber,
+  requestId: `request ${ticketNumber}`,
+  state: "waiting",
+  deadlineUs: NOW_US + 1,
+  ...overrides,
+});
+
+function scene(...claims: Claim[]) {
+  const heartbeats: ClaimRef[][] = [];
+  const failures: unknown[] = [];
+  const reads: number[] = [];
+  const fault = { next: null as Error | null };
+  const read = async (count: number, found: Claim[]) => {
+    reads.push(count);
+    const { next } = fault;
+    fault.next = null;
+    if (next) throw next;
+    return { nowUs: NOW_US, claims: found };
+  };
+  const comebacks = new Comebacks({
+    store: {
+      claims: (keys) =>
+        read(
+          keys.length,
+          claims.filter(({ ticketNumber }) => keys.some((key) => key.ticketNumber === ticketNumber)),
+        ),
+      claimsByRequest: (ids) =>
+        read(
+          ids.length,
+          claims.filter(({ requestId }) => ids.includes(requestId)),
+        ),
+      async heartbeat(_replica, kept) {
+        heartbeats.push([...kept]);
+        return [];
+      },
+    },
+    policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+    replica: 1n,
+    onFailure: (_loop, error) => void failures.push(error),
+  });
+  const comesBack = (command: Command, lockId = CLAIM.lockId) => {
+    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
+    const job: Job = { lockId, command, follower: null, submittedMs: ARRIVED_MS, answer, resolve, reject };
+    comebacks.heldUp(job);
+    return job;
+  };
+  const byTicket = (ref: ClaimRef) => comesBack({ verb: "attach", ref, replica: null });
+  const byRequest = (requestId: string) => comesBack({ ...ACQUIRE, requestId });
+  const kept = () => [...comebacks.claims()].map(({ ticketNumber }) => ticketNumber);
+  return { comebacks, byTicket, byRequest, heartbeats, failures, reads, fault, kept };
+}
+
+test("a place is kept for who comes back by ticket or by request id, and as long as nobody has decided", async () => {
+  const [one, two] = [waiting(1n), waiting(2n)];
+  const { byTicket, byRequest, heartbeats, kept } = scene(one, two);
+  const first = byTicket(one);
+  const second = byRequest(two.requestId);
+  await turn();
+  expect(kept()).toEqual([1n, 2n]);
+  expect(heartbeats.flat().map(({ ticketNumber }) => ticketNumber)).toEqual([1n, 2n]);
+  first.resolve(null);
+  second.reject(new Error("A fault made by a test."));
+  await turn();
+  expect(kept()).toEqual([]);
+});
+
+test("a place that ran out before the command arrived is not revived, and one that ran out since is kept", async () => {
+  // The rows are read 3 s after the commands have arrived.
+  const late = waiting(1n, { deadlineUs: NOW_US - 3_000_000 });
+  const inTime = waiting(2n, { deadlineUs: NOW_US - 3_000_000 + 1 });
+  const { byTicket, heartbeats, kept } = scene(late, inTime);
+  for (const claim of [late, inTime]) byTicket(claim);
+  nowMs += 3_000;
+  await turn();
+  expect(kept()).toEqual([2n]);
+  expect(heartbeats.map((claims) => claims.map(({ ticketNumber }) => ticketNumber))).toEqual([[2n]]);
+});
+
+test("nothing is kept for a claim that has ended or is held, a secret that is wrong, or another lock", async () => {
+  const ended = waiting(1n, { state: "ended" });
+  const held = waiting(2n, { state: "held" });
+  const wrong = waiting(3n);
+  const { byTicket, byRequest, comebacks, heartbeats, kept } = scene(ended, held, wrong, waiting(4n));
+  byTicket(ended);
+  byTicket(held);
+  byTicket({ ...wrong, secret: "another-secret-than-it" });
+  byRequest("a request of nobody");
+  comebacks.heldUp({
+    ...byRequest("a request of nobody"),
+    lockId: 99n,
+    command: { ...ACQUIRE, requestId: "request 4" },
+  });
+  await turn();
+  expect(kept()).toEqual([]);
+  expect(heartbeats).toEqual([]);
+});
+
+test("a read that fails is reported, and those who come after it are read", async () => {
+  const { byTicket, failures, fault, kept } = scene(waiting(1n), waiting(2n));
+  fault.next = new Error("A fault made by a test.");
+  byTicket(waiting(1n));
+  await turn();
+  expect(failures).toHaveLength(1);
+  byTicket(waiting(2n));
+  await turn();
+  expect(kept()).toEqual([2n]);
+});
+
+test("many are read in parts", async () => {
+  const { byTicket, reads } = scene();
+  for (let number = 0; number < COMEBACKS_READ_MAX + 2; number++) byTicket(waiting(BigInt(number)));
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1, COMEBACKS_READ_MAX, 1]);
+});

@@ -1,0 +1,105 @@
+// What tells a transaction that was gone before its COMMIT, without a cluster: a node of Galera that rolls one back in the
+// middle of a trip answers a statement as done, and says in that answer alone that no transaction is open.
+
+import { describe, expect, test } from "vitest";
+import { DatabaseClock } from "../../../../server/core/database-clock.ts";
+import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
+import { mustStillBeOpen } from "../../../../server/storage/mysql/transaction/assertions.ts";
+import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
+import { WriteChain } from "../../../../server/storage/mysql/transaction/write-chain.ts";
+import { CLAIM } from "../../../support/claims.ts";
+import { NO_CHANGES, NO_PLAN, planned } from "../../../support/store-fixture.ts";
+
+const OPEN = { affectedRows: 1, serverStatus: 0b11 };
+const GONE = { affectedRows: 1, serverStatus: 0b10 };
+
+test("a write that was answered outside the transaction is to be repeated, wherever it is among the others", () => {
+  expect(() => mustStillBeOpen([OPEN, OPEN])).not.toThrow();
+  // Rows that were read have no status.
+  expect(() => mustStillBeOpen([[], OPEN])).not.toThrow();
+  for (const writes of [
+    [GONE, OPEN],
+    [OPEN, GONE],
+    [OPEN, GONE, OPEN],
+  ])
+    expect(() => mustStillBeOpen(writes)).toThrow(expect.objectContaining({ kind: "transient" }));
+});
+
+describe("a decision", () => {
+  /** Decides with a server that answers each statement; `goneAt`: at which write of which trip the transaction is gone. */
+  async function decide(goneIn: string | null, goneAt = 0): Promise<string[]> {
+    const trips: string[] = [];
+    const now = Date.now() * 1_000;
+    const run = async (trip: Trip) => {
+      trips.push(trip.name);
+      const statements = trip.sql.split(";\n").filter((sql) => sql.trim() !== "");
+      let writes = 0;
+      return statements.map((sql) => {
+        if (sql.includes("FROM rowlock_meta m LEFT JOIN")) return [[null, ...Array(9).fill("0")]];
+        if (sql.startsWith("SELECT") && sql.includes("rules_revision")) return [[now, "7", "0", 0, 0, null]];
+        if (sql.startsWith("SELECT") || sql.startsWith("(SELECT")) return [];
+        if (!/^(INSERT|UPDATE|DELETE)/.test(sql)) return OPEN;
+        return trip.name === goneIn && writes++ === goneAt ? GONE : OPEN;
+      });
+    };
+    const session = {
+      run,
+      alive: true,
+      sent: 0,
+      setsPatience: true,
+      serverIdentity: null,
+    } as unknown as Session;
+    const clock = new DatabaseClock();
+    const observer = { statement() {}, transaction() {}, connection() {} };
+    let round = 0;
+    await transactOn(
+      session,
+      { ...NO_PLAN, locks: planned(1n) },
+      () => {
+        round += 1;
+        return {
+          ...NO_CHANGES,
+          added: [{ ...CLAIM, ticketNumber: BigInt(round) }],
+          again: round === 1 ? [1n] : [],
+        };
+      },
+      { rules: new RuleCache(), cache: new LockCache(clock), clock, observer },
+    );
+    return trips;
+  }
+
+  test("is committed where each write found it open", async () => {
+    expect(await decide(null)).toEqual(expect.arrayContaining(["save", "save_commit"]));
+  });
+
+  test.each(["save", "save_commit"])(
+    "is to be repeated where a write of its %s found it gone",
+    async (trip) => {
+      for (const write of [0, 1])
+        await expect(decide(trip, write)).rejects.toMatchObject({ kind: "transient" });
+    },
+  );
+});
+
+test("each write writes only while a transaction is open, for a server that can tell", () => {
+  const statements: string[] = [];
+  const trip = new Trip("test");
+  const add = trip.add.bind(trip);
+  trip.add = (sql, ...values) => {
+    statements.push(sql);
+    return add(sql, ...values);
+  };
+  const writes = new WriteChain(trip);
+  writes.update(1, "UPDATE a SET b = 1 WHERE c = 1");
+  writes.insert("INSERT INTO a (b, c)", [[1, 2]]);
+  writes.insert("INSERT INTO a (b, c)", [
+    [3, 4],
+    [5, 6],
+  ]);
+  writes.update(2, "UPDATE a SET b = 2 WHERE c = 2");
+  expect(statements).toHaveLength(4);
+  for (const sql of statements) expect(sql).toMatch(/@@in_transaction/);
+});
