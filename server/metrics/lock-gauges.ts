@@ -1,19 +1,23 @@
-// What the queues look like now, by class, read from the database when somebody scrapes: at most one read every few
-// seconds, bounded in rows and in time. They tell of the whole database, so every replica reports the same: take the
-// maximum over replicas, not the sum. A database that is away leaves them out; it must not fail the scrape.
+// What the queues look like now, by class, counted in the database when somebody scrapes: all busy locks, in pages, so that
+// others are not kept waiting. A count rests for nine times as long as it took; meanwhile scrapes are given the last one.
+// They tell of the whole database, so every replica reports the same: take the maximum over replicas, not the sum. A
+// database that is away leaves them out; it must not fail the scrape.
 
 import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";
 import type { LimitRule } from "../core/limit.ts";
 import { effectiveLimit } from "../core/limit.ts";
 import { totalHeld } from "../core/lock.ts";
+import { isOwnName } from "../core/own-names.ts";
 import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import type { LockClasses } from "./lock-classes.ts";
 
-/** Locks that one read looks at, those with most waiters first: some milliseconds on an embedded database. */
-const BUSY_LOCKS_MAX = 2_000;
-/** Several scrapers share a read. */
+/** Several scrapers share a count. */
 const FRESH_MS = 3_000;
+/** A count takes a tenth of the time at the most. */
+const REST_SHARE = 9;
+/** How long a count is shown while the next one is under way. */
+const SHOWN_MS_MAX = 60_000;
 /** Below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
@@ -29,8 +33,7 @@ interface ClassState {
 }
 
 interface Seen {
-  readonly busy: readonly BusyLock[];
-  readonly rules: readonly LimitRule[];
+  readonly states: readonly ClassState[];
   /** Heard of a moment ago. */
   readonly replicas: number;
 }
@@ -44,10 +47,12 @@ export class LockGauges {
   }[];
   readonly #complete: Gauge;
   readonly #replicas: Gauge;
-  #readAtMs = Number.NEGATIVE_INFINITY;
+  /** performance.now() before which nothing is counted. */
+  #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
-  /** A read that was not answered in time: no further one is begun beside it. */
+  /** A count that was not over in time: no further one is begun beside it. */
   #asked: Promise<Seen> | undefined;
+  #shownMs = Number.NEGATIVE_INFINITY;
 
   constructor(registry: Registry, classes: LockClasses, source: LockSource) {
     this.#classes = classes;
@@ -88,7 +93,7 @@ export class LockGauges {
     ];
     this.#complete = new Gauge({
       name: "rowlock_lock_gauges_complete",
-      help: `1 if the gauges of locks cover all busy locks, 0 if there are more than ${BUSY_LOCKS_MAX} or none could be read.`,
+      help: "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
       registers,
       // prom-client collects all metrics at once and waits for each, so one of them reads for all.
       collect: () => this.refresh(),
@@ -102,55 +107,82 @@ export class LockGauges {
       Object.assign(gauge, { collect: () => this.refresh() });
   }
 
-  /** Reads again unless that was done a moment ago. Never fails. */
+  /** Counts again unless that was done a moment ago. Never fails. */
   refresh(): Promise<void> {
-    if (performance.now() - this.#readAtMs < FRESH_MS) return Promise.resolve();
     this.#reading ??= this.#read().finally(() => {
-      this.#readAtMs = performance.now();
       this.#reading = undefined;
     });
     return this.#reading;
   }
 
   async #read(): Promise<void> {
-    const timeout = Promise.withResolvers<never>();
-    const timer = setTimeout(() => timeout.reject(new Error("timed out")), READ_MS_MAX);
+    const isResting = !this.#asked && performance.now() < this.#restUntilMs;
+    if (isResting) return;
+    const timeout = Promise.withResolvers<null>();
+    const timer = setTimeout(() => timeout.resolve(null), READ_MS_MAX);
     try {
-      this.#asked ??= this.#ask().finally(() => {
-        this.#asked = undefined;
-      });
-      this.#set(await Promise.race([this.#asked, timeout.promise]));
+      this.#asked ??= this.#ask();
+      const seen = await Promise.race([this.#asked, timeout.promise]);
+      if (seen === null && performance.now() - this.#shownMs > SHOWN_MS_MAX) this.#leaveOut();
     } catch {
-      // A database that is away shows in /readyz and the log; old numbers here would look like new ones.
-      for (const { gauge } of this.#perClass) gauge.reset();
-      this.#replicas.reset();
-      this.#complete.set(0);
+      this.#leaveOut();
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** One after the other: a scrape takes one connection, and leaves the rest to those who decide. */
-  async #ask(): Promise<Seen> {
-    const busy = await this.#source.busyLocks(BUSY_LOCKS_MAX);
-    const rules = await this.#source.limitRules();
-    const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
-    return { busy, rules, replicas: replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length };
+  /** A database that is away shows in /readyz and the log; old numbers here would look like new ones. */
+  #leaveOut(): void {
+    for (const { gauge } of this.#perClass) gauge.reset();
+    this.#replicas.reset();
+    this.#complete.set(0);
+    this.#shownMs = Number.NEGATIVE_INFINITY;
   }
 
-  #set({ busy, rules, replicas }: Seen): void {
+  #ask(): Promise<Seen> {
+    const beganMs = performance.now();
+    const asked = this.#count();
+    // Whoever waited for it may have gone on with the last one.
+    asked
+      .then((seen) => this.#set(seen))
+      .catch(() => {})
+      .finally(() => {
+        this.#asked = undefined;
+        const endedMs = performance.now();
+        this.#restUntilMs = endedMs + Math.max(FRESH_MS, (endedMs - beganMs) * REST_SHARE);
+      });
+    return asked;
+  }
+
+  /** One after the other: a scrape takes one connection, and leaves the rest to those who decide. */
+  async #count(): Promise<Seen> {
     const states = this.#classes.labels.map(
       (): ClassState => ({ locks: 0, waiting: 0, heldPermits: 0, limitPermits: 0, oldestSinceUs: null }),
     );
-    for (const { lock, oldestWaiterSinceUs } of busy) {
-      const state = states[this.#classes.indexOf(lock.name)] as ClassState;
-      state.locks += 1;
-      state.waiting += lock.waiting;
-      state.heldPermits += totalHeld(lock);
-      state.limitPermits += effectiveLimit(lock, rules).limit;
-      if (oldestWaiterSinceUs === null) continue;
-      state.oldestSinceUs = Math.min(state.oldestSinceUs ?? oldestWaiterSinceUs, oldestWaiterSinceUs);
-    }
+    const rules = await this.#source.limitRules();
+    await this.#source.busyLocks((locks) => {
+      for (const lock of locks) this.#add(states, lock, rules);
+    });
+    const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
+    return { states, replicas: replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length };
+  }
+
+  #add(
+    states: readonly ClassState[],
+    { lock, oldestWaiterSinceUs }: BusyLock,
+    rules: readonly LimitRule[],
+  ): void {
+    if (isOwnName(lock.name)) return;
+    const state = states[this.#classes.indexOf(lock.name)] as ClassState;
+    state.locks += 1;
+    state.waiting += lock.waiting;
+    state.heldPermits += totalHeld(lock);
+    state.limitPermits += effectiveLimit(lock, rules).limit;
+    if (oldestWaiterSinceUs === null) return;
+    state.oldestSinceUs = Math.min(state.oldestSinceUs ?? oldestWaiterSinceUs, oldestWaiterSinceUs);
+  }
+
+  #set({ states, replicas }: Seen): void {
     const nowUs = Date.now() * 1_000;
     for (const { gauge, value } of this.#perClass) {
       for (const [index, label] of this.#classes.labels.entries()) {
@@ -158,6 +190,7 @@ export class LockGauges {
       }
     }
     this.#replicas.set(replicas);
-    this.#complete.set(busy.length < BUSY_LOCKS_MAX ? 1 : 0);
+    this.#complete.set(1);
+    this.#shownMs = performance.now();
   }
 }

@@ -56,6 +56,11 @@ export const LIST_SCAN_MAX = 2_000;
  */
 export const IDLE_SCAN_MAX = 1_000;
 
+/** A count of all busy locks: what one of its statements reads, some milliseconds, and how long all of it may take. */
+export const BUSY_CLAIMS_PAGE = 2_000;
+export const BUSY_LOCKS_PAGE = 500;
+export const CENSUS_MS_MAX = 60_000;
+
 /** The checks of `rowlock doctor` read all rows, which may take a while, and so many locks at a time. */
 export const CHECK_MS_MAX = 10 * 60_000;
 export const CHECK_PAGE = 1_000;

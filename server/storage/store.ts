@@ -373,8 +373,11 @@ export interface Store {
   view(name: string, shown: number): Promise<LockView | null>;
   /** Limit rules, as committed. */
   limitRules(): Promise<readonly LimitRule[]>;
-  /** Locks that are held or waited for, those with most waiters first. */
-  busyLocks(max: number): Promise<BusyLock[]>;
+  /**
+   * Tells all locks that are held or waited for, each once, in pages. On MySQL as of one moment. No statement of it takes longer
+   * the more there are; how often it is done is for the caller to bound.
+   */
+  busyLocks(see: (locks: readonly BusyLock[]) => void): Promise<void>;
 
   /** Compares counters with rows and rows with each other; at most `max` findings. */
   checkInvariants(max: number): Promise<Finding[]>;

@@ -51,7 +51,7 @@ function newMetrics(): Metrics {
   const metrics = new Metrics({ classes: [], nodeMetrics: true });
   const pool = () => ({ open: 0, idle: 0, waiting: 0 });
   const replicas = async () => ({ nowUs: 0, replicas: [] });
-  const source = { busyLocks: async () => [], limitRules: async () => [], replicas, pool };
+  const source = { busyLocks: async () => {}, limitRules: async () => [], replicas, pool };
   metrics.observeStore(source, { version: "", node: "", database: "" });
   metrics.observeReadiness({ check: async () => ({ ready: true }) });
   return metrics;

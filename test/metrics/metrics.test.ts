@@ -37,7 +37,7 @@ const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {
   return {
-    busyLocks: async () => [{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }],
+    busyLocks: async (see) => see([{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }]),
     limitRules: async () => [],
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
     pool: () => ({ open: 10, idle: 4, waiting: 2 }),
@@ -290,7 +290,6 @@ describe("the gauges of locks", () => {
     const metrics = reported({
       busyLocks: async () => {
         reads += 1;
-        return [];
       },
     });
     await Promise.all([metrics.render(), metrics.render()]);
@@ -331,6 +330,62 @@ describe("the gauges of locks", () => {
     vi.useRealTimers();
     expect(asked).toBe(1);
   });
+
+  test("are shown as last counted while a count takes long, for a minute, and then left out", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const busyLocks = reportedBusy();
+    const metrics = reported({ busyLocks: (see) => busyLocks.count(see) });
+    const complete = async () => {
+      const scraped = scrape(metrics);
+      await vi.advanceTimersByTimeAsync(2_000);
+      const { lines } = await scraped;
+      return [
+        lines.includes("rowlock_lock_gauges_complete 1"),
+        lines.includes('rowlock_waiters{class="etl/*"} 1'),
+      ];
+    };
+    expect(await complete()).toEqual([true, true]);
+    busyLocks.hangs = true;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await complete()).toEqual([true, true]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await complete()).toEqual([false, false]);
+    vi.useRealTimers();
+  });
+
+  test("rest for nine times as long as a count took", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    let counts = 0;
+    const metrics = reported({
+      busyLocks: async () => {
+        counts += 1;
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      },
+    });
+    for (const [afterMs, expected] of [
+      [0, 1],
+      [8_000, 1],
+      [1_500, 2],
+    ] as const) {
+      await vi.advanceTimersByTimeAsync(afterMs);
+      const rendered = metrics.render();
+      await vi.advanceTimersByTimeAsync(1_000);
+      await rendered;
+      expect(counts).toBe(expected);
+    }
+    vi.useRealTimers();
+  });
+
+  function reportedBusy() {
+    const busy = {
+      hangs: false,
+      count: async (see: Parameters<StoreSource["busyLocks"]>[0]) => {
+        if (busy.hangs) await new Promise(() => {});
+        see([{ lock: LOCK, oldestWaiterSinceUs: 0 }]);
+      },
+    };
+    return busy;
+  }
 
   test("take a real store as their source", () => {
     const isSource = (store: Store): StoreSource => store;

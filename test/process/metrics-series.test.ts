@@ -8,7 +8,7 @@ import type { ServingServer } from "./stage.ts";
 import { processStage } from "./stage.ts";
 
 /** Of a server, and of each class of names. */
-const SERIES_MAX = 800;
+const SERIES_MAX = 900;
 const SERIES_PER_CLASS_MAX = 100;
 
 /** Two servers, and a hundred calls one after the other, on a machine that is busy with other tests. */

@@ -10,6 +10,7 @@ import {
   POOL_SIZE_DEFAULT,
 } from "../storage-bounds.ts";
 import type { Finding, Store, StoreObserver } from "../store.ts";
+import { busyLocks } from "./busy-locks.ts";
 import { checkDurability, checks } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
@@ -82,6 +83,7 @@ function mysqlStore(
     ...decided(pool),
     ...freeLocks(pool, clock),
     ...checks(pool),
+    ...busyLocks(pool),
     pool: () => pool.state,
     close: () => pool.close(),
   };

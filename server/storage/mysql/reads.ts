@@ -7,7 +7,7 @@ import type { Lock } from "../../core/lock.ts";
 import { partsOf } from "../../core/parts.ts";
 import { monotonicUs } from "../monotonic.ts";
 import { STATE_CODES } from "../rows/codes.ts";
-import { BUSY_LOCKS, waitedLocksBy } from "../rows/columns.ts";
+import { waitedLocksBy } from "../rows/columns.ts";
 import { rangeAfter } from "../rows/name-range.ts";
 import { bytesOf } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
@@ -26,7 +26,6 @@ import {
   hasRecord,
   LOCK_LIST,
   NOW_US,
-  numberOrNull,
   RECORDS,
   textOf,
 } from "./rows.ts";
@@ -85,7 +84,6 @@ export function reads(
   | "views"
   | "view"
   | "limitRules"
-  | "busyLocks"
   | "replicas"
 > {
   return {
@@ -180,14 +178,6 @@ export function reads(
     async limitRules() {
       const { limitRules } = await pool.use(readRules);
       return limitRules;
-    },
-
-    async busyLocks(max) {
-      const rows = await query(pool, "busy_locks", BUSY_LOCKS, max);
-      return rows.map((row) => ({
-        lock: countersFromRow(row),
-        oldestWaiterSinceUs: numberOrNull(row[row.length - 1]),
-      }));
     },
 
     async replicas(max) {

@@ -100,24 +100,18 @@ export const IDLE_LOCK_CONDITION = `(
   AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id))`;
 
 /**
- * Locks that are held or waited for, those with most waiters first. Begins at the live claims, as most guard rows may
- * be idle. Takes the highest number of rows.
+ * What is read of a busy lock: its guard row `l`, and since when its oldest waiter waits.
  *
  * @param queueIndex a hint to find the oldest waiter through rowlock_claim_queue, where a database needs one.
  * @param inQueueIndex what is true of every row in that index, where not all are.
  */
-export function busyLocksBy(queueIndex: string, inQueueIndex: string): string {
-  return `
-  SELECT ${LOCK_COLUMNS.map((column) => `l.${column}`).join(", ")},
+export function busyLockColumnsBy(queueIndex: string, inQueueIndex: string): string {
+  return `${LOCK_COLUMNS.map((column) => `l.${column}`).join(", ")},
     (SELECT w.requested_at FROM rowlock_claim w ${queueIndex}
-      WHERE ${inQueueIndex} AND w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since
-  FROM rowlock_lock l
-  WHERE l.id IN (SELECT c.lock_id FROM rowlock_claim c WHERE c.state IN (1, 2))
-  ORDER BY l.waiting DESC, l.id
-  LIMIT ?`;
+      WHERE ${inQueueIndex} AND w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since`;
 }
 
-export const BUSY_LOCKS = busyLocksBy("", "TRUE");
+export const BUSY_LOCK_COLUMNS = busyLockColumnsBy("FORCE INDEX (rowlock_claim_queue)", "TRUE");
 
 /**
  * Locks that are waited for, with names in a range. Begins at the claims that wait, as most guard rows may be idle. Takes the

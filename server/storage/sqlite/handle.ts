@@ -81,7 +81,7 @@ export class SqliteHandle {
   guarded<Name extends keyof Store>(methods: AtOnce<Name>): Pick<Store, Name> {
     const all = Object.entries<(...given: unknown[]) => unknown>(methods);
     return Object.fromEntries(
-      all.map(([name, run]) => [name, async (...given: unknown[]) => this.#guard(() => run(...given))]),
+      all.map(([name, run]) => [name, async (...given: unknown[]) => this.guard(() => run(...given))]),
     ) as unknown as Pick<Store, Name>;
   }
 
@@ -105,7 +105,8 @@ export class SqliteHandle {
     this.#options.observer?.connection("closed");
   }
 
-  #guard<Answer>(run: () => Answer): Answer {
+  /** Refuses when it is closed, and turns SQLite's errors into StoreErrors. */
+  guard<Answer>(run: () => Answer): Answer {
     if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
     try {
       return run();

@@ -11,7 +11,7 @@ import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
 import type { LockView, Watched } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
 import { lockFromRow } from "./records.ts";
-import { claimFromRow, countersFromRow, guardFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
+import { claimFromRow, guardFromRow, type Row, textOf } from "./rows.ts";
 import { listOf, type SqliteStatements } from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
@@ -31,7 +31,6 @@ type Reads =
   | "views"
   | "view"
   | "limitRules"
-  | "busyLocks"
   | "checkInvariants";
 
 export function reads(handle: SqliteHandle): AtOnce<Reads> {
@@ -155,12 +154,6 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
     },
 
     limitRules: () => handle.meta().limitRules,
-
-    busyLocks: (max) =>
-      statements.all("busy_locks", max).map((row) => ({
-        lock: countersFromRow(row),
-        oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
-      })),
 
     checkInvariants(max) {
       const run = checkRows(nowUs(), max);

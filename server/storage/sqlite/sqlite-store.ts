@@ -7,6 +7,7 @@ import { IN_MEMORY } from "../database-url.ts";
 import { appliedToSqlite, migrateSqlite } from "../migrate/migrate-sqlite.ts";
 import type { Finding, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
+import { busyLocks } from "./busy-locks.ts";
 import { sqliteError } from "./errors.ts";
 import { openSqliteFile } from "./file.ts";
 import { freeLocks } from "./free-locks.ts";
@@ -44,6 +45,7 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
       ...reads(handle),
       ...freeLocks(handle),
     }),
+    ...busyLocks(handle),
     checkDurability: async () => sqliteDurability(options.path),
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),
     close: async () => handle.close(),

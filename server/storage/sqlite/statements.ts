@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import {
-  busyLocksBy,
+  busyLockColumnsBy,
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
   IDLE_LOCK_CONDITION,
@@ -40,6 +40,7 @@ const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AN
 const DUE_BY = DUE.replace("?", "?3");
 /** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
 const OF_LOCK = `rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id = ?`;
+const NEXT_BUSY = `SELECT lock_id FROM rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id >`;
 /** A highest number of rows. SQLite compiles a statement anew for each value of a bare parameter in this place. */
 const GIVEN = "(? + 0)";
 
@@ -95,10 +96,10 @@ const SQL = {
   replicas: `SELECT id, address, version, secret, started_at, rules_revision, deadline
     FROM rowlock_replica ORDER BY started_at, id LIMIT ${GIVEN}`,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
-  mark: `UPDATE rowlock_witness SET mark = ?1, written_at = ?2
-    WHERE id = ?3 AND (mark = ?1 OR mark IN (SELECT value FROM json_each(?4)))`,
-  mark_anew: `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, written_at = excluded.written_at`,
+  mark: `INSERT INTO rowlock_witness (id, mark, written_at)
+    SELECT ?1, ?2, ?3 WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM rowlock_witness WHERE id = ?1)
+    ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, written_at = excluded.written_at
+    WHERE ?4 IS NULL OR mark = excluded.mark OR mark IN (SELECT value FROM json_each(?4))`,
   forget_marks: "DELETE FROM rowlock_witness WHERE written_at <= ?",
   unmark: "DELETE FROM rowlock_witness WHERE id = ?",
 
@@ -141,7 +142,12 @@ const SQL = {
   longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
   most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
   lock_by_name: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
-  busy_locks: busyLocksBy(QUEUE_INDEX, IN_QUEUE_INDEX),
+  // From one lock to the next, however many claims there are between them.
+  busy_locks: `WITH RECURSIVE busy (id) AS (
+      SELECT (${NEXT_BUSY} ?1 ORDER BY lock_id LIMIT 1)
+      UNION ALL SELECT (${NEXT_BUSY} busy.id ORDER BY lock_id LIMIT 1) FROM busy WHERE busy.id IS NOT NULL LIMIT (?2 + 0))
+    SELECT ${busyLockColumnsBy(QUEUE_INDEX, IN_QUEUE_INDEX)}
+    FROM busy CROSS JOIN rowlock_lock l ON l.id = busy.id`,
 } as const;
 
 export type StatementName = keyof typeof SQL;

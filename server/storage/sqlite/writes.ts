@@ -62,13 +62,10 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
     mark: (witness, expected, mark) =>
       inTransaction(() => {
         const atUs = nowUs();
-        if (expected) {
-          const isDone = statements.run("mark", mark, atUs, witness, listOf(expected)) > 0;
-          return { isDone, nowUs: atUs };
-        }
-        statements.run("mark_anew", witness, mark, atUs);
-        statements.run("forget_marks", atUs - WITNESS_KEPT_US);
-        return { isDone: true, nowUs: atUs };
+        const list = expected === null ? null : listOf(expected);
+        const isDone = statements.run("mark", witness, mark, atUs, list) > 0;
+        if (expected === null) statements.run("forget_marks", atUs - WITNESS_KEPT_US);
+        return { isDone, nowUs: atUs };
       }),
 
     retire: (replica) =>

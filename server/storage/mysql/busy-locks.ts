@@ -1,0 +1,75 @@
+// All locks that are held or waited for, for gauges: as of one moment, so that no claim moves along the index while it is read, and
+// in pages, so that no statement takes longer the more locks are busy.
+
+import { partsOf } from "../../core/parts.ts";
+import { STATE_CODES } from "../rows/codes.ts";
+import { BUSY_LOCK_COLUMNS } from "../rows/columns.ts";
+import { BUSY_CLAIMS_PAGE, BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
+import type { BusyLock, Store } from "../store.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import type { Row, Session } from "./connection/session.ts";
+import { type SqlValue, Trip } from "./connection/trip.ts";
+import { bigintOf, countersFromRow, numberOrNull } from "./rows.ts";
+import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+
+const CLAIMS = "SELECT lock_id, ticket_number, deadline FROM rowlock_claim FORCE INDEX (rowlock_claim_due)";
+const ENDLESS = `${CLAIMS} WHERE state = ? AND deadline IS NULL AND lock_id >= ? AND (lock_id > ? OR ticket_number > ?)
+  ORDER BY lock_id, ticket_number LIMIT ${BUSY_CLAIMS_PAGE}`;
+const ENDING = `${CLAIMS} WHERE state = ? AND deadline >= ?
+    AND (deadline > ? OR lock_id > ? OR (lock_id = ? AND ticket_number > ?))
+  ORDER BY deadline, lock_id, ticket_number LIMIT ${BUSY_CLAIMS_PAGE}`;
+const LOCKS = `SELECT ${BUSY_LOCK_COLUMNS} FROM rowlock_lock l WHERE l.id IN (?)`;
+
+type ClaimPage = (after: Row | undefined) => [sql: string, ...values: SqlValue[]];
+
+export function busyLocks(pool: MysqlPool): Pick<Store, "busyLocks"> {
+  return {
+    busyLocks: (see) => pool.use((session) => onSnapshot(session, () => seeAll(session, see)), CENSUS_MS_MAX),
+  };
+}
+
+async function seeAll(session: Session, see: (locks: readonly BusyLock[]) => void): Promise<void> {
+  const seen = new Set<string>();
+  for (const state of [STATE_CODES.held, STATE_CODES.waiting]) {
+    for (const page of [endless(state), ending(state)]) {
+      for (let rows = await read(session, ...page(undefined)); rows.length > 0; ) {
+        const ids = [...new Set(rows.map(([id]) => String(id)))].filter((id) => !seen.has(id));
+        for (const id of ids) seen.add(id);
+        for (const part of partsOf(ids, BUSY_LOCKS_PAGE))
+          see((await read(session, LOCKS, part.map(bigintOf))).map(busyLockOf));
+        rows = rows.length < BUSY_CLAIMS_PAGE ? [] : await read(session, ...page(rows.at(-1)));
+      }
+    }
+  }
+}
+
+/** Claims without a deadline, which a comparison with one would leave out. */
+function endless(state: number): ClaimPage {
+  return (after) => {
+    const [lockId, ticketNumber] = keyOf(after);
+    return [ENDLESS, state, lockId, lockId, ticketNumber];
+  };
+}
+
+function ending(state: number): ClaimPage {
+  return (after) => {
+    const [lockId, ticketNumber] = keyOf(after);
+    const deadline = after ? bigintOf(after[2]) : 0n;
+    return [ENDING, state, deadline, deadline, lockId, lockId, ticketNumber];
+  };
+}
+
+function keyOf(after: Row | undefined): [lockId: bigint, ticketNumber: bigint] {
+  return after ? [bigintOf(after[0]), bigintOf(after[1])] : [0n, 0n];
+}
+
+function busyLockOf(row: Row): BusyLock {
+  return { lock: countersFromRow(row), oldestWaiterSinceUs: numberOrNull(row[row.length - 1]) };
+}
+
+async function read(session: Session, sql: string, ...values: SqlValue[]): Promise<readonly Row[]> {
+  const trip = new Trip("busy_locks");
+  trip.add(sql, ...values);
+  const [rows] = await session.run(trip);
+  return rowsOf(rows);
+}
