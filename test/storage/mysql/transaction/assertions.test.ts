@@ -60,11 +60,8 @@ describe("a decision", () => {
       { ...NO_PLAN, locks: planned(1n) },
       () => {
         round += 1;
-        return {
-          ...NO_CHANGES,
-          added: [{ ...CLAIM, ticketNumber: BigInt(round) }],
-          again: round === 1 ? [1n] : [],
-        };
+        const added = [{ ...CLAIM, ticketNumber: BigInt(round) }];
+        return { ...NO_CHANGES, added, changed: [CLAIM], again: round === 1 ? [1n] : [] };
       },
       { rules: new RuleCache(), cache: new LockCache(clock), clock, observer },
     );
