@@ -70,11 +70,12 @@ export const PLACES_SLICE = 500;
 export const PLACES_SLICE_PAUSE_MS = 10;
 
 /**
- * Captures. Groups of locks (one status in one folder) that are looked at together: for each, an index is entered once. Rows
- * of one look, and looks of one attempt: where nearly all that is found cannot be had, it ends. Candidates of one attempt.
+ * Captures. Groups of locks (one status in one folder) that are looked at together: for each, an index is entered once. Index
+ * entries of one look, some milliseconds; looks of one attempt: where nearly all that is found cannot be had, it is cut short,
+ * and the next one goes on from there. Candidates of one attempt.
  */
 export const CAPTURE_GROUPS_MAX = 500;
-export const CAPTURE_PAGE = 500;
+export const CAPTURE_PAGE = 2_000;
 export const CAPTURE_LOOKS_MAX = 20;
 export const CAPTURE_TRIED_MAX = 1_000;
 /**

@@ -36,6 +36,16 @@ export const MARK_AGAIN_MS = 3_000;
 export const BRANCHES_MAX = 100;
 /** Rows of one UPDATE: the time to pick a value for each of them grows with the square. */
 export const UPDATE_ROWS_MAX = 128;
+/**
+ * How groups of records are stepped through. The first reads are of a few entries, as there are few groups for most; then of so
+ * many that one read finds hundreds of groups with a few locks each. Reads of one call.
+ */
+export const GROUP_ENTRIES = 4;
+export const GROUP_READS_SMALL = 4;
+export const GROUP_ENTRIES_MAX = 256;
+export const GROUP_READS_MAX = 24;
+/** Patterns whose names one read leaves out; a caller sees the names of others. */
+export const PAUSED_PATTERNS_MAX = 20;
 /** Names that one statement looks up or makes rows for. */
 export const NAMES_MAX = 500;
 /**

@@ -150,6 +150,24 @@ export interface FreeLock {
   readonly limit: number | null;
 }
 
+/** A place among free locks, in the order in which they are found. */
+export type FreePlace = Pick<FreeLock, "dueAtUs" | "name">;
+
+/** Which of the free locks of a group are wanted. */
+export interface WantedNames {
+  /** Those whose names begin so. */
+  readonly prefix: string;
+  /** Of these only those with limits of their own. */
+  readonly paused: readonly PausedNames[];
+}
+
+/** Names for which a pattern says that nothing is granted. */
+export interface PausedNames {
+  readonly prefix: string;
+  /** Not those that begin so: a longer pattern says otherwise. */
+  readonly except: readonly string[];
+}
+
 /** A lock as found by its name. */
 export interface NamedLock extends Omit<FreeLock, "dueAtUs"> {
   /** null: somebody holds it or waits for it, or it has no attempts left. */
@@ -337,18 +355,25 @@ export interface Store {
   list(query: LockQuery): Promise<{ locks: GuardRow[]; next: string | null }>;
   /**
    * Groups of locks with records whose names may begin with the prefix, in order of folder and status and after `after`, at
-   * most `max`. Steps from one to the next, however many locks there are between them.
+   * most `max`. Steps from one to the next, however many locks there are between them, in a bounded number of reads: `isLast`
+   * says whether there are no more behind them.
    */
-  recordGroups(prefix: string, after: RecordGroup | null, max: number): Promise<readonly RecordGroup[]>;
+  recordGroups(
+    prefix: string,
+    after: RecordGroup | null,
+    max: number,
+  ): Promise<{ groups: readonly RecordGroup[]; isLast: boolean }>;
   /**
-   * Locks of these groups that are free and due by now, those longest due first, then by the bytes of their names; after
-   * `after`, at most `max`. Reads no others. As committed: whoever wants one asks for it.
+   * Wanted locks of these groups that are free and due by now, those longest due first, then by the bytes of their names;
+   * after `after`. Reads so many entries of each group at the most, wanted or not, and none of locks that are not free or not
+   * due. `next`: up to which place it has looked; null: at all that there are. As committed: whoever wants one asks for it.
    */
   freeLocks(
     groups: readonly RecordGroup[],
-    after: Pick<FreeLock, "dueAtUs" | "name"> | null,
-    max: number,
-  ): Promise<readonly FreeLock[]>;
+    after: FreePlace | null,
+    wanted: WantedNames,
+    entries: number,
+  ): Promise<{ locks: readonly FreeLock[]; next: FreePlace | null }>;
   /** In how long the next lock of these groups that is free is due, no longer than was asked for; null: none is. */
   nextDueIn(groups: readonly RecordGroup[]): Promise<number | null>;
   /** Locks by name, with or without a record; those that nobody has named are left out. With the latest that the clock may be. */

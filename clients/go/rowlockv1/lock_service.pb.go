@@ -2116,6 +2116,10 @@ func (x *DeleteLockResponse) GetDeleted() bool {
 // passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
 // is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
 // never get the same lock. A lock with waiters is not captured past them.
+//
+// The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
+// call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
+// holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
 type CaptureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
@@ -2269,7 +2273,8 @@ type CaptureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Those longest due first; empty when there was nothing to take. That is an answer, not an error.
 	Leases []*Lease `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
-	// When leases is empty: when another try may be worth while, as far as that is known.
+	// When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+	// there is, and the next one goes on from there.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
 	// gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.

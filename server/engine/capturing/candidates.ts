@@ -1,10 +1,12 @@
 // The locks that a Capture may take, those longest due first, then by the bytes of their names: a few at a time, as more are
 // asked for. What is found was free a moment ago; only an Acquire can tell. What this replica is just taking is left out,
-// so that its callers do not run after the same locks.
+// so that its callers do not run after the same locks. What is read at a time is bounded, and so is one search: the next one
+// goes on where it stopped, so that nothing hides for ever behind what cannot be had.
 
 import { effectiveLimit, type LimitRule } from "../../core/limit.ts";
-import type { FreeLock, NamedLock, RecordGroup, Store } from "../../storage/store.ts";
+import type { FreeLock, FreePlace, NamedLock, RecordGroup, Store, WantedNames } from "../../storage/store.ts";
 import { CAPTURE_GROUPS_MAX, CAPTURE_LOOKS_MAX, CAPTURE_PAGE } from "../engine-bounds.ts";
+import { pausedUnder } from "./paused-names.ts";
 
 export interface Candidate {
   readonly name: string;
@@ -20,8 +22,11 @@ export type CandidateStore = Pick<
 export interface Candidates {
   /** Up to so many more, which are marked as being taken; none: there are no more. */
   next(max: number): Promise<Candidate[]>;
-  /** To be told when one was refused because its limit is 0. Such a limit may be that of a pattern. */
-  paused(): Promise<void>;
+  /**
+   * To be told when one was refused because its limit is 0, which may be that of a pattern: from now on it knows the patterns.
+   * Answers whether any of them pauses names.
+   */
+  paused(): Promise<boolean>;
   /** In how long the next one is due, as far as that is known; null: it is not. */
   nextDueIn(): Promise<number | null>;
 }
@@ -40,8 +45,13 @@ class Choice {
     this.#taking = taking;
   }
 
-  async learnRules(): Promise<void> {
+  async learnRules(): Promise<readonly LimitRule[]> {
     this.#rules = await this.#store.limitRules();
+    return this.#rules;
+  }
+
+  get arePatternsInTheWay(): boolean {
+    return this.#rules.some(({ limit }) => limit === 0);
   }
 
   /** Takes the lock, if nobody here is about to and its limit lets anybody have it. */
@@ -64,47 +74,79 @@ class Choice {
   }
 }
 
-/** Locks with records under a prefix. */
+/** How far a search has come: among the groups that are looked at together, and which these are. */
+export interface Reached {
+  /** The group before them; null: they are the first. */
+  readonly behind: RecordGroup | null;
+  /** null: nothing of them was looked at. */
+  readonly after: FreePlace | null;
+}
+
+/** What was read together, as far as it was not looked at. */
+interface Page {
+  readonly locks: FreeLock[];
+  /** Up to where it was read; null: to the end of these groups. */
+  readonly next: FreePlace | null;
+  readonly lastGroup: RecordGroup | null;
+}
+
+const AT_FIRST: Reached = { behind: null, after: null };
+
+/** Locks with records under a prefix. A search that was cut short goes on later from where it stopped, and once around. */
 export class CandidatesUnder implements Candidates {
   readonly #store: CandidateStore;
-  readonly #prefix: string;
   readonly #statuses: readonly string[];
   readonly #choice: Choice;
-  /** Those that are looked at now; null: none yet. */
-  #groups: readonly RecordGroup[] | null = null;
-  #lastGroup: RecordGroup | null;
-  #areAllGroups = false;
+  #wanted: WantedNames;
+  /** Where it is. */
+  #at: Reached;
+  /** The groups that are looked at now, and the last one of these, wanted or not; null: they are not known yet. */
+  #groups: { readonly wanted: readonly RecordGroup[]; readonly last: RecordGroup | null } | null = null;
+  #areLastGroups = false;
+  #page: Page | null = null;
   /** All that there are, where they were looked at together. */
   #onlyGroups: readonly RecordGroup[] | null = null;
-  #after: FreeLock | null = null;
+  /** It began in the middle, and has not come to the end yet. */
+  #isFromMiddle: boolean;
+  /** It has looked at all that there is. */
+  #isDone = false;
   #looks = 0;
 
-  /** `from`: the group after which to begin. */
+  /** `from`: where one before it stopped; null: from the first on. */
   constructor(
     store: CandidateStore,
     taking: Taking,
     target: {
       readonly prefix: string;
       readonly statuses: readonly string[];
-      readonly from: RecordGroup | null;
+      readonly from: Reached | null;
     },
   ) {
     this.#store = store;
     this.#choice = new Choice(store, taking);
-    this.#prefix = target.prefix;
+    this.#wanted = { prefix: target.prefix, paused: [] };
     this.#statuses = target.statuses;
-    this.#lastGroup = target.from;
+    this.#at = target.from ?? AT_FIRST;
+    this.#isFromMiddle = target.from !== null;
   }
 
-  /** Where to begin the next time: after the last group that was looked at, or (null) at the first one. */
-  get reached(): RecordGroup | null {
-    return this.#areAllGroups ? null : this.#lastGroup;
+  /** Where the next search goes on; null: at the first. `wasCutShort`: more was wanted. */
+  reached(wasCutShort: boolean): Reached | null {
+    return this.#isDone || !(wasCutShort || this.#isFromMiddle) ? null : this.#at;
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   async next(max: number): Promise<Candidate[]> {
     const chosen: Candidate[] = [];
     try {
-      await this.#choose(chosen, max);
+      while (chosen.length < max) {
+        if (this.#page) this.#choose(this.#page, chosen, max);
+        else if (this.#isDone || this.#looks === CAPTURE_LOOKS_MAX) break;
+        else this.#page = await this.#look(max - chosen.length);
+      }
     } catch (error) {
       this.#choice.giveUp(chosen);
       throw error;
@@ -112,52 +154,70 @@ export class CandidatesUnder implements Candidates {
     return chosen;
   }
 
-  async #choose(chosen: Candidate[], max: number): Promise<void> {
+  /** Takes what it can have of a page, and lets go of the page when it has looked at all of it. */
+  #choose(page: Page, chosen: Candidate[], max: number): void {
     while (chosen.length < max) {
-      if (!this.#groups && !(await this.#nextGroups())) break;
-      if (this.#looks === CAPTURE_LOOKS_MAX) break;
-      // Where much of what is found cannot be had, more is read at a time.
-      const rows = (max - chosen.length + this.#choice.inTheWay) * 2 ** this.#looks;
-      const wanted = Math.min(CAPTURE_PAGE, rows);
-      this.#looks += 1;
-      const page = await this.#store.freeLocks(this.#groups ?? [], this.#after, wanted);
-      for (const lock of page) {
-        if (chosen.length === max) break;
-        this.#after = lock;
-        if (lock.name.startsWith(this.#prefix) && this.#choice.takes(lock)) chosen.push(lock);
-      }
-      if (page.length === wanted || chosen.length === max) continue;
-      this.#groups = null;
-      this.#after = null;
-      if (this.#areAllGroups) break;
+      const lock = page.locks.shift();
+      if (!lock) break;
+      this.#reach(lock);
+      if (this.#choice.takes(lock)) chosen.push(lock);
+    }
+    if (page.locks.length > 0) return;
+    this.#page = null;
+    if (page.next) this.#reach(page.next);
+    else this.#goOn(page.lastGroup);
+  }
+
+  async #look(max: number): Promise<Page> {
+    const groups = this.#groups ?? (await this.#findGroups());
+    // Where much of what is found cannot be had, more is read at a time.
+    const rows = (max + this.#choice.inTheWay) * 2 ** this.#looks;
+    const share = Math.ceil(CAPTURE_PAGE / Math.max(1, groups.wanted.length));
+    this.#looks += 1;
+    const { after } = this.#at;
+    const entries = Math.min(rows, share);
+    const { locks, next } = await this.#store.freeLocks(groups.wanted, after, this.#wanted, entries);
+    return { locks: [...locks], next, lastGroup: groups.last };
+  }
+
+  async #findGroups() {
+    const { prefix } = this.#wanted;
+    const { behind } = this.#at;
+    const found = await this.#store.recordGroups(prefix, behind, CAPTURE_GROUPS_MAX);
+    const wanted =
+      this.#statuses.length === 0
+        ? found.groups
+        : found.groups.filter(({ status }) => this.#statuses.includes(status));
+    this.#areLastGroups = found.isLast;
+    this.#onlyGroups = found.isLast && !behind ? wanted : null;
+    this.#groups = { wanted, last: found.groups.at(-1) ?? behind };
+    return this.#groups;
+  }
+
+  #reach({ dueAtUs, name }: FreePlace): void {
+    this.#at = { behind: this.#at.behind, after: { dueAtUs, name } };
+  }
+
+  /** To the next groups; behind the last ones to the first, where it has not begun there. */
+  #goOn(last: RecordGroup | null): void {
+    this.#groups = null;
+    if (!this.#areLastGroups) this.#at = { behind: last, after: null };
+    else {
+      this.#at = AT_FIRST;
+      if (!this.#isFromMiddle) this.#isDone = true;
+      this.#isFromMiddle = false;
     }
   }
 
-  paused(): Promise<void> {
-    return this.#choice.learnRules();
+  async paused(): Promise<boolean> {
+    const { prefix } = this.#wanted;
+    this.#wanted = { prefix, paused: pausedUnder(prefix, await this.#choice.learnRules()) };
+    return this.#choice.arePatternsInTheWay;
   }
 
   async nextDueIn(): Promise<number | null> {
     // Of more groups than are looked at together nobody knows the first.
     return this.#onlyGroups ? await this.#store.nextDueIn(this.#onlyGroups) : null;
-  }
-
-  /** False: there are no more. */
-  async #nextGroups(): Promise<boolean> {
-    if (this.#areAllGroups) return false;
-    const after = this.#lastGroup;
-    const groups = await this.#store.recordGroups(this.#prefix, after, CAPTURE_GROUPS_MAX);
-    this.#areAllGroups = groups.length < CAPTURE_GROUPS_MAX;
-    this.#lastGroup = groups.at(-1) ?? this.#lastGroup;
-    this.#groups = this.#wanted(groups);
-    this.#onlyGroups = this.#areAllGroups && !after ? this.#groups : null;
-    return true;
-  }
-
-  #wanted(groups: readonly RecordGroup[]): readonly RecordGroup[] {
-    return this.#statuses.length === 0
-      ? groups
-      : groups.filter(({ status }) => this.#statuses.includes(status));
   }
 }
 
@@ -189,8 +249,9 @@ export class CandidatesNamed implements Candidates {
     return chosen;
   }
 
-  paused(): Promise<void> {
-    return this.#choice.learnRules();
+  async paused(): Promise<boolean> {
+    await this.#choice.learnRules();
+    return this.#choice.arePatternsInTheWay;
   }
 
   async nextDueIn(): Promise<number | null> {

@@ -5,7 +5,7 @@
 import { CAPTURE_MAX } from "../../core/bounds.ts";
 import { type Claim, type ClaimRef, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
-import type { RecordGroup, Store } from "../../storage/store.ts";
+import type { Store } from "../../storage/store.ts";
 import { CAPTURE_LINES_MAX, CAPTURE_TRIED_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type {
@@ -25,6 +25,7 @@ import {
   type Candidates,
   CandidatesNamed,
   CandidatesUnder,
+  type Reached,
   type Taking,
 } from "./candidates.ts";
 import { CaptureTurns } from "./capture-turns.ts";
@@ -74,8 +75,10 @@ export class Captures {
   readonly #taking: Taking = new Set();
   /** By line: who looks for candidates, one after the other. */
   readonly #looking = new Map<string, Promise<unknown>>();
-  /** By line: after which group the next one begins, where there are too many for one. */
-  readonly #reached = new RecentMap<string, RecordGroup>(CAPTURE_LINES_MAX);
+  /** By line: where the next search goes on, where one was cut short. */
+  readonly #reached = new RecentMap<string, Reached>(CAPTURE_LINES_MAX);
+  /** Patterns have paused what a search has found lately, so that the next one has to know them first. */
+  #arePatternsInTheWay = false;
 
   constructor(options: CapturesOptions) {
     this.#options = options;
@@ -101,6 +104,7 @@ export class Captures {
     // A thousand names are long: once for all looks.
     const line = lineOf(input.target, input.terms?.ifStatus ?? []);
     const candidates = this.#candidates(input, line);
+    if (this.#arePatternsInTheWay) await this.#learnPatterns(candidates);
     while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver && !isOver()) {
       const found = await this.#look(line, candidates, attempt.missing, isOver);
       if (found.length === 0) break;
@@ -110,16 +114,17 @@ export class Captures {
       } finally {
         for (const { name } of found) this.#taking.delete(name);
       }
-      if (attempt.wasPaused) await withoutRepeating(() => candidates.paused());
+      if (attempt.wasPaused) await this.#learnPatterns(candidates);
     }
-    if (candidates instanceof CandidatesUnder) this.#remember(line, candidates);
-    return await this.#answer(asked, attempt, candidates);
+    const isCutShort = this.#isCutShort(line, candidates, attempt, isOver());
+    return await this.#answer(asked, attempt, candidates, isCutShort);
   }
 
   async #answer(
     { input, caller, isOver }: CaptureTry,
     attempt: Attempt,
     candidates: Candidates,
+    isCutShort: boolean,
   ): Promise<Captured> {
     const { leases, faults, isRepeated } = attempt;
     // The other attempt tells of its own leases, and this one of all.
@@ -132,6 +137,7 @@ export class Captures {
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
     this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
     if (leases.length > 0 || isOver()) return { leases, retryAfterUs: null };
+    if (isCutShort) return { leases, retryAfterUs: 0, isCutShort };
     const dueInUs = await withoutRepeating(() => candidates.nextDueIn());
     return { leases, retryAfterUs: attempt.retryAfterUs ?? dueInUs };
   }
@@ -161,9 +167,18 @@ export class Captures {
     return new CandidatesUnder(store, this.#taking, { prefix: target.prefix, statuses, from });
   }
 
-  #remember(line: string, { reached }: CandidatesUnder): void {
+  async #learnPatterns(candidates: Candidates): Promise<void> {
+    this.#arePatternsInTheWay = await withoutRepeating(() => candidates.paused());
+  }
+
+  /** Whether more is wanted, and there may be more. Remembers where the next search goes on. */
+  #isCutShort(line: string, candidates: Candidates, attempt: Attempt, isOver: boolean): boolean {
+    if (!(candidates instanceof CandidatesUnder)) return false;
+    const wasCutShort = attempt.missing > 0 && !attempt.isOver && !isOver && !candidates.isDone;
+    const reached = candidates.reached(wasCutShort);
     if (reached) this.#reached.set(line, reached);
     else this.#reached.delete(line);
+    return wasCutShort;
   }
 
   /** One after the other in each line: two that look at the same time would find the same locks. */

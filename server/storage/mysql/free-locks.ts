@@ -4,10 +4,12 @@
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { partsOf } from "../../core/parts.ts";
 import { monotonicUs } from "../monotonic.ts";
-import { longestDueFirst, recordGroupSteps } from "../rows/record-groups.ts";
+import { askedOf, type FreeRange, freePage } from "../rows/free-page.ts";
+import { prefixRange } from "../rows/name-range.ts";
+import { type GroupRange, recordGroupReads } from "../rows/record-groups.ts";
 import { bytesOf } from "../rows/values.ts";
-import { BRANCHES_MAX, NAMES_MAX } from "../storage-bounds.ts";
-import type { FreeLock, NamedLock, RecordGroup, Store } from "../store.ts";
+import { BRANCHES_MAX, NAMES_MAX, PAUSED_PATTERNS_MAX } from "../storage-bounds.ts";
+import type { FreeLock, FreePlace, NamedLock, RecordGroup, Store, WantedNames } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
@@ -16,17 +18,27 @@ import { rowsOf } from "./transaction/in-transaction.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
 const GROUP = `SELECT r.folder, r.status FROM ${INDEX}`;
-const IN_FOLDER = `${GROUP} WHERE r.folder = ? ORDER BY r.status LIMIT 1`;
-const IN_FOLDER_ABOVE = `${GROUP} WHERE r.folder = ? AND r.status > ? ORDER BY r.status LIMIT 1`;
-const IN_FOLDERS = `${GROUP} WHERE r.folder >= ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT 1`;
-const IN_FOLDERS_ABOVE = `${GROUP} WHERE r.folder > ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT 1`;
+const IN_FOLDER = `(${GROUP} WHERE r.folder = ? ORDER BY r.status LIMIT ?)`;
+const IN_FOLDER_ABOVE = `(${GROUP} WHERE r.folder = ? AND r.status > ? ORDER BY r.status LIMIT ?)`;
+const IN_FOLDERS = `(${GROUP} WHERE r.folder >= ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`;
+const IN_FOLDERS_ABOVE = `(${GROUP} WHERE r.folder > ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`;
 
+// Each row begins with the number of its range, as a union keeps no order.
+const AT = "r.folder = ? AND r.status = ? AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ?";
+const AFTER = `r.folder = ? AND r.status = ? AND r.due_at > ? AND r.due_at <= ${NOW_US}
+  ORDER BY r.due_at, r.name LIMIT ?`;
 // The limit is of the guard row, which is read for those alone that are answered.
-const FREE = `SELECT STRAIGHT_JOIN r.lock_id, r.name, r.due_at, l.limit_value
-  FROM ${INDEX} JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id
-  WHERE r.folder = ? AND r.status = ?`;
-const FREE_AT = `(${FREE} AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ?)`;
-const FREE_AFTER = `(${FREE} AND r.due_at > ? AND r.due_at <= ${NOW_US} ORDER BY r.due_at, r.name LIMIT ?)`;
+const FREE = `SELECT STRAIGHT_JOIN ?, r.lock_id, r.name, r.due_at, l.limit_value
+  FROM ${INDEX} JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id WHERE`;
+/** Of the first entries of a range those that are wanted, and the last one of these entries, without an id. */
+const FREE_AMONG = (
+  entries: string,
+  asked: string,
+) => `(SELECT STRAIGHT_JOIN ?, r.lock_id, r.name, r.due_at, l.limit_value
+  FROM (SELECT r.lock_id, r.name, r.due_at FROM ${INDEX} WHERE ${entries}) r
+  JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id WHERE ${asked})`;
+const LAST = (entries: string) =>
+  `(SELECT ?, NULL, r.name, r.due_at, NULL FROM ${INDEX} WHERE ${entries} OFFSET ?)`;
 const BEFORE_ALL = -1;
 const NEXT_DUE = `(SELECT r.due_at - ${NOW_US} FROM ${INDEX}
   WHERE r.folder = ? AND r.status = ? AND r.due_at > ${NOW_US} ORDER BY r.due_at LIMIT 1)`;
@@ -44,14 +56,17 @@ export function freeLocks(
   return {
     recordGroups: (prefix, after, max) => pool.use((session) => groups(session, prefix, after, max)),
 
-    async freeLocks(groups, after, max) {
-      const branches = groups.flatMap(({ folder, status }): Branch[] => {
-        const group = [bytesOf(folder), bytesOf(status)];
-        const later: Branch = [FREE_AFTER, ...group, after?.dueAtUs ?? BEFORE_ALL, max];
-        return after ? [[FREE_AT, ...group, after.dueAtUs, bytesOf(after.name), max], later] : [later];
+    async freeLocks(groups, after, wanted, entries) {
+      const ranges = groups.flatMap((group) => {
+        const key = [bytesOf(group.folder), bytesOf(group.status)];
+        const asked = askedOf(wanted, group);
+        const later: Range = { entries: AFTER, values: [...key, after?.dueAtUs ?? BEFORE_ALL], asked };
+        if (!after) return [later];
+        return [{ entries: AT, values: [...key, after.dueAtUs, bytesOf(after.name)], asked }, later];
       });
+      const branches = ranges.flatMap((range, number) => branchesOf(range, number, entries));
       const rows = await pool.use((session) => union(session, "free_locks", branches));
-      return longestDueFirst(rows.map(freeLock), max);
+      return freePage(freeRanges(ranges, rows, entries));
     },
 
     async nextDueIn(groups) {
@@ -84,18 +99,79 @@ async function groups(
   prefix: string,
   after: RecordGroup | null,
   max: number,
-): Promise<RecordGroup[]> {
-  const steps = recordGroupSteps<Branch>(prefix, after, max, {
-    inFolder: (folder, above) =>
-      above === null ? [IN_FOLDER, bytesOf(folder)] : [IN_FOLDER_ABOVE, bytesOf(folder), bytesOf(above)],
-    inFolders: (from, isAbove, below) => [isAbove ? IN_FOLDERS_ABOVE : IN_FOLDERS, from, below],
-  });
-  let step = steps.next();
-  while (!step.done) {
-    const [row] = await union(session, "record_groups", [step.value]);
-    step = steps.next(row && { folder: textOf(row[0] ?? null), status: textOf(row[1] ?? null) });
+): ReturnType<Store["recordGroups"]> {
+  const reads = recordGroupReads(prefix, after, max);
+  let read = reads.next();
+  while (!read.done) {
+    const { ranges, entries } = read.value;
+    const trip = new Trip("record_groups");
+    for (const range of ranges) trip.add(...groupBranch(range, entries));
+    const results = await session.run(trip);
+    const found = results.map((result) =>
+      rowsOf(result).map((row) => ({ folder: textOf(row[0] ?? null), status: textOf(row[1] ?? null) })),
+    );
+    read = reads.next(found);
   }
-  return step.value;
+  return read.value;
+}
+
+function groupBranch(range: GroupRange, entries: number): Branch {
+  if (range.kind === "folders")
+    return [range.isAbove ? IN_FOLDERS_ABOVE : IN_FOLDERS, range.from, range.below, entries];
+  const folder = bytesOf(range.folder);
+  return range.aboveStatus === null
+    ? [IN_FOLDER, folder, entries]
+    : [IN_FOLDER_ABOVE, folder, bytesOf(range.aboveStatus), entries];
+}
+
+/** A range of the index, and what is asked of its names; null: nothing. */
+interface Range {
+  readonly entries: string;
+  readonly values: readonly SqlValue[];
+  readonly asked: WantedNames | null;
+}
+
+function branchesOf({ entries: sql, values, asked }: Range, number: number, entries: number): Branch[] {
+  if (!asked) return [[`(${FREE} ${sql})`, number, ...values, entries]];
+  const conditions = conditionsOf(asked);
+  return [
+    [FREE_AMONG(sql, conditions.sql), number, ...values, entries, ...conditions.values],
+    [LAST(sql), number, ...values, 1, entries - 1],
+  ];
+}
+
+function conditionsOf({ prefix, paused }: WantedNames): { sql: string; values: SqlValue[] } {
+  const IN_RANGE = "(r.name >= ? AND r.name < ?)";
+  const bounds = (of: string): SqlValue[] => {
+    const { from, below } = prefixRange(of);
+    return [from, below];
+  };
+  const patterns = paused.slice(0, PAUSED_PATTERNS_MAX);
+  const pausedSql = patterns.map(({ except }) =>
+    [IN_RANGE, ...except.map(() => `NOT ${IN_RANGE}`)].join(" AND "),
+  );
+  const sql = [IN_RANGE, ...pausedSql.map((each) => `(l.limit_value IS NOT NULL OR NOT (${each}))`)];
+  const values = patterns.flatMap((each) => [...bounds(each.prefix), ...each.except.flatMap(bounds)]);
+  return { sql: sql.join(" AND "), values: [...bounds(prefix), ...values] };
+}
+
+function freeRanges(ranges: readonly Range[], rows: readonly Row[], entries: number): FreeRange[] {
+  const found = ranges.map(({ asked }) => ({
+    asked,
+    locks: [] as FreeLock[],
+    end: null as FreePlace | null,
+  }));
+  for (const [number, ...row] of rows) {
+    const range = found[Number(number)];
+    const lock = freeLock(row);
+    if (!range) continue;
+    if (row[0] === null) range.end = lock;
+    else range.locks.push(lock);
+  }
+  for (const range of found)
+    if (!range.asked && range.locks.length === entries)
+      range.end = freePage([{ ...range, end: null }]).locks.at(-1) ?? null;
+  return found;
 }
 
 /** The rows of all branches, in no order. */
@@ -111,7 +187,7 @@ async function union(session: Session, name: string, branches: readonly Branch[]
 
 function freeLock([id, name, dueAt, limit]: Row): FreeLock {
   return {
-    id: bigintOf(id),
+    id: id === null ? 0n : bigintOf(id),
     name: textOf(name ?? null),
     dueAtUs: Number(dueAt),
     limit: numberOrNull(limit),

@@ -1,46 +1,60 @@
 // Where locks under a prefix are found in the index of records: in the folder that the prefix lies in, and in all folders
 // that begin with it. Pure, but for the steps that it is given.
 
-import type { FreeLock, RecordGroup } from "../store.ts";
+import { GROUP_ENTRIES, GROUP_ENTRIES_MAX, GROUP_READS_MAX, GROUP_READS_SMALL } from "../storage-bounds.ts";
+import type { RecordGroup } from "../store.ts";
 import { prefixRange } from "./name-range.ts";
 import { folderOf } from "./values.ts";
 
-/** Answers the first group of the folder with a higher status than this (null: the lowest), and the first one of folders. */
-export interface GroupSteps<Answer> {
-  inFolder(folder: string, aboveStatus: string | null): Answer;
-  /** From these bytes on (`isAbove`: after them) and below those. */
-  inFolders(from: Buffer, isAbove: boolean, below: Buffer): Answer;
+/** A range of the index of records, of which the first entries are read. */
+export type GroupRange =
+  /** Of one folder, above this status (null: all). */
+  | { readonly kind: "folder"; readonly folder: string; readonly aboveStatus: string | null }
+  /** Of folders from these bytes on (`isAbove`: after them) and below those. */
+  | { readonly kind: "folders"; readonly from: Buffer; readonly isAbove: boolean; readonly below: Buffer };
+
+export interface GroupRead {
+  /** In the order of the index: one after the other. */
+  readonly ranges: readonly GroupRange[];
+  /** Entries of each. */
+  readonly entries: number;
 }
 
-type Found = RecordGroup | undefined;
-
-/** Steps from group to group. Yields what it wants to know; to be given the answers. */
-export function* recordGroupSteps<Asked>(
+/** Steps from group to group. Yields what to read; to be given the groups of the entries of each range, in order. */
+export function* recordGroupReads(
   prefix: string,
   after: RecordGroup | null,
   max: number,
-  steps: GroupSteps<Asked>,
-): Generator<Asked, RecordGroup[], Found> {
-  const own = folderOf(prefix);
-  const { from, below } = prefixRange(prefix);
+): Generator<GroupRead, { groups: RecordGroup[]; isLast: boolean }, readonly (readonly RecordGroup[])[]> {
   const groups: RecordGroup[] = [];
   let last = after;
-  while (groups.length < max) {
-    let next: Found = yield steps.inFolder(last?.folder ?? own, last?.status ?? null);
-    // The folder of the prefix stands before all that begin with it, and may be one of them.
-    const isBefore = !last || (last.folder === own && own !== prefix);
-    if (!next && last && !isBefore) next = yield steps.inFolders(Buffer.from(last.folder), true, below);
-    else if (!next) next = yield steps.inFolders(from, own === prefix, below);
-    if (!next) break;
-    groups.push(next);
-    last = next;
+  for (let reads = 0; reads < GROUP_READS_MAX; reads++) {
+    const entries = reads < GROUP_READS_SMALL ? GROUP_ENTRIES : GROUP_ENTRIES_MAX;
+    const found = yield { ranges: rangesAfter(prefix, last), entries };
+    for (const inRange of found) {
+      for (const group of inRange) {
+        if (last && last.folder === group.folder && last.status === group.status) continue;
+        if (groups.length === max) return { groups, isLast: false };
+        groups.push(group);
+        last = group;
+      }
+      // What has not been read of this range stands before the next one.
+      if (inRange.length === entries) break;
+    }
+    if (found.every((inRange) => inRange.length < entries)) return { groups, isLast: true };
   }
-  return groups;
+  return { groups, isLast: false };
 }
 
-/** The first `max` of them, those longest due first, then by the bytes of their names. */
-export function longestDueFirst(locks: readonly FreeLock[], max: number): FreeLock[] {
-  return locks
-    .toSorted((a, b) => a.dueAtUs - b.dueAtUs || Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
-    .slice(0, max);
+function rangesAfter(prefix: string, last: RecordGroup | null): GroupRange[] {
+  const own = folderOf(prefix);
+  const { from, below } = prefixRange(prefix);
+  const { folder = own, status = null } = last ?? {};
+  // The folder of the prefix stands before all that begin with it, and may be one of them.
+  const isBefore = folder === own && own !== prefix;
+  const isAbove = !isBefore || own === prefix;
+  return [
+    { kind: "folder", folder, aboveStatus: status },
+    { kind: "folders", from: isBefore ? from : Buffer.from(folder), isAbove, below },
+  ];
 }

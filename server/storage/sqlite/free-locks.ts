@@ -1,9 +1,10 @@
 // Locks that are free and due, for those who capture them. Reads along the index of records: what is held, waited for,
 // exhausted or not due yet costs nothing.
 
-import { longestDueFirst, recordGroupSteps } from "../rows/record-groups.ts";
+import { askedOf, type FreeRange, freePage, isWanted } from "../rows/free-page.ts";
+import { type GroupRange, recordGroupReads } from "../rows/record-groups.ts";
 import { bytesOf } from "../rows/values.ts";
-import type { FreeLock } from "../store.ts";
+import type { FreeLock, RecordGroup } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
 import { numberOrNull, type Row, textOf } from "./rows.ts";
 
@@ -11,35 +12,56 @@ export function freeLocks(
   handle: SqliteHandle,
 ): AtOnce<"recordGroups" | "freeLocks" | "nextDueIn" | "namedLocks"> {
   const { statements, nowUs } = handle;
+
+  function groupsOf(range: GroupRange, entries: number): RecordGroup[] {
+    const rows =
+      range.kind === "folders"
+        ? statements.all(
+            range.isAbove ? "group_in_folders_above" : "group_in_folders",
+            range.from,
+            range.below,
+            entries,
+          )
+        : range.aboveStatus === null
+          ? statements.all("group_in_folder", bytesOf(range.folder), entries)
+          : statements.all(
+              "group_in_folder_above",
+              bytesOf(range.folder),
+              bytesOf(range.aboveStatus),
+              entries,
+            );
+    return rows.map((row) => ({ folder: textOf(row.folder), status: textOf(row.status) }));
+  }
+
   return {
     recordGroups(prefix, after, max) {
-      const steps = recordGroupSteps<() => Row | undefined>(prefix, after, max, {
-        inFolder: (folder, above) => () =>
-          above === null
-            ? statements.get("group_in_folder", bytesOf(folder))
-            : statements.get("group_in_folder_above", bytesOf(folder), bytesOf(above)),
-        inFolders: (from, isAbove, below) => () =>
-          statements.get(isAbove ? "group_in_folders_above" : "group_in_folders", from, below),
-      });
-      let step = steps.next();
-      while (!step.done) {
-        const row = step.value();
-        step = steps.next(row && { folder: textOf(row.folder), status: textOf(row.status) });
+      const reads = recordGroupReads(prefix, after, max);
+      let read = reads.next();
+      while (!read.done) {
+        const { ranges, entries } = read.value;
+        read = reads.next(ranges.map((range) => groupsOf(range, entries)));
       }
-      return step.value;
+      return read.value;
     },
 
-    freeLocks(groups, after, max) {
+    freeLocks(groups, after, wanted, entries) {
       const readUs = nowUs() - handle.coarseUs;
-      const rows = groups.flatMap(({ folder, status }) => {
-        const group = [bytesOf(folder), bytesOf(status)] as const;
-        if (!after) return statements.all("free_locks", ...group, -1, readUs, max);
+      const ranges = groups.flatMap((group) => {
+        const key = [bytesOf(group.folder), bytesOf(group.status)] as const;
+        const asked = askedOf(wanted, group);
+        const range = (rows: Row[]): FreeRange => {
+          const read = rows.map(freeLock);
+          const end = read.length === entries ? (read.at(-1) ?? null) : null;
+          return { locks: asked ? read.filter((lock) => isWanted(lock, asked)) : read, end };
+        };
+        const later = range(statements.all("free_locks", ...key, after?.dueAtUs ?? -1, readUs, entries));
+        if (!after) return [later];
         return [
-          ...statements.all("free_locks_at", ...group, after.dueAtUs, bytesOf(after.name), max),
-          ...statements.all("free_locks", ...group, after.dueAtUs, readUs, max),
+          range(statements.all("free_locks_at", ...key, after.dueAtUs, bytesOf(after.name), entries)),
+          later,
         ];
       });
-      return longestDueFirst(rows.map(freeLock), max);
+      return freePage(ranges);
     },
 
     nextDueIn(groups) {

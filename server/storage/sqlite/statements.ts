@@ -123,10 +123,10 @@ const SQL = {
 
   queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
     WHERE ${IN_QUEUE_INDEX} AND lock_id = ? AND state = 1 ORDER BY ticket_number`,
-  group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT 1`,
-  group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT 1`,
-  group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT 1`,
-  group_in_folders_above: `${GROUP} WHERE folder > ? AND folder < ? ORDER BY folder, status LIMIT 1`,
+  group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT ${GIVEN}`,
+  group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT ${GIVEN}`,
+  group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT ${GIVEN}`,
+  group_in_folders_above: `${GROUP} WHERE folder > ? AND folder < ? ORDER BY folder, status LIMIT ${GIVEN}`,
   free_locks_at: `${FREE} AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ${GIVEN}`,
   free_locks: `${FREE} AND r.due_at > ? AND r.due_at <= ? ORDER BY r.due_at, r.name LIMIT ${GIVEN}`,
   next_due: `SELECT due_at FROM ${DUE_RECORDS} WHERE folder = ? AND status = ? AND due_at > ?

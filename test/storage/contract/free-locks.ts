@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { LockRecord } from "../../../server/core/record.ts";
-import type { FreeLock, RecordGroup } from "../../../server/storage/store.ts";
+import type { FreeLock, FreePlace, RecordGroup, WantedNames } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
@@ -20,10 +20,34 @@ export function contractOfFreeLocks(fresh: () => FreshStore): void {
     });
     return id;
   };
-  const groups = (prefix: string, after: RecordGroup | null = null, max = 100) =>
-    fresh().store.recordGroups(prefix, after, max);
-  const free = (groups: readonly RecordGroup[], after: FreeLock | null = null, max = 100) =>
-    fresh().store.freeLocks(groups, after, max);
+  const groups = async (prefix: string, max = 100) => {
+    const read: RecordGroup[] = [];
+    for (;;) {
+      const found = await fresh().store.recordGroups(prefix, read.at(-1) ?? null, max);
+      expect(found.groups.length).toBeLessThanOrEqual(max);
+      read.push(...found.groups);
+      if (found.isLast) return read;
+      expect(found.groups.length).toBeGreaterThan(0);
+    }
+  };
+  const page = (
+    groups: readonly RecordGroup[],
+    after: FreePlace | null,
+    entries: number,
+    wanted: WantedNames = { prefix: "", paused: [] },
+  ) => fresh().store.freeLocks(groups, after, wanted, entries);
+  /** All of them, in pages of so many entries of each group; and how many pages. */
+  async function pages(groups: readonly RecordGroup[], entries: number, wanted?: WantedNames) {
+    const locks: FreeLock[] = [];
+    let after: FreePlace | null = null;
+    for (let count = 1; ; count++) {
+      const found = await page(groups, after, entries, wanted);
+      locks.push(...found.locks);
+      if (!found.next) return { locks, count };
+      after = found.next;
+    }
+  }
+  const free = async (groups: readonly RecordGroup[]) => (await pages(groups, 100)).locks;
   const named = (found: readonly RecordGroup[]) => found.map(({ folder, status }) => `${folder}:${status}`);
 
   describe("groups of locks with records", () => {
@@ -44,16 +68,7 @@ export function contractOfFreeLocks(fresh: () => FreshStore): void {
         for (const name of NAMES) await put(name, { status: name === "a/2" || name === "z" ? "t" : "s" });
         await lockId(fresh().store, "a/no record");
         expect(named(await groups(prefix))).toEqual(expected);
-        for (const max of [1, 2, 3]) {
-          const read: RecordGroup[] = [];
-          for (;;) {
-            const page = await groups(prefix, read.at(-1) ?? null, max);
-            expect(page.length).toBeLessThanOrEqual(max);
-            read.push(...page);
-            if (page.length < max) break;
-          }
-          expect(named(read)).toEqual(expected);
-        }
+        for (const max of [1, 2, 3]) expect(named(await groups(prefix, max))).toEqual(expected);
       },
     );
 
@@ -117,23 +132,58 @@ export function contractOfFreeLocks(fresh: () => FreshStore): void {
       const order = ["f/x", "f/y", "f/b", "f/base", "f/z", "f/é", "f/a"];
       expect(names(await free(F))).toEqual(order);
       expect(base).toBeTypeOf("bigint");
-      for (const max of [1, 2, 3, 5]) {
-        const read: FreeLock[] = [];
-        for (;;) {
-          const page = await free(F, read.at(-1) ?? null, max);
-          read.push(...page);
-          if (page.length < max) break;
-        }
-        expect(names(read)).toEqual(order);
+      for (const entries of [1, 2, 3, 5]) {
+        expect(names((await pages(F, entries)).locks)).toEqual(order);
+        const under = { prefix: "f/b", paused: [] };
+        expect(names((await pages(F, entries, under)).locks)).toEqual(["f/b", "f/base"]);
       }
     });
 
     test("of many groups are found together", async () => {
       const many = Array.from({ length: 130 }, (_, index) => `m/${1_000 + index}/job`);
       for (const name of many) await put(name);
-      const found = await groups("m/", null, 500);
+      const found = await groups("m/", 500);
       expect(found).toHaveLength(130);
-      expect(names(await free(found, null, 500))).toEqual(many);
+      expect(names(await free(found))).toEqual(many);
+      expect(names((await pages(found, 1)).locks)).toEqual(many);
+    });
+
+    test("of several groups come in one order, however few entries of each are read at a time", async () => {
+      const due = { "f/1": -9, "f/2": -5, "f/3": -1, "g/1": -8, "g/2": -4, "h/1": -3, "h/2": -2 };
+      for (const [name, dueInS] of Object.entries(due)) await put(name, { dueInS });
+      const all = await groups("");
+      const order = ["f/1", "g/1", "f/2", "g/2", "h/1", "h/2", "f/3"];
+      for (const entries of [1, 2, 3]) expect(names((await pages(all, entries)).locks)).toEqual(order);
+    });
+
+    test("are looked for among so many entries at a time, wanted or not, and all are found", async () => {
+      for (let index = 0; index < 40; index++) await put(`f/mail-${10 + index}`, { dueInS: -50 });
+      await put("f/report-1", { dueInS: -5 });
+      const report = { prefix: "f/report-", paused: [] };
+      expect(await page(F, null, 10, report)).toMatchObject({ locks: [], next: { name: "f/mail-19" } });
+      const { locks, count } = await pages(F, 10, report);
+      expect(names(locks)).toEqual(["f/report-1"]);
+      expect(count).toBeGreaterThan(2);
+    });
+
+    test("that a pattern pauses are passed over, but for those with limits of their own", async () => {
+      const { store } = fresh();
+      for (const name of ["f/a-1", "f/a-2", "f/a-b-1", "f/a-b-c-1", "f/b-1"]) await put(name);
+      await changeLock(store, await lockId(store, "f/a-2"), (lock) => {
+        lock.limit = 3;
+      });
+      const paused = [
+        { prefix: "f/a-", except: ["f/a-b-", "f/a-b-c-"] },
+        { prefix: "f/a-b-c-", except: [] },
+      ];
+      for (const entries of [1, 2, 10])
+        expect(names((await pages(F, entries, { prefix: "f/", paused })).locks)).toEqual([
+          "f/a-2",
+          "f/a-b-1",
+          "f/b-1",
+        ]);
+      const all = [{ prefix: "", except: [] }];
+      expect(names((await pages(F, 2, { prefix: "", paused: all })).locks)).toEqual(["f/a-2"]);
     });
 
     test("tell in how long the next one is due", async () => {

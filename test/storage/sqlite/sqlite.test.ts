@@ -192,7 +192,7 @@ describe("a SQLite database", () => {
     const store = sqliteStore(database, { path: ":memory:" });
     const group = { folder: "task/", status: "new" };
     await store.recordGroups("task/", group, 10);
-    await store.freeLocks([group], { name: "task/1", dueAtUs: 1 }, 3);
+    await store.freeLocks([group], { name: "task/1", dueAtUs: 1 }, { prefix: "task/", paused: [] }, 3);
     await store.nextDueIn([group]);
     const plans = prepare.mock.calls
       .map(([sql]) => sql)

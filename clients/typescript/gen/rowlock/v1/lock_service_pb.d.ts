@@ -1102,6 +1102,10 @@ export declare const DeleteLockResponseSchema: GenMessage<DeleteLockResponse>;
  * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
  * never get the same lock. A lock with waiters is not captured past them.
  *
+ * The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
+ * call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
+ * holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
+ *
  * @generated from message rowlock.v1.CaptureRequest
  */
 export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
@@ -1214,7 +1218,8 @@ export declare type CaptureResponse = Message<"rowlock.v1.CaptureResponse"> & {
   leases: Lease[];
 
   /**
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    *
    * @generated from field: google.protobuf.Duration retry_after = 2;
    */

@@ -10,6 +10,10 @@ package rowlock.v1;
  * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
  * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
  * never get the same lock. A lock with waiters is not captured past them.
+ *
+ * The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
+ * call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
+ * holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.CaptureRequest}
@@ -990,6 +994,10 @@ java.lang.String defaultValue) {
    * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
    * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
    * never get the same lock. A lock with waiters is not captured past them.
+   *
+   * The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
+   * call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
+   * holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.CaptureRequest}

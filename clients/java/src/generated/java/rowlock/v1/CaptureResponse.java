@@ -110,7 +110,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration retryAfter_;
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -122,7 +123,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -134,7 +136,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -925,7 +928,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> retryAfterBuilder_;
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -936,7 +940,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -951,7 +956,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -971,7 +977,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -989,7 +996,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1014,7 +1022,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1031,7 +1040,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1043,7 +1053,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1058,7 +1069,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known.
+     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+     * there is, and the next one goes on from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>

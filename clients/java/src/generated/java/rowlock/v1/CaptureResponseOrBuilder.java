@@ -54,7 +54,8 @@ public interface CaptureResponseOrBuilder extends
 
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -63,7 +64,8 @@ public interface CaptureResponseOrBuilder extends
   boolean hasRetryAfter();
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -72,7 +74,8 @@ public interface CaptureResponseOrBuilder extends
   com.google.protobuf.Duration getRetryAfter();
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known.
+   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
+   * there is, and the next one goes on from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>

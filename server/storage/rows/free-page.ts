@@ -1,0 +1,42 @@
+// Free locks of several groups, of each of which only the first entries were read, in one order: as far as all groups were
+// looked at. And which of them are wanted.
+
+import type { FreeLock, FreePlace, RecordGroup, WantedNames } from "../store.ts";
+
+/** What was read of one range of the index. */
+export interface FreeRange {
+  readonly locks: readonly FreeLock[];
+  /** Its last entry, where there may be more behind it. */
+  readonly end: FreePlace | null;
+}
+
+/** Those up to the place that was reached in all ranges. */
+export function freePage(ranges: readonly FreeRange[]): { locks: FreeLock[]; next: FreePlace | null } {
+  let next: FreePlace | null = null;
+  for (const { end } of ranges) if (end && (!next || isBefore(end, next))) next = end;
+  const locks = ranges.flatMap((range) => range.locks).toSorted(inOrder);
+  const reached = next;
+  return { locks: reached ? locks.filter((lock) => !isBefore(reached, lock)) : locks, next };
+}
+
+/** What is to be asked of the names of a group; null: nothing, all are wanted. */
+export function askedOf(wanted: WantedNames, { folder }: RecordGroup): WantedNames | null {
+  const paused = wanted.paused.filter(({ prefix }) => prefix.startsWith(folder) || folder.startsWith(prefix));
+  return paused.length === 0 && folder.startsWith(wanted.prefix) ? null : { prefix: wanted.prefix, paused };
+}
+
+export function isWanted({ name, limit }: FreeLock, { prefix, paused }: WantedNames): boolean {
+  if (!name.startsWith(prefix)) return false;
+  if (limit !== null) return true;
+  return !paused.some(
+    (each) => name.startsWith(each.prefix) && !each.except.some((other) => name.startsWith(other)),
+  );
+}
+
+function isBefore(a: FreePlace, b: FreePlace): boolean {
+  return inOrder(a, b) < 0;
+}
+
+function inOrder(a: FreePlace, b: FreePlace): number {
+  return a.dueAtUs - b.dueAtUs || Buffer.compare(Buffer.from(a.name), Buffer.from(b.name));
+}
