@@ -124,15 +124,22 @@ func (c *calls) cancel(one *call) {
 }
 
 // withdraw: nobody wants it any more, so it is not asked for again, and the server is told of a wait. What it had done by then
-// may still be answered.
+// may still be answered; where nobody can answer it any more, it fails.
 func (c *calls) withdraw(one *call) {
-	if one.on == nil {
-		c.cancel(one)
+	if one.isOver {
 		return
 	}
 	one.repeat = inThisConnection
-	if one.kind == waiting && !one.on.cancel(one.number) {
-		c.close(one)
+	isSent := one.on != nil && one.on.hasSent(one.number)
+	switch {
+	case isSent && one.kind == waiting:
+		one.on.cancel(one.number)
+	case isSent:
+	case one.wasSent:
+		// By a connection that is gone, so that nobody will answer it.
+		c.fail(one, newError(ErrConnectionLost, codes.Unavailable, "the connection was lost before the answer came"))
+	default:
+		c.cancel(one)
 	}
 }
 

@@ -24,8 +24,8 @@ type capturing struct {
 	call      *call
 	// locks are those of the answer, in its order; nil: not yet, or lost on its way.
 	locks []*Lock
-	// made are those that nobody had before.
-	made       []*Lock
+	// got are all of them that it was granted.
+	got        []*Lock
 	retryAfter time.Duration
 	// isSpent: what the caller's own id had has ended, and it gets nothing else.
 	isSpent bool
@@ -161,7 +161,9 @@ func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, re
 		return
 	}
 	if known := c.client.heldAlready(lease.GetLeaseId()); known != nil {
+		known.grants++
 		c.locks[at] = known
+		c.got = append(c.got, known)
 		return
 	}
 	held := newHeldLease(&c.client.turns, lease, basis, c.asked.margin)
@@ -176,7 +178,7 @@ func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, re
 	}
 	// In this very turn, so that nothing that is said of it is missed.
 	c.locks[at] = c.client.locked(held, lease, &c.asked.claimOptions, c.asked.shared())
-	c.made = append(c.made, c.locks[at])
+	c.got = append(c.got, c.locks[at])
 }
 
 // renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
@@ -228,9 +230,11 @@ func (c *capturing) fail(err *Error) {
 	}
 	c.failure = err
 	c.settle()
-	for _, lock := range c.made {
-		c.client.forget(lock.lease)
-		c.unwanted(lock.lease.id)
+	for _, lock := range c.got {
+		if lock.grants--; lock.grants == 0 && lock.released == nil {
+			c.client.forget(lock.lease)
+			c.unwanted(lock.lease.id)
+		}
 	}
 }
 

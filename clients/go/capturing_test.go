@@ -278,6 +278,56 @@ func TestWhatACaptureThatWasGivenUpMayHaveTakenIsLookedFor(t *testing.T) {
 	}
 }
 
+func TestACaptureThatWasGivenUpBetweenConnectionsIsLookedForToo(t *testing.T) {
+	t.Parallel()
+	scripted := &scriptedServer{commands: make(chan *rowlockv1.SessionCommand, 10)}
+	way := startLine(t, serve(t, scripted), 0)
+	client := connectTo(t, way.address)
+	ctx, giveUp := context.WithCancel(background)
+	defer giveUp()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := client.Capture(ctx, rowlock.Prefix("task/"), rowlock.Wait(time.Hour))
+		failed <- err
+	}()
+	request := within(t, "the capture", scripted.commands).GetCapture()
+	way.takeDown()
+	rowlock.UntilUnconnected(client)
+	giveUp()
+	within(t, "the failure", failed)
+	way.putUp()
+	again := within(t, "what finds it", scripted.commands).GetCapture()
+	if again.GetRequestId() != request.GetRequestId() || len(again.GetIfStatus()) != 1 {
+		t.Fatal(again)
+	}
+}
+
+// Two calls under one request id share the lock, and one of them gives up.
+func TestWhoGivesUpACaptureLeavesItsLocksToTheOthersUnderItsRequestID(t *testing.T) {
+	stage := stageCapture(t, rowlock.RequestID("shared"), rowlock.Count(2))
+	first, _ := stage.nextCapture()
+	second := make(chan rowlock.Captured, 1)
+	go func() {
+		captured, _ := stage.client.Capture(background, rowlock.Prefix("task/"), rowlock.RequestID("shared"), rowlock.Count(2))
+		second <- captured
+	}()
+	other, _ := stage.nextCapture()
+	stage.grant(first, leaseOf("1", time.Hour), provisional("2", time.Second))
+	renewal := stage.nextRenewal("2")
+	stage.grant(other, leaseOf("1", time.Hour))
+	captured := within(t, "the lock", second)
+	stage.giveUp()
+	within(t, "the failure", stage.failed)
+	stage.renewed(renewal, leaseOf("2", time.Hour))
+	if release := stage.nextRelease(); release.GetLeaseId() != "2" {
+		t.Fatal(release)
+	}
+	if lock := captured.Locks[0]; lock.State() != rowlock.Held {
+		t.Fatal(lock.Err())
+	}
+	stage.asksElse()
+}
+
 func TestACaptureThatFailsTransientlyAfterItWasGivenUpIsLookedForToo(t *testing.T) {
 	stage := stageCapture(t, rowlock.IfStatus("new"))
 	command, request := stage.nextCapture()

@@ -228,10 +228,11 @@ func (c *Client) Close() error {
 // same lock.
 func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *claimOptions, shared string) *Lock {
 	if own := c.heldAlready(held.id); own != nil {
+		own.grants++
 		c.keeper.prolong(own.lease, lease, held.basis)
 		return own
 	}
-	lock := &Lock{client: c, lease: held, asked: asked, shared: shared}
+	lock := &Lock{client: c, lease: held, asked: asked, shared: shared, grants: 1}
 	c.locks[held.id] = lock
 	c.keeper.keep(held)
 	return lock

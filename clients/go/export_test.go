@@ -20,3 +20,10 @@ func UntilAsking(c *Client) {
 		c.turns.take(func() { isAsking = len(c.asking) > 0 })
 	}
 }
+
+// UntilUnconnected comes back when the client has no connection.
+func UntilUnconnected(c *Client) {
+	for isConnected := true; isConnected; runtime.Gosched() {
+		c.turns.take(func() { isConnected = c.connections.isOpen() })
+	}
+}

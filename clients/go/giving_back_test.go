@@ -353,3 +353,41 @@ func TestALeaseWithoutEndIsGivenBackAfterItsClientWasClosed(t *testing.T) {
 		})
 	}
 }
+
+// What was taken as the caller gave up is told to nobody.
+func TestACaptureThatIsGivenUpAsItTakesItsLocksLeavesNone(t *testing.T) {
+	t.Parallel()
+	// Nothing ends by itself while this test waits.
+	running := startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m")
+	const rounds, tasks = 12, 30
+	for way, addressOf := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			random := rand.New(rand.NewPCG(seed, 0))
+			looker := connectTo(t, running.address)
+			client := connectTo(t, addressOf(t, running.address))
+			look(t, client, nameOf(t))
+			for round := range rounds {
+				prefix := fmt.Sprintf("%s/%d/", nameOf(t), round)
+				options := []rowlock.CaptureOption{rowlock.Prefix(prefix), rowlock.Count(tasks), rowlock.TTL(longTTL)}
+				if round%2 == 0 {
+					options = append(options, rowlock.Wait(time.Minute))
+				}
+				for task := range tasks {
+					update(t, looker, fmt.Sprint(prefix, task), rowlock.Status("new"))
+				}
+				ctx, cancel := context.WithTimeout(background, time.Duration(random.Int64N(int64(8*time.Millisecond))))
+				captured, err := client.Capture(ctx, options...)
+				cancel()
+				for _, lock := range captured.Locks {
+					lock.Close()
+				}
+				if err != nil && !errors.Is(err, rowlock.ErrCancelled) {
+					t.Fatal(err)
+				}
+				until(t, fmt.Sprint("nothing to be held, seed ", seed), func() bool { return heldUnder(t, looker, prefix) == 0 })
+			}
+		})
+	}
+}

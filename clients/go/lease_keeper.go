@@ -145,10 +145,14 @@ func (k *leaseKeeper) renewTogether(leases []*heldLease) {
 		repeat:      inThisConnection,
 		giveUpAfter: func() time.Duration { return Forever },
 		answered: func(result *rowlockv1.SessionResult, basis time.Duration) bool {
-			for index, renewed := range result.GetRenewLeases().GetLeases() {
-				if index < len(leases) {
-					k.renewed(leases[index], renewed, basis)
+			renewed := result.GetRenewLeases().GetLeases()
+			for index, lease := range leases {
+				// Where an answer says less than was asked, the lease is renewed again.
+				said := &rowlockv1.RenewedLease{}
+				if index < len(renewed) {
+					said = renewed[index]
 				}
+				k.renewed(lease, said, basis)
 			}
 			k.wake()
 			return true

@@ -17,6 +17,8 @@ type Lock struct {
 	asked  *claimOptions
 	// shared is its request id among [requests].
 	shared string
+	// grants is how many calls were granted it, under one request id, and have not given it up.
+	grants int
 	// released is what became of its release, once that was asked for.
 	released *release
 }

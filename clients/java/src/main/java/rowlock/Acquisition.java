@@ -235,6 +235,11 @@ final class Acquisition implements Ask, Asking {
       unwanted(lease.getLeaseId());
       return;
     }
+    Lock known = locks.shared(lease.getLeaseId());
+    if (known != null) {
+      settle(new Outcome.Granted(known));
+      return;
+    }
     if (locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId())) {
       // Another call under this request id had it, and has released it since: a little later the server says so.
       loop.after(
@@ -242,11 +247,6 @@ final class Acquisition implements Ask, Asking {
           () -> {
             if (!isSettled) ask();
           });
-      return;
-    }
-    Lock known = locks.shared(lease.getLeaseId());
-    if (known != null) {
-      settle(new Outcome.Granted(known));
       return;
     }
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);

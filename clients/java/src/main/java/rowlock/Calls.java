@@ -74,10 +74,17 @@ final class Calls {
     if (call.use != null) call.use.connection.cancel(call.number);
   }
 
-  /** Nobody waits for it any more, which its server is told. What it had done by then is still answered. */
+  /**
+   * Nobody waits for it any more, which its server is told. What it had done by then is still answered; where nobody can answer
+   * it any more, it fails.
+   */
   void withdraw(Call call) {
     if (call.isOver) return;
-    if (call.use == null || !call.use.connection.cancel(call.number)) close(call);
+    boolean isSent = call.use != null && call.use.connection.hasSent(call.number);
+    if (isSent) call.use.connection.cancel(call.number);
+    // By a connection that is gone, so that nobody will answer it.
+    else if (call.wasSent) fail(call, lost());
+    else cancel(call);
   }
 
   /** Runs it when nothing is open any more. */
@@ -303,6 +310,13 @@ final class Calls {
             + (why == null ? "" : " Last: " + why.getMessage());
     return new RowlockException(
         message, ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE), why);
+  }
+
+  private static RowlockException lost() {
+    return new RowlockException(
+        Reason.CONNECTION_LOST,
+        Status.Code.UNAVAILABLE,
+        "The connection was lost before the answer came.");
   }
 
   private static RowlockException inDoubt(RowlockException error) {

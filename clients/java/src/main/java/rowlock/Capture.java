@@ -202,9 +202,9 @@ final class Capture implements Ask, Asking {
       unwanted(lease.getLeaseId());
       return;
     }
-    if (locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId())) return;
     taken[at] = locks.shared(lease.getLeaseId());
-    if (taken[at] != null) return;
+    boolean wasReleased = locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId());
+    if (taken[at] != null || wasReleased) return;
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
     if (held.isShort() && renewals == HeldLease.LATE_GRANTS_MAX) {
       fail(RowlockException.ttlTooShort(held));

@@ -206,6 +206,18 @@ class CaptureTest {
   }
 
   @Test
+  void whatWasGivenUpBetweenConnectionsIsLookedForToo() throws Exception {
+    Script.Asked asked = script.capture(tasks().waitForever().build());
+    String id = script.next().getCapture().getRequestId();
+    script.disconnect();
+    script.onLoop(() -> asked.capture().abandon(RowlockException.closed()));
+    script.reconnect();
+    CaptureRequest finding = script.next().getCapture();
+    assertEquals(id, finding.getRequestId());
+    assertEquals(1, finding.getIfStatusCount());
+  }
+
+  @Test
   void whatASessionHasCancelledIsLeftAtThat() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().build());
     SessionCommand command = script.next();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.Until.until;
 
+import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -256,6 +257,43 @@ class GivingBackTest {
       until("a place", () -> looker.getLock("shared").waiting() == 1);
       third.cancel(true);
       until("nobody waits", () -> looker.getLock("shared").waiting() == 0);
+    }
+  }
+
+  /** What was taken as the caller gave up is told to nobody. */
+  @Test
+  void ofACaptureThatIsGivenUpAsItTakesItsLocks(@TempDir Path alone) throws Exception {
+    // Nothing ends by itself while this test waits.
+    try (Server patient = Server.start(alone, "--grace", "10m");
+        StreamlessProxy proxy = new StreamlessProxy(patient.address, Status.UNIMPLEMENTED);
+        Rowlock its = Rowlock.connect(patient.address)) {
+      for (String way : List.of(patient.address, proxy.address()))
+        try (Rowlock client = Rowlock.connect(way)) {
+          client.getLock("connected");
+          captureAndGiveUp(its, client, way + "/");
+        }
+    }
+  }
+
+  private static void captureAndGiveUp(Rowlock looking, Rowlock client, String prefix)
+      throws Exception {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    for (int round = 0; round < 12; round++) {
+      String tasks = prefix + round + "/";
+      for (int task = 0; task < 30; task++)
+        looking.updateLock(LockChange.of(tasks + task).status("new"));
+      CaptureOptions.Builder options =
+          CaptureOptions.builder().prefix(tasks).count(30).ttl(Duration.ofMinutes(10));
+      if (round % 2 == 0) options.waitForever();
+      CompletableFuture<Captured> captured = client.captureAsync(options.build());
+      Thread.sleep(0, random.nextInt(1_000_000));
+      Thread.sleep(random.nextInt(8));
+      if (!captured.cancel(true)) captured.get().close();
+      ListOptions held = ListOptions.of(tasks).busyOnly();
+      until(
+          "nothing is held, seed " + seed,
+          () -> looking.listLocks(held).allMatch(lock -> lock.holderCount() == 0));
     }
   }
 

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
@@ -102,8 +103,11 @@ final class Pipe implements AutoCloseable {
   }
 
   private void write(OutputStream out, byte[] bytes) throws IOException {
-    if (delayMs == 0) out.write(bytes);
-    else
+    if (delayMs == 0) {
+      out.write(bytes);
+      return;
+    }
+    try {
       delayed.schedule(
           () -> {
             out.write(bytes);
@@ -111,6 +115,9 @@ final class Pipe implements AutoCloseable {
           },
           delayMs,
           TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      throw new IOException(closed);
+    }
   }
 
   private interface Sockets {

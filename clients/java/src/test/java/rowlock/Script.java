@@ -73,16 +73,19 @@ final class Script implements AutoCloseable {
     answer(command, SessionResult.newBuilder().setError(error));
   }
 
-  /** The connection is lost, and another one begins. */
-  void reconnect() {
+  /** The connection is lost. */
+  void disconnect() {
     Line lost = line;
-    line = new Line();
+    line = null;
     onLoop(
-        () -> {
-          if (lost != null)
-            calls.ended(lost, new RowlockException(Reason.UNKNOWN, Code.UNAVAILABLE, "lost"));
-          calls.begun(line);
-        });
+        () -> calls.ended(lost, new RowlockException(Reason.UNKNOWN, Code.UNAVAILABLE, "lost")));
+  }
+
+  /** It is lost, unless it was before, and another one begins. */
+  void reconnect() {
+    if (line != null) disconnect();
+    line = new Line();
+    onLoop(() -> calls.begun(line));
   }
 
   void pass(long nanos) {
