@@ -24,6 +24,6 @@ func UntilAsking(c *Client) {
 // UntilUnconnected comes back when the client has no connection.
 func UntilUnconnected(c *Client) {
 	for isConnected := true; isConnected; runtime.Gosched() {
-		c.turns.take(func() { isConnected = c.connections.isOpen() })
+		c.turns.take(func() { isConnected = c.connections.current != nil })
 	}
 }
