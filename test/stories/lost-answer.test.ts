@@ -65,6 +65,46 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
     expect(await lockOf("asked again")).toMatchObject({ holders: 1, nextTicket: 2n, lastToken: 1n });
   });
 
+  describe("while another server changes the same", () => {
+    const ANY = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
+    const CANNOT_TELL = { kind: "outcome_unknown", outcomeUnknown: true };
+    const recordOf = async (name: string) => (await lockOf(name))?.record;
+
+    test("of two compare-and-sets, one of which was cut off just before its COMMIT arrived, one is told that it was made", async () => {
+      const set = { ...ANY, name: "cut off", status: "same", expectedVersion: 0n };
+      const kinds: string[] = [];
+      const dropped = proxy.dropRequest("COMMIT", async () =>
+        kinds.push((await beside.engine.updateLock(set)).outcome.kind),
+      );
+      await expect(behind.engine.updateLock(set)).rejects.toMatchObject(CANNOT_TELL);
+      await dropped;
+      expect(kinds).toEqual(["record"]);
+      expect(await recordOf("cut off")).toMatchObject({ version: 1n });
+    });
+
+    test("a finished task stays finished, and a pause stays", async () => {
+      const name = "swallowed";
+      const finish = () => beside.engine.updateLock({ ...ANY, name, status: "done" });
+      const swallowed = proxy.dropAnswerTo("COMMIT", finish);
+      const renewed = behind.engine.updateLock({ ...ANY, name, status: "new" });
+      await expect(renewed).rejects.toMatchObject(CANNOT_TELL);
+      await swallowed;
+      expect(await recordOf(name)).toMatchObject({ status: "done" });
+      const paused = proxy.dropAnswerTo("COMMIT", () => beside.engine.setLimit(name, 0, undefined, "pause"));
+      await expect(behind.engine.setLimit(name, 3, undefined, "")).rejects.toMatchObject(CANNOT_TELL);
+      await paused;
+      expect(await lockOf(name)).toMatchObject({ limit: 0 });
+    });
+
+    test("a change of which only the COMMIT was cut off is made, and told once", async () => {
+      const dropped = proxy.dropRequest("COMMIT");
+      const { outcome } = await behind.engine.updateLock({ ...ANY, name: "alone", status: "set" });
+      await dropped;
+      expect(outcome).toMatchObject({ kind: "record", setVersion: 1n });
+      expect(await recordOf("alone")).toMatchObject({ status: "set", version: 1n });
+    });
+  });
+
   test("a release is this call's, and the next waiter learns of its grant", async () => {
     const lease = claimOf(await behind.engine.acquire(ask("handed on"), null), "held");
     const waiter = follower();

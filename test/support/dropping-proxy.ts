@@ -8,8 +8,10 @@ import { connect, createServer } from "node:net";
 
 export interface DroppingProxy {
   readonly port: number;
-  /** Loses the answer to the next request that ends with `text`. Resolves when it has done so. */
-  dropAnswerTo(text: string): Promise<void>;
+  /** Loses the answer to the next request that ends with `text`. Resolves when it has done so, `meanwhile` included. */
+  dropAnswerTo(text: string, meanwhile?: () => Promise<unknown>): Promise<void>;
+  /** Loses that request itself: the server's side is cut at once, the client's after `meanwhile`. Likewise. */
+  dropRequest(text: string, meanwhile?: () => Promise<unknown>): Promise<void>;
   /** The connections there are take nothing any more: each is cut when the client next sends something. */
   loseConnections(): void;
   /** Loses all that is sent from now on, both ways and on new connections, as if the server were frozen. */
@@ -21,22 +23,35 @@ export interface DroppingProxy {
   close(): Promise<void>;
 }
 
+/** What is to be lost next. */
+interface Armed {
+  readonly text: Buffer;
+  readonly isRequest: boolean;
+  readonly meanwhile: () => Promise<unknown>;
+  readonly done: () => void;
+}
+
 export async function startDroppingProxy(host: string, port: number): Promise<DroppingProxy> {
-  let armed: { text: Buffer; done: () => void } | null = null;
+  let armed: Armed | null = null;
   const sockets = new Set<Socket>();
   const lost = new Set<Socket>();
   let frozen = false;
   const proxy = createServer((client) => {
     const server = connect(port, host);
-    let dropping: (() => void) | null = null;
+    let dropping: Armed | null = null;
+    const drop = async ({ meanwhile, done }: Armed) => {
+      await meanwhile();
+      client.destroy();
+      done();
+    };
     for (const socket of [client, server]) {
       sockets.add(socket);
       // The end of one side is the end of the other; errors are that too.
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
-        client.destroy();
         server.destroy();
+        if (!dropping) client.destroy();
       });
     }
     client.on("data", (chunk: Buffer) => {
@@ -46,8 +61,13 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
         return;
       }
       if (armed && chunk.subarray(-armed.text.length).equals(armed.text)) {
-        dropping = armed.done;
+        dropping = armed;
         armed = null;
+        if (dropping.isRequest) {
+          server.destroy();
+          void drop(dropping);
+          return;
+        }
       }
       server.write(chunk);
     });
@@ -57,9 +77,9 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
         client.write(chunk);
         return;
       }
-      client.destroy();
-      dropping();
-      dropping = null;
+      void drop(dropping);
+      server.removeAllListeners("data");
+      server.resume();
     });
   });
   proxy.listen(0, "127.0.0.1");
@@ -71,9 +91,13 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
   };
   return {
     port: ownPort,
-    dropAnswerTo: (text) =>
+    dropAnswerTo: (text, meanwhile = async () => {}) =>
       new Promise((done) => {
-        armed = { text: Buffer.from(text), done };
+        armed = { text: Buffer.from(text), isRequest: false, meanwhile, done };
+      }),
+    dropRequest: (text, meanwhile = async () => {}) =>
+      new Promise((done) => {
+        armed = { text: Buffer.from(text), isRequest: true, meanwhile, done };
       }),
     loseConnections() {
       for (const socket of sockets) lost.add(socket);

@@ -31,7 +31,8 @@ describe.each(testDatabases())("changes of two servers under faults on $label", 
       faults.on = true;
       const ended = await change({ replicas: replicas.all, written, breaches, seed, runMs: RUN_MS });
       faults.on = false;
-      expect([...ended.keys()].sort()).toEqual(["answered", "not done", "unknown"]);
+      expect(ended.get("answered")).toBeGreaterThan(0);
+      expect(faults.made.size).toBeGreaterThan(2);
       expect(await replicas.all[0]?.store.checkInvariants(10)).toEqual([]);
     },
     RUN_MS + 30_000,
