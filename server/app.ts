@@ -9,6 +9,7 @@ import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
 import { secretMaker } from "./engine/secrets.ts";
+import { OtherServers } from "./grpc/pokes/other-servers.ts";
 import { OwnReplica } from "./grpc/pokes/own-replica.ts";
 import { PokeSender } from "./grpc/pokes/poke-sender.ts";
 import { createGrpcServer } from "./grpc/server.ts";
@@ -57,6 +58,8 @@ export interface App {
 
 /** How often health asks whether decisions get through. */
 const HEALTH_INTERVAL_MS = 1_000;
+/** Other servers over a database that is away find out by then: clients need not go to those. */
+const ELSEWHERE_AFTER_MS = 250;
 /** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
 const GOODBYE_MS = 1_000;
 
@@ -101,17 +104,33 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
       onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),
     });
     readiness.subscribe(({ ready }) => grpc.setServing(ready));
+    const others = new OtherServers({
+      own: engine.replica,
+      register: () => store.replicas(REPLICAS_MAX),
+      tls: config.tls,
+    });
+    const sendElsewhere = async () => {
+      if ((await others.serve()) && !(await readiness.check()).ready) grpc.sendElsewhere();
+    };
+    readiness.subscribe(({ ready }) => {
+      if (!ready) setTimeout(() => void sendElsewhere(), ELSEWHERE_AFTER_MS).unref();
+    });
     metrics.observeReadiness(readiness);
     const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
     const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
     replica.port = grpcAddress.port;
     await engine.register();
+    others.learn();
     engine.onTrouble = () => void readiness.check();
     const health = new Loop({
       name: "health",
       intervalMs: HEALTH_INTERVAL_MS,
       jitter: 0.1,
-      run: async () => void (await readiness.check()),
+      run: async () => {
+        const { ready } = await readiness.check();
+        if (ready) others.learn();
+        else await sendElsewhere();
+      },
       onFailure: (loop, error) => log.error({ loop, err: error }, "background work failed"),
     });
     health.start();

@@ -59,6 +59,9 @@ export const POKED_CLAIMS_MAX = 1_000;
 export const POKE_TIMEOUT_MS = 1_000;
 export const POKE_REST_MS = 2_000;
 
+/** Other servers whose health is asked when this one has lost its database: one that serves is enough. */
+export const OTHERS_ASKED_MAX = 5;
+
 /** When a client may try elsewhere after this server began to stop: at once, but not in a tight loop. */
 export const SHUTTING_DOWN_RETRY_AFTER_MS = 100;
 

@@ -56,6 +56,8 @@ export interface GrpcServer {
   start(listen: ListenAddress): Promise<ListenAddress>;
   /** What health says: SERVING after the start until told otherwise. */
   setServing(serving: boolean): void;
+  /** Tells the clients of sessions to go on at another server, which has the database that this one has lost. */
+  sendElsewhere(): void;
   /**
    * Takes no new connections, ends streams and blocked calls with UNAVAILABLE, lets other calls finish, and cuts off
    * what is left when the time is over. Can be called twice; the first time counts.
@@ -119,6 +121,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     setServing(serving) {
       if (!draining) standard.setServing(serving);
+    },
+    sendElsewhere() {
+      if (!draining) sessions.sendElsewhere();
     },
     drain(deadlineMs) {
       draining ??= drain(deadlineMs);

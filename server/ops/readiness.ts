@@ -4,7 +4,7 @@
 
 /** How long an answer of a probe counts while there is trouble and while there is none, and how long one is waited for. */
 const TROUBLE_FRESH_MS = 1_000;
-const QUIET_FRESH_MS = 3_000;
+const QUIET_FRESH_MS = 2_000;
 const PROBE_MS_MAX = 2_000;
 
 export type Ready = { readonly ready: true } | { readonly ready: false; readonly reason: string };

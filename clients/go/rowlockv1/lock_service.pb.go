@@ -2982,7 +2982,8 @@ type SessionResponse struct {
 	// Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
 	// itself by then.
 	Confirmed []*Lease `protobuf:"bytes,5,rep,name=confirmed,proto3" json:"confirmed,omitempty"`
-	// The server stops: open a session at another one. Never taken back.
+	// The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+	// back.
 	GoingAway     bool `protobuf:"varint,6,opt,name=going_away,json=goingAway,proto3" json:"going_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

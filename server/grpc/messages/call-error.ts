@@ -187,6 +187,12 @@ export function cancelled(): CallError {
   return new CallError("CANCELLED", "The client cancelled the call. It may have taken effect.");
 }
 
+/** The same reason, as the client is to do the same. */
+export function servedElsewhere(): CallError {
+  const message = "This server has lost its database, and another one has it: call again, through that one.";
+  return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });
+}
+
 export function shuttingDown(): CallError {
   return new CallError("SHUTTING_DOWN", "This server is stopping: call again, through another one.", {
     retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS,

@@ -3,8 +3,14 @@
 
 import { X509Certificate } from "node:crypto";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import { fromBinary } from "@bufbuild/protobuf";
 import type { ClientOptions } from "@grpc/grpc-js";
 import { Client, credentials } from "@grpc/grpc-js";
+import {
+  Health,
+  type HealthCheckResponse_ServingStatus,
+  HealthCheckResponseSchema,
+} from "#proto/grpc/health/v1/health_pb.js";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { parseListenAddress } from "../../config/listen-address.ts";
 import type { TlsMaterial } from "../../config/tls-material.ts";
@@ -21,6 +27,7 @@ export interface PokeChannel {
 
 const POKE = definitionOf(ReplicaService.method.poke);
 const { input } = ReplicaService.method.poke;
+const CHECK = definitionOf(Health.method.check);
 
 const CHANNEL: ClientOptions = {
   "grpc.enable_channelz": 0,
@@ -30,9 +37,29 @@ const CHANNEL: ClientOptions = {
   "grpc.ssl_target_name_override": "rowlock",
 };
 
+/** What the health of the server there is; undefined: it does not answer in time. */
+export function healthOf(
+  address: string,
+  tls: TlsMaterial | null,
+): Promise<HealthCheckResponse_ServingStatus | undefined> {
+  const client = clientOf(address, tls);
+  const options = { deadline: Date.now() + POKE_TIMEOUT_MS };
+  return new Promise((resolve) => {
+    const nothing = Buffer.alloc(0);
+    client.makeUnaryRequest(CHECK.path, asItIs, asItIs, nothing, options, (error, answer) => {
+      client.close();
+      resolve(error || !answer ? undefined : fromBinary(HealthCheckResponseSchema, answer).status);
+    });
+  });
+}
+
+function clientOf(address: string, tls: TlsMaterial | null): Client {
+  return new Client(address, tls ? checked(address, tls) : credentials.createInsecure(), CHANNEL);
+}
+
 /** Connects when there is first something to send. `tls`: as this server itself is reached; the others are, too. */
 export function pokeChannel(address: string, tls: TlsMaterial | null): PokeChannel {
-  const client = new Client(address, tls ? checked(address, tls) : credentials.createInsecure(), CHANNEL);
+  const client = clientOf(address, tls);
   return {
     poke(secret, claims, done) {
       const message = encode(input, { secret, claims: [...claims] });

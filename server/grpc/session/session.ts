@@ -20,6 +20,7 @@ import {
   type CallError,
   ClientGone,
   cancelled,
+  servedElsewhere,
   sessionBound,
   sessionSilent,
   shuttingDown,
@@ -131,6 +132,13 @@ export class Session {
     this.#outbox.add({ goingAway: true });
     // Those that wait are told in this turn.
     setImmediate(() => this.#endIfDone());
+  }
+
+  /** The same while the server goes on: waits end here, and clients come back to their places elsewhere. */
+  sendElsewhere(): void {
+    if (this.#isDraining) return;
+    this.drain();
+    for (const call of [...this.#calls.values()]) if (call.isWait) this.#fail(call, servedElsewhere());
   }
 
   #take(bytes: Buffer): void {

@@ -47,6 +47,11 @@ export class Sessions {
     }
   };
 
+  /** Tells those that have a session to go elsewhere. New ones are taken all the same. */
+  sendElsewhere(): void {
+    for (const session of this.#open) session.sendElsewhere();
+  }
+
   /** Tells all clients to go elsewhere. Can be called twice. */
   drain(): void {
     if (this.#isDraining) return;

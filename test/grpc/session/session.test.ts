@@ -812,6 +812,32 @@ describe("the end", () => {
     expect(server.sessionEnds).toEqual(["OK"]);
   });
 
+  test("of all sessions, where another server has the database that this one has lost: the server goes on", async () => {
+    const server = await start();
+    const held = await server.client.lease({ name: "moved" });
+    const session = new BareSession(server.client);
+    const [waiting] = session.ask(wait({ name: "moved", requestId: "moved" })) as [bigint];
+    const { ticketId } = await ticketOf(session, waiting);
+    const [blocked] = session.ask(acquire({ name: "moved", requestId: "moved-2", ...WAIT })) as [bigint];
+    await until(() => server.engine.waiterCount === 2);
+    server.grpc.sendElsewhere();
+    server.grpc.sendElsewhere();
+    expect(await endOf(session)).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+    expect(session.responses.filter(({ goingAway }) => goingAway)).toHaveLength(1);
+    for (const call of [waiting, blocked])
+      expect(session.resultsOf(call).at(-1)).toMatchObject({ case: "error", value: { code: 14 } });
+    await until(() => server.engine.waiterCount === 0);
+    const next = new BareSession(server.client, {
+      open: {},
+      commands: [{ call: 1n, command: comeBack(ticketId) }],
+    });
+    await ticketOf(next, 1n);
+    await server.client.call("release", { leaseId: held.leaseId });
+    expect((await leaseOf(next, 1n)).leaseId).toBe(ticketId);
+    expect(next.responses.some(({ goingAway }) => goingAway)).toBe(false);
+    next.cancel();
+  });
+
   test("of the server: the client is told, waits end, what is under way is finished", async () => {
     const gate = Promise.withResolvers<void>();
     const server = await start({

@@ -1584,7 +1584,8 @@ export declare type SessionResponse = Message<"rowlock.v1.SessionResponse"> & {
   confirmed: Lease[];
 
   /**
-   * The server stops: open a session at another one. Never taken back.
+   * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+   * back.
    *
    * @generated from field: bool going_away = 6;
    */
@@ -2096,8 +2097,8 @@ export declare const LockService: GenService<{
    * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
    *
    * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-   * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
-   * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+   * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
+   * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
    * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
    * the client does not read; and what ends any call: a message that is too large, or none of ours.
    *

@@ -711,8 +711,8 @@ public final class LockServiceGrpc {
      * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
      * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
      * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-     * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
-     * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+     * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
+     * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
      * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
      * the client does not read; and what ends any call: a message that is too large, or none of ours.
      * </pre>
@@ -965,8 +965,8 @@ public final class LockServiceGrpc {
      * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
      * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
      * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-     * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
-     * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+     * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
+     * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
      * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
      * the client does not read; and what ends any call: a message that is too large, or none of ours.
      * </pre>
@@ -1196,8 +1196,8 @@ public final class LockServiceGrpc {
      * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
      * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
      * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-     * when the server stops: it says `going_away`, takes no more commands, ends waits with that error, and finishes what
-     * else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
+     * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
+     * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
      * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
      * the client does not read; and what ends any call: a message that is too large, or none of ours.
      * </pre>

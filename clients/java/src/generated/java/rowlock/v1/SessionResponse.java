@@ -303,7 +303,8 @@ private static final long serialVersionUID = 0L;
   private boolean goingAway_ = false;
   /**
    * <pre>
-   * The server stops: open a session at another one. Never taken back.
+   * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+   * back.
    * </pre>
    *
    * <code>bool going_away = 6;</code>
@@ -2121,7 +2122,8 @@ private static final long serialVersionUID = 0L;
     private boolean goingAway_ ;
     /**
      * <pre>
-     * The server stops: open a session at another one. Never taken back.
+     * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+     * back.
      * </pre>
      *
      * <code>bool going_away = 6;</code>
@@ -2133,7 +2135,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server stops: open a session at another one. Never taken back.
+     * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+     * back.
      * </pre>
      *
      * <code>bool going_away = 6;</code>
@@ -2149,7 +2152,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server stops: open a session at another one. Never taken back.
+     * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+     * back.
      * </pre>
      *
      * <code>bool going_away = 6;</code>

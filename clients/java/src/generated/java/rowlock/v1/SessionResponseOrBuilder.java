@@ -195,7 +195,8 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The server stops: open a session at another one. Never taken back.
+   * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
+   * back.
    * </pre>
    *
    * <code>bool going_away = 6;</code>
