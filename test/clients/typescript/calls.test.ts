@@ -2,16 +2,18 @@
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../clients/typescript/src/clock.ts";
 import type { Ask } from "../../../clients/typescript/src/connection/call.ts";
 import { Calls } from "../../../clients/typescript/src/connection/calls.ts";
 import type { Connection, Opened } from "../../../clients/typescript/src/connection/connection.ts";
-import { RowlockError } from "../../../clients/typescript/src/rowlock-error.ts";
+import { type Reason, RowlockError } from "../../../clients/typescript/src/rowlock-error.ts";
 
 const GONE = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone");
 const command = () =>
   ({ case: "release" as const, value: { $typeName: "rowlock.v1.ReleaseRequest" } }) as never;
+
+afterEach(() => void vi.useRealTimers());
 
 /** Takes what it is given, where it has opened, and remembers it. */
 class Listening implements Connection {
@@ -101,6 +103,8 @@ describe("a call", () => {
     const first = new Listening();
     const { opened } = first;
     first.opened = undefined;
+    // A first request may name commands before the server has answered.
+    first.take = (call) => first.taken.push(call) > 0;
     calls.begun(first);
     ask("once", { repeat: "unsent" });
     expect(first.taken).toEqual([]);
@@ -109,6 +113,44 @@ describe("a call", () => {
     expect(first.taken).toHaveLength(1);
     calls.ended(first, GONE);
     expect(said).toEqual(["once failed: CONNECTION_LOST"]);
+  });
+
+  test("that must not be repeated fails with what the server says, unless it says that nothing was done", async () => {
+    vi.useFakeTimers();
+    const { calls, said, ask } = stage();
+    const connection = new Listening({ commandsMax: 9 });
+    calls.begun(connection);
+    const fail = (call: bigint, reason: Reason, code: string) =>
+      calls.results([{ call, result: new RowlockError(reason, code, "no") }], 0);
+    ask("once", { repeat: "unsent" });
+    fail(1n, "UNKNOWN", "UNAVAILABLE");
+    expect(said.splice(0)).toEqual(["once failed: UNKNOWN"]);
+    ask("again", { repeat: "unsent" });
+    fail(2n, "OVERLOADED", "RESOURCE_EXHAUSTED");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(connection.taken).toEqual([1n, 2n, 3n]);
+    ask("always");
+    fail(4n, "UNKNOWN", "UNAVAILABLE");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(connection.taken).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect(said).toEqual([]);
+  });
+
+  test("that is asked for again is not in doubt where its connection had reached no server", () => {
+    const { calls, ask } = stage();
+    const away = Object.assign(new Listening(), { wasReached: false });
+    calls.begun(away);
+    const call = ask("repeated");
+    expect([calls.isOwed, call.timesSent]).toEqual([false, 1]);
+    calls.leaving(away, GONE);
+    calls.ended(away, GONE);
+    expect(call.mayBeKnown).toBe(false);
+    const there = new Listening();
+    calls.begun(there);
+    expect(calls.isOwed).toBe(true);
+    calls.leaving(there, GONE);
+    calls.ended(there, GONE);
+    expect([calls.isOwed, call.mayBeKnown]).toEqual([true, true]);
   });
 
   test("that is not answered in time is ended at its server, too", async () => {

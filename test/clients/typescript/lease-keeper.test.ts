@@ -73,6 +73,18 @@ test("a lease tells that its connection is gone, that it was renewed, and nothin
   expect(first.state).toBe("lost");
 });
 
+test("a lease that is confirmed counts from when this client was told of it, or from before that", async () => {
+  vi.useFakeTimers();
+  const { keeper, clock, leases, held } = stage(60_000);
+  const told = clock.now();
+  await vi.advanceTimersByTimeAsync(900);
+  // The response may have heard more than the acknowledgement, after which it was confirmed.
+  keeper.confirmed(leases.slice(0, 1), clock.now());
+  keeper.confirmed(leases.slice(1, 2), told - 500);
+  const deadlines = held.map(({ deadlineMs }) => deadlineMs - told);
+  expect(deadlines.slice(0, 2)).toEqual([54_000, 53_500]);
+});
+
 test("a lease that is not renewed tells so twice, though nobody looks at it", async () => {
   vi.useFakeTimers();
   const { told } = listening(3_000);

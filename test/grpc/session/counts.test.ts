@@ -58,6 +58,40 @@ test("commands of one message are answered in few messages, with few promises ea
   session.cancel();
 });
 
+test("a message says how many requests were heard when it was begun, and not what was heard after that", async () => {
+  const messages: Buffer[] = [];
+  let taken = () => {};
+  let heard = 1;
+  const outbox = new Outbox({
+    unreadMax: 1_000,
+    heard: () => heard,
+    write: (message, written) => {
+      messages.push(message);
+      taken = written;
+    },
+    onSent() {},
+    onUnread: () => expect.unreachable(),
+  });
+  const say = () => outbox.addResult(1n, 6, Buffer.from([8, 1]));
+  say();
+  heard = 2;
+  outbox.touch();
+  say();
+  await new Promise((resolve) => setImmediate(resolve));
+  // While that is sent, the next one is begun, too.
+  heard = 3;
+  outbox.touch();
+  heard = 4;
+  say();
+  taken();
+  heard = 5;
+  taken();
+  outbox.touch();
+  await new Promise((resolve) => setImmediate(resolve));
+  const read = messages.map((message) => fromBinary(SessionResponseSchema, message));
+  expect(read.map((response) => Number(response.heard))).toEqual([1, 3, 5]);
+});
+
 test("what a turn brings goes in one message, and what comes while it is sent in the next one", async () => {
   const messages: Buffer[] = [];
   const taken: (() => void)[] = [];
