@@ -2,6 +2,7 @@
 // them up with its next breath, costs itself alone. A call that was cancelled keeps its place until its work is over; what was
 // not begun by then never is. Knows nothing of the work.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   CAPTURES_AT_ONCE_MAX,
   CAPTURES_QUEUED_EACH_MAX,
@@ -34,7 +35,9 @@ export class CaptureTurns {
     if (this.#atWork < CAPTURES_AT_ONCE_MAX) this.#atWork += 1;
     else if (await this.#turn(client, isOver)) return null;
     try {
-      return await work();
+      // What its client has said in the same breath is heard first.
+      await nextTurn();
+      return isOver() ? null : await work();
     } finally {
       this.#next();
     }

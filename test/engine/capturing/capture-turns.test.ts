@@ -35,7 +35,10 @@ function scene() {
   const begun: Asked[] = [];
   const ask = (client: string) => new Asked(turns, client, begun);
   const many = (client: string, count: number) => Array.from({ length: count }, () => ask(client));
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  /** What was begun has had its turn of the event loop. */
+  const settled = async () => {
+    for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
+  };
   return { begun, ask, many, settled };
 }
 
@@ -82,9 +85,18 @@ describe("captures", () => {
     expect(next.isBegun).toBe(true);
   });
 
+  test("that are cancelled in the breath in which they were asked for are never begun", async () => {
+    const { begun, ask } = scene();
+    const asked = ask("a");
+    asked.isCancelled = true;
+    expect(await asked.result).toBeNull();
+    expect(begun).toEqual([]);
+  });
+
   test("that were cancelled while they are at work keep their place until that is over", async () => {
     const { ask, many, settled } = scene();
     const working = many("a", CAPTURES_AT_ONCE_MAX);
+    await settled();
     for (const one of working) one.isCancelled = true;
     const next = ask("b");
     await settled();

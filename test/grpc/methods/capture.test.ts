@@ -15,6 +15,8 @@ afterEach(async () => {
   expect(server.loopFailures).toEqual([]);
 });
 
+/** Locks that are due before those that are wanted: more than one search can read one by one. */
+const MANY = 8_000;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const at = (second: number) => ({ seconds: BigInt(second), nanos: 0 });
 
@@ -141,6 +143,24 @@ describe("a capture", () => {
     await Promise.all(all.map((name) => client.call("updateLock", { name, status: "new" })));
     await put({ "t/yes": { notBefore: at(1) } });
     expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/yes"]);
+  });
+
+  test("finds what is behind thousands of other names in its folder, and behind thousands that are paused", async () => {
+    server = await startServer();
+    const { client, engine } = server;
+    const update = {
+      notBefore: undefined,
+      attemptsLeft: undefined,
+      status: "new",
+      expectedVersion: undefined,
+    };
+    const others = Array.from({ length: MANY }, (_, index) => `jobs/mail-${10_000 + index}`);
+    for (let at = 0; at < MANY; at += 1_000)
+      await Promise.all(others.slice(at, at + 1_000).map((name) => engine.updateLock({ ...update, name })));
+    await put({ "jobs/report-1": { notBefore: at(1) }, "jobs/report-2": { notBefore: at(2) } });
+    expect(namesOf(await capture({ prefix: "jobs/report-", maxLeases: 1 }))).toEqual(["jobs/report-1"]);
+    await client.call("setLimit", { target: { case: "pattern", value: "jobs/mail-*" }, limit: 0 });
+    expect(namesOf(await capture({ prefix: "jobs/", maxLeases: 1 }))).toEqual(["jobs/report-2"]);
   });
 
   test("of names takes those that nobody has used, too, and in order of their bytes", async () => {
