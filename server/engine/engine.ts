@@ -258,6 +258,8 @@ export class Engine implements LockEngine {
 
   async start(): Promise<void> {
     await this.#background.start();
+    // Whoever changes a limit rule waits for this server from now on. If this read fails, the first poll repeats it.
+    await this.#watch.look().catch(() => {});
     this.#places.start();
     this.#options.wakeup.start((claims) => {
       if (claims) return this.#watch.lookAt(claims);

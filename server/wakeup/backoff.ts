@@ -6,7 +6,12 @@ export const BACKOFF_MS_MAX = 2_000;
 const BACKOFF_MS = 125;
 
 export class Backoff {
+  readonly #longestMs: number;
   #failures = 0;
+
+  constructor(longestMs = BACKOFF_MS_MAX) {
+    this.#longestMs = longestMs;
+  }
 
   succeeded(): void {
     this.#failures = 0;
@@ -18,6 +23,6 @@ export class Backoff {
 
   /** 0: work goes on at its pace. */
   get restMs(): number {
-    return this.#failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** this.#failures, BACKOFF_MS_MAX);
+    return this.#failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** this.#failures, this.#longestMs);
   }
 }

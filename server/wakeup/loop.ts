@@ -9,6 +9,8 @@ export interface LoopOptions {
   readonly intervalMs: number;
   /** Share of the interval by which it varies, so that replicas do not march in step. */
   readonly jitter: number;
+  /** How long it rests at the most after it has failed; some seconds if not given. */
+  readonly restMsMax?: number;
   readonly run: () => Promise<void>;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -18,10 +20,11 @@ export class Loop {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = true;
-  readonly #backoff = new Backoff();
+  readonly #backoff: Backoff;
 
   constructor(options: LoopOptions) {
     this.#options = options;
+    this.#backoff = new Backoff(options.restMsMax);
   }
 
   start(): void {
