@@ -14,12 +14,11 @@ import { createGrpcServer } from "../../server/grpc/server.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
+import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";
 import { TestCalls } from "./test-calls.ts";
 import { startEngine } from "./test-engine.ts";
 
 export { until } from "./until.ts";
-
-const DRAIN_MS = 5_000;
 
 /** What servers of this test file bring along as their client. */
 let Client: typeof TestCalls = TestCalls;
@@ -100,20 +99,22 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const store = options.wrapStore?.(opened) ?? opened;
   const seen = new Seen();
   const { engine, policy, events, watchEvents, failures, event } = await startEngine(store, options.rules);
-  const grpc = createGrpcServer({
-    engine: options.wrapEngine?.(engine) ?? engine,
-    observer: seen,
-    logger: seen.logger,
-    tls: null,
-    graceMs: policy.graceUs / 1_000,
-    streamsMax: 1_000,
-    replica: String(engine.replica),
-    sessionWaitsMax: 5_000,
-    sessionCommandsMax: 5_000,
-    receiveBytesMax: 65_536,
-    reflection: true,
-    ...options.grpc,
-  });
+  const grpc = drainingInTime(
+    createGrpcServer({
+      engine: options.wrapEngine?.(engine) ?? engine,
+      observer: seen,
+      logger: seen.logger,
+      tls: null,
+      graceMs: policy.graceUs / 1_000,
+      streamsMax: 1_000,
+      replica: String(engine.replica),
+      sessionWaitsMax: 5_000,
+      sessionCommandsMax: 5_000,
+      receiveBytesMax: 65_536,
+      reflection: true,
+      ...options.grpc,
+    }),
+  );
   const { host, port } = await grpc.start({ host: "127.0.0.1", port: options.port ?? 0 });
   const address = `${host}:${port}`;
   const client = new Client(address);
@@ -135,9 +136,11 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     event,
     async stop() {
       client.close();
-      await grpc.drain(DRAIN_MS);
-      await engine.stop();
-      await store.close();
+      await stopInTime(
+        { name: "the gRPC server", stop: () => grpc.drain(drainMs()) },
+        { name: "the engine", stop: () => engine.stop() },
+        { name: "the store", stop: () => store.close() },
+      );
     },
   };
 }

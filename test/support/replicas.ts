@@ -12,6 +12,7 @@ import { openStore } from "../../server/storage/open.ts";
 import { openSqliteStore } from "../../server/storage/sqlite/sqlite-store.ts";
 import type { Store } from "../../server/storage/store.ts";
 import type { TestDatabase } from "./database.ts";
+import { stopInTime } from "./stop-in-time.ts";
 import { startEngine } from "./test-engine.ts";
 
 export interface Replica {
@@ -52,8 +53,11 @@ export async function startReplicas(
     all,
     url: fresh.url,
     async stop() {
-      for (const { engine } of all) await engine.stop();
-      for (const store of shared ? [shared] : all.map((replica) => replica.store)) await store.close();
+      const stores = shared ? [shared] : all.map((replica) => replica.store);
+      await stopInTime(
+        ...all.map(({ engine }) => ({ name: "an engine", stop: () => engine.stop() })),
+        ...stores.map((store) => ({ name: "a store", stop: () => store.close() })),
+      );
       await fresh.drop();
     },
   };

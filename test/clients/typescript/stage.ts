@@ -7,10 +7,19 @@ import { createGrpcServer } from "../../../server/grpc/server.ts";
 import { freshSqlite } from "../../support/database.ts";
 import { type StartOptions, silentObserver, startServer, type TestServer } from "../../support/harness.ts";
 import { startReplicas } from "../../support/replicas.ts";
+import { drainMs, stopInTime } from "../../support/stop-in-time.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  const failures: unknown[] = [];
+  for (const cleanup of cleanups.splice(0).reverse()) {
+    try {
+      await cleanup();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 });
 
 /** What was put up last is taken down first. */
@@ -63,7 +72,7 @@ export async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => 
       reflection: false,
     });
     const { port } = await grpc.start({ host: "127.0.0.1", port: 0 });
-    afterwards(() => grpc.drain(1_000));
+    afterwards(() => stopInTime({ name: "the gRPC server", stop: () => grpc.drain(drainMs()) }));
     servers.push({ grpc, address: `127.0.0.1:${port}`, port, replica: String(id) });
   }
   return servers as [(typeof servers)[0], (typeof servers)[0]];

@@ -1,0 +1,51 @@
+// The end of what tests put up is bounded, also where it breaks: the first that is stuck costs some seconds, and the others of
+// the file next to nothing.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const never = () => new Promise<void>(() => {});
+
+test("a drain that does not end rejects after its deadline", async () => {
+  const server = drainingInTime({ drain: (_: number) => never() });
+  const drained = server.drain(10);
+  expect(server.drain(0)).toBe(drained);
+  const failed = expect(drained).rejects.toThrow("did not drain within 10 ms");
+  await vi.runAllTimersAsync();
+  await failed;
+});
+
+test("all parts are stopped, and the first failure is told", async () => {
+  const stopped: string[] = [];
+  const part = (name: string, error?: Error) => ({
+    name,
+    stop: async () => {
+      stopped.push(name);
+      if (error) throw error;
+    },
+  });
+  await expect(stopInTime(part("one", new Error("one is broken")), part("two"))).rejects.toThrow(
+    "one is broken",
+  );
+  expect(stopped).toEqual(["one", "two"]);
+});
+
+test("what is stuck is named, and what comes after it gets no time", async () => {
+  let isStopped = false;
+  const last = {
+    name: "the last",
+    stop: async () => {
+      isStopped = true;
+    },
+  };
+  const failed = expect(stopInTime({ name: "the first", stop: never }, last)).rejects.toThrow(
+    "in time: the first.",
+  );
+  await vi.runAllTimersAsync();
+  await failed;
+  expect(isStopped).toBe(true);
+  expect(drainMs()).toBeLessThan(1_000);
+});
