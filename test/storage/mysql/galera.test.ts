@@ -12,9 +12,12 @@ import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migr
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
+import { change } from "../../stories/faults/changes.ts";
 import { contend, GRACE_US } from "../../stories/faults/contention.ts";
+import { WrittenChanges } from "../../stories/faults/written-changes.ts";
 import type { FreshDatabase } from "../../support/database.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { chanceFrom, type Faults, faultyStore } from "../../support/faulty-store.ts";
 import { type GaleraCluster, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
 import { openPlainSession, refusal, until } from "../../support/mysql-stage.ts";
 import { Picture } from "../../support/picture.ts";
@@ -266,21 +269,42 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     }
   });
 
+  /** A database of its own, whose replicas are at both nodes in turn. */
+  const ownDatabase = {
+    fresh: async () => {
+      const own = await freshDatabase(cluster.nodes[0]);
+      const nodes = cluster.nodes.map(
+        ({ url }) => Object.assign(new URL(url), { pathname: new URL(own.url).pathname }).href,
+      );
+      await migrateOnBoth(own.url, nodes[1] as string);
+      return { ...own, nodes };
+    },
+  };
+
+  test(
+    "changes by engines on both nodes under faults are made once",
+    async () => {
+      const breaches: string[] = [];
+      const written = new WrittenChanges(breaches);
+      const chance = chanceFrom(seed);
+      const faults: Faults = { on: true, made: new Map() };
+      const replicas = await startReplicas(ownDatabase, 2, {}, (store) =>
+        faultyStore(written.over(store), chance, faults),
+      );
+      try {
+        await change({ replicas: replicas.all, written, breaches, seed, runMs: LOAD_MS });
+      } finally {
+        await replicas.stop();
+      }
+    },
+    LOAD_MS + 30_000,
+  );
+
   test(
     "engines on both nodes keep every promise under load",
     async () => {
-      const database = {
-        fresh: async () => {
-          const own = await freshDatabase(cluster.nodes[0]);
-          const nodes = cluster.nodes.map(
-            ({ url }) => Object.assign(new URL(url), { pathname: new URL(own.url).pathname }).href,
-          );
-          await migrateOnBoth(own.url, nodes[1] as string);
-          return { ...own, nodes };
-        },
-      };
       const rules = { graceUs: GRACE_US, attachedForUs: 1.25 * GRACE_US };
-      const replicas = await startReplicas(database, 4, rules);
+      const replicas = await startReplicas(ownDatabase, 4, rules);
       try {
         await contend({ replicas: replicas.all, seed, runMs: LOAD_MS });
       } finally {
