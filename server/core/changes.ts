@@ -42,6 +42,14 @@ export function hasChanged(outcome: Outcome): boolean {
   }
 }
 
+/** The earlier attempt whose mark is there: it was committed. */
+export function committedOf<Attempt extends Marks>(
+  markNow: bigint,
+  earlier: readonly Attempt[],
+): Attempt | undefined {
+  return earlier.find(({ markFound, markLeft }) => markLeft !== markFound && markLeft === markNow);
+}
+
 /**
  * What is known of a change that was tried before.
  *
@@ -56,8 +64,7 @@ export function afterEarlier(
   markNow: bigint,
   earlier: readonly Marks[],
 ): { readonly outcome: Outcome } | { readonly command: Change } {
-  const own = earlier.find(({ markFound, markLeft }) => markLeft !== markFound && markLeft === markNow);
-  const done = own?.outcomes[index];
+  const done = committedOf(markNow, earlier)?.outcomes[index];
   if (done) return { outcome: done };
   let left = command;
   for (const { markFound, outcomes } of earlier) {

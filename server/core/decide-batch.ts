@@ -2,7 +2,7 @@
 // rows to write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws for bugs only.
 
 import { endDue, grantWaiters } from "./advance.ts";
-import { afterEarlier, type Change, hasChanged, isChange, type Marks } from "./changes.ts";
+import { afterEarlier, type Change, committedOf, hasChanged, isChange, type Marks } from "./changes.ts";
 import type { Claim } from "./claim.ts";
 import { keepInTime } from "./come-back.ts";
 import type { Command, Event, Outcome, Release } from "./command.ts";
@@ -41,6 +41,8 @@ export interface Decided extends Marks {
   readonly lockName: string;
   /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
   readonly outcomes: readonly (Outcome | undefined)[];
+  /** What has happened to the lock. */
+  readonly events: readonly Event[];
 }
 
 export interface BatchEvent {
@@ -84,12 +86,21 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
     const lookedUp = { byRequestId, markFound };
+    const committed = committedOf(markFound, earlierOf(draft, context));
+    if (committed) draft.events.push(...committed.events.filter(isUnheard));
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
     grantWaiters(draft);
     const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, lookedUp, context));
     const { name: lockName, changeMark: markLeft } = lock;
-    decision.decided.set(lock.id, { nowUs: rows.nowUs, lockName, outcomes, markFound, markLeft });
+    decision.decided.set(lock.id, {
+      nowUs: rows.nowUs,
+      lockName,
+      outcomes,
+      markFound,
+      markLeft,
+      events: draft.events,
+    });
     close(draft, decision);
   }
   return decision;
@@ -158,8 +169,17 @@ function outcomeOfChange(
   return outcome;
 }
 
+/**
+ * Whether nobody has heard of it where its transaction was committed without an answer, and it is still so. Waiters hear of
+ * their grants by other ways, as those may have ended since.
+ */
+function isUnheard({ kind }: Event): boolean {
+  return kind !== "granted" && kind !== "enqueued";
+}
+
 /** What earlier attempts have decided about the lock. */
-function earlierOf({ lock }: Draft, { earlier }: Context): Decided[] {
+function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
+  if (earlier.length === 0) return NONE;
   return earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
 }
 

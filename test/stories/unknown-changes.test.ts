@@ -187,6 +187,24 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true, version });
   });
 
+  test("what was committed without an answer is logged once", async () => {
+    const name = newName();
+    const lease = claimOf(await here.engine.acquire(ask(name), null), "held");
+    const seen = here.events.length;
+    script.push(rolledBack(), committed(), committed());
+    await Promise.all([
+      here.engine.setLimit(name, 3, undefined, "logged"),
+      here.engine.updateLock({ ...ANY, name, status: "logged" }),
+      here.engine.release(lease),
+    ]);
+    script.push(committed());
+    const held = claimOf(await there.engine.acquire(ask(name), null), "held");
+    await here.engine.forceRelease(name, null, "logged");
+    const kinds = here.events.slice(seen).map(({ kind }) => kind);
+    expect(kinds.toSorted()).toEqual(["ended", "ended", "limit_set", "record_set"]);
+    expect(here.events.at(-1)).toMatchObject({ claim: { ticketNumber: held.ticketNumber } });
+  });
+
   describe("a forced release of all holders", () => {
     test("that was committed lists whom it has ended, and leaves those who were granted by that", async () => {
       const name = newName();
