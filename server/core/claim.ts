@@ -71,7 +71,10 @@ export interface Claim {
   deadlineUs: number | null;
   /** The replica whose stream or blocked call gave the last sign of life while it waited; null: none. */
   replica: bigint | null;
-  /** Granted after a wait, and nobody has come for it yet: it ends with the grace period at the latest. */
+  /**
+   * Nobody has come for it since it was granted. After a wait it ends with the grace period at the latest. One without end that
+   * was granted at once stays: no time ends it, and an operator sees that perhaps nobody knows of it.
+   */
   provisional: boolean;
   /** 0 until granted. */
   fencingToken: bigint;

@@ -25,7 +25,10 @@ export function grantAtOnce(draft: Draft, claim: Claim, afterWait = false): void
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
   if (afterWait) holdForGrace(draft, claim);
-  else hold(draft, claim, wholeEnd(claim, draft.nowUs));
+  else {
+    hold(draft, claim, wholeEnd(claim, draft.nowUs));
+    claim.provisional = claim.deadlineUs === null;
+  }
   recordGrant(draft, claim, false);
 }
 
@@ -94,6 +97,8 @@ export function end(
     const place = draft.queue.indexOf(claim);
     if (place >= 0) draft.queue.splice(place, 1);
   }
+  // Whether anybody relied on one without end is not known, so it counts as a run.
+  if (claim.deadlineUs === null) claim.provisional = false;
   claim.state = "ended";
   claim.endReason = reason;
   claim.endNote = note;

@@ -210,6 +210,12 @@ const MUTANTS: readonly Mutant[] = [
     to: "provisional = false;\n  claim.deadlineUs = wholeEnd(claim, draft.nowUs)",
   },
   {
+    fault: "takes a lease without end for claimed that nobody has come for",
+    file: "transitions.ts",
+    from: "claim.provisional = claim.deadlineUs === null;",
+    to: "",
+  },
+  {
     fault: "takes every grant to have been fetched",
     file: "transitions.ts",
     from: "claim.provisional = true;",

@@ -96,6 +96,8 @@ interface ModelClaim {
   granted: { readonly at: number; readonly token: bigint } | null;
   /** Whether somebody is known to have the lease, and from when the time to live counts. */
   fetched: boolean;
+  /** Without end, granted at once, and no sign of life has come since. */
+  unclaimed: boolean;
   countsFrom: number;
   ended: { readonly at: number; readonly reason: EndReason; readonly note: string } | null;
   forgotten: boolean;
@@ -369,6 +371,7 @@ export class ReferenceModel {
     if (claim.ended) return { kind: "ended", claim: this.#row(claim) };
     if (claim.granted) {
       claim.fetched = true;
+      claim.unclaimed = false;
       return { kind: "held", claim: this.#row(claim) };
     }
     this.#signOfLife(claim, replica);
@@ -389,6 +392,7 @@ export class ReferenceModel {
     if (!claim.granted) return { kind: "waiting", claim: this.#row(claim), place: null };
     if (ttl !== undefined) claim.ttl = ttl;
     claim.fetched = true;
+    claim.unclaimed = false;
     claim.countsFrom = this.#now;
     return { kind: "held", claim: this.#row(claim) };
   }
@@ -404,6 +408,7 @@ export class ReferenceModel {
       aliveUntil: 0,
       granted: null,
       fetched: false,
+      unclaimed: false,
       countsFrom: 0,
       ended: null,
       forgotten: false,
@@ -443,12 +448,14 @@ export class ReferenceModel {
     const tokens = [this.lastToken(claim.lock), this.#failOver.epoch * 2n ** 36n];
     claim.granted = { at: this.#now, token: tokens.reduce((a, b) => (a > b ? a : b)) + 1n };
     claim.fetched = fetched;
+    claim.unclaimed = fetched && claim.ttl === null;
     claim.countsFrom = this.#now;
     this.#facts.push({ lock: claim.lock, at: this.#now, what: "granted" });
   }
 
   #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null): void {
     claim.ended = { at: this.#now, reason, note };
+    claim.unclaimed = false;
     if (!claim.granted) return;
     const { lock } = claim;
     // Nobody uses a lease before it was fetched, and to release it is to have fetched it.
@@ -520,7 +527,7 @@ export class ReferenceModel {
       waitUntilUs: waitUntil(claim),
       deadlineUs: this.#deadline(claim),
       replica: claim.ended ? null : claim.listener,
-      provisional: claim.granted !== null && !claim.fetched,
+      provisional: claim.granted !== null && (!claim.fetched || claim.unclaimed),
       fencingToken: claim.granted?.token ?? 0n,
       requestedAtUs: claim.arrivedAt,
       grantedAtUs: claim.granted?.at ?? null,

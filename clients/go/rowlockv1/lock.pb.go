@@ -725,7 +725,11 @@ type Claim struct {
 	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
 	// When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
 	// lease without end.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+	// Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+	// without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+	Unclaimed     bool `protobuf:"varint,12,opt,name=unclaimed,proto3" json:"unclaimed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +839,13 @@ func (x *Claim) GetExpiresAt() *timestamppb.Timestamp {
 		return x.ExpiresAt
 	}
 	return nil
+}
+
+func (x *Claim) GetUnclaimed() bool {
+	if x != nil {
+		return x.Unclaimed
+	}
+	return false
 }
 
 // How many permits may be held at once, and why that many.
@@ -1263,7 +1274,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\vretry_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\x99\x04\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\xb7\x04\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -1278,7 +1289,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"granted_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x129\n" +
 	"\n" +
-	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x1a9\n" +
+	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1c\n" +
+	"\tunclaimed\x18\f \x01(\bR\tunclaimed\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x01\n" +

@@ -23,6 +23,8 @@ export interface ClaimView {
   readonly grantedAt?: Date;
   /** When the lease ends if it is not renewed, or the place if there is no sign of life; unset: without end. */
   readonly expiresAt?: Date;
+  /** Set where nobody has come for the lease since it was granted: perhaps nobody knows of it. */
+  readonly isUnclaimed?: true;
 }
 
 /** How many permits may be held at once, and why that many. */
@@ -78,6 +80,7 @@ export function claimView(claim: Claim): ClaimView {
     ...(requestedAt && { requestedAt: dateOf(requestedAt) }),
     ...(grantedAt && { grantedAt: dateOf(grantedAt) }),
     ...(expiresAt && { expiresAt: dateOf(expiresAt) }),
+    ...(claim.unclaimed && { isUnclaimed: true }),
   };
 }
 

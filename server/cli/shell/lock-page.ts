@@ -39,7 +39,7 @@ function holderCells(claim: ClaimView, nowMs: number): string[] {
     since(grantedAt, nowMs),
     expiresAt ? `${told(Math.max(0, expiresAt.getTime() - nowMs))} left` : "no end",
     `token ${token}`,
-    ownerOf(claim),
+    claim.isUnclaimed ? `${ownerOf(claim)} (nobody has come for it since it was granted)` : ownerOf(claim),
   ];
 }
 

@@ -62,7 +62,7 @@ export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lea
     ...(deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
     ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
     requestId: callersRequestId(claim),
-    provisional: claim.provisional,
+    provisional: claim.provisional && deadlineUs !== null,
   });
 }
 
@@ -105,6 +105,7 @@ export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
     requestedAt: timestampMessage(claim.requestedAtUs),
     ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
     ...(deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
+    unclaimed: claim.provisional,
   });
 }
 

@@ -29,6 +29,8 @@ export interface SessionLease {
   /** The client has been told of it. */
   isTold: boolean;
   isProvisional: boolean;
+  /** It is to be confirmed when the client has acknowledged it. */
+  isUnclaimed: boolean;
   /** When it ends unless it is renewed; null: not by itself. */
   endsAtUs: number | null;
   /** Answers about it that are decided and that the client has not been told of yet. */
@@ -104,7 +106,9 @@ export class SessionLeases {
       return;
     }
     shorten(message, this.#options.engine.nowUs());
-    if (provisional) this.#unacknowledged.push({ response, leaseId });
+    // One without end is confirmed, too, though the client need not know of that: no time ends what nobody has heard of.
+    lease.isUnclaimed = provisional || (isFirst && message.ttl === undefined);
+    if (lease.isUnclaimed) this.#unacknowledged.push({ response, leaseId });
   }
 
   /** The client gives it back: where that is what ends it, it is no loss. To be followed by `gaveBack`. */
@@ -171,6 +175,7 @@ export class SessionLeases {
       lockName: "",
       isTold: false,
       isProvisional: false,
+      isUnclaimed: false,
       endsAtUs: null,
       answers: 0,
       releases: 0,
@@ -210,10 +215,12 @@ export class SessionLeases {
 
   async #confirm(leaseId: string): Promise<void> {
     const held = this.#held.get(leaseId);
-    if (!held?.isProvisional || held.ended) return;
+    if (!held?.isUnclaimed || held.ended) return;
     try {
       const { outcome, nowUs } = await this.#options.engine.confirm(held.ref);
       if (outcome.kind !== "held" || this.#held.get(leaseId) !== held || held.ended) return;
+      held.isUnclaimed = false;
+      if (!held.isProvisional) return;
       held.isProvisional = false;
       held.endsAtUs = outcome.claim.deadlineUs;
       const lease: Lease = leaseMessage(outcome.claim, held.lockName, nowUs);

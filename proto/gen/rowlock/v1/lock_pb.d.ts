@@ -320,6 +320,15 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
    * @generated from field: google.protobuf.Timestamp expires_at = 11;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+   * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+   * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+   *
+   * @generated from field: bool unclaimed = 12;
+   */
+  unclaimed: boolean;
 };
 
 /**

@@ -463,6 +463,23 @@ java.lang.String defaultValue) {
     return expiresAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : expiresAt_;
   }
 
+  public static final int UNCLAIMED_FIELD_NUMBER = 12;
+  private boolean unclaimed_ = false;
+  /**
+   * <pre>
+   * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+   * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+   * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+   * </pre>
+   *
+   * <code>bool unclaimed = 12;</code>
+   * @return The unclaimed.
+   */
+  @java.lang.Override
+  public boolean getUnclaimed() {
+    return unclaimed_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -512,6 +529,9 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(11, getExpiresAt());
+    }
+    if (unclaimed_ != false) {
+      output.writeBool(12, unclaimed_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -570,6 +590,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, getExpiresAt());
     }
+    if (unclaimed_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(12, unclaimed_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -614,6 +638,8 @@ java.lang.String defaultValue) {
       if (!getExpiresAt()
           .equals(other.getExpiresAt())) return false;
     }
+    if (getUnclaimed()
+        != other.getUnclaimed()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -657,6 +683,9 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + EXPIRES_AT_FIELD_NUMBER;
       hash = (53 * hash) + getExpiresAt().hashCode();
     }
+    hash = (37 * hash) + UNCLAIMED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getUnclaimed());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -845,6 +874,7 @@ java.lang.String defaultValue) {
         expiresAtBuilder_.dispose();
         expiresAtBuilder_ = null;
       }
+      unclaimed_ = false;
       return this;
     }
 
@@ -921,6 +951,9 @@ java.lang.String defaultValue) {
             ? expiresAt_
             : expiresAtBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.unclaimed_ = unclaimed_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1005,6 +1038,9 @@ java.lang.String defaultValue) {
       }
       if (other.hasExpiresAt()) {
         mergeExpiresAt(other.getExpiresAt());
+      }
+      if (other.getUnclaimed() != false) {
+        setUnclaimed(other.getUnclaimed());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1097,6 +1133,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000400;
               break;
             } // case 90
+            case 96: {
+              unclaimed_ = input.readBool();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 96
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2209,6 +2250,56 @@ java.lang.String defaultValue) {
         expiresAt_ = null;
       }
       return expiresAtBuilder_;
+    }
+
+    private boolean unclaimed_ ;
+    /**
+     * <pre>
+     * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+     * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+     * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+     * </pre>
+     *
+     * <code>bool unclaimed = 12;</code>
+     * @return The unclaimed.
+     */
+    @java.lang.Override
+    public boolean getUnclaimed() {
+      return unclaimed_;
+    }
+    /**
+     * <pre>
+     * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+     * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+     * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+     * </pre>
+     *
+     * <code>bool unclaimed = 12;</code>
+     * @param value The unclaimed to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUnclaimed(boolean value) {
+
+      unclaimed_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+     * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+     * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+     * </pre>
+     *
+     * <code>bool unclaimed = 12;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUnclaimed() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      unclaimed_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

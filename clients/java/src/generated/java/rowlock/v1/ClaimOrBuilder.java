@@ -253,4 +253,16 @@ java.lang.String defaultValue);
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
    */
   com.google.protobuf.TimestampOrBuilder getExpiresAtOrBuilder();
+
+  /**
+   * <pre>
+   * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
+   * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
+   * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+   * </pre>
+   *
+   * <code>bool unclaimed = 12;</code>
+   * @return The unclaimed.
+   */
+  boolean getUnclaimed();
 }

@@ -1,0 +1,63 @@
+// A lease without end that nobody has come for since it was granted: an operator sees it, as no time ends it.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { lockView } from "../../clients/typescript/src/views.ts";
+import { lockPage } from "../../server/cli/shell/lock-page.ts";
+import type { TestServer } from "../support/harness.ts";
+import { startServer, until } from "../support/harness.ts";
+import { acquire, BareSession } from "../support/session-client.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ rules: { graceUs: 1_000_000, attachedForUs: 1_250_000 } });
+});
+afterAll(() => server.stop());
+
+async function unclaimed(name: string): Promise<boolean | undefined> {
+  const { lock } = await server.client.call("getLock", { name });
+  return lock?.holders[0]?.unclaimed;
+}
+
+test("it is unclaimed until it is renewed, or asked for again under its request id", async () => {
+  const { leaseId, provisional } = await server.client.lease({ name: "renewed", noExpiry: true });
+  expect(provisional).toBe(false);
+  expect(await unclaimed("renewed")).toBe(true);
+  await server.client.call("renew", { leaseId });
+  expect(await unclaimed("renewed")).toBe(false);
+  const again = { name: "again", noExpiry: true, requestId: "again" };
+  await server.client.lease(again);
+  expect(await unclaimed("again")).toBe(true);
+  await server.client.lease(again);
+  expect(await unclaimed("again")).toBe(false);
+});
+
+test("a lease with an end is none of these", async () => {
+  await server.client.lease({ name: "ends" });
+  expect(await unclaimed("ends")).toBe(false);
+});
+
+test("in a session it is claimed when the client has acknowledged the grant, of which it is told nothing more", async () => {
+  const session = new BareSession(server.client);
+  session.ask(acquire({ name: "heard", noExpiry: true }));
+  await session.until((all) => all.some(({ results }) => results.length > 0) || undefined);
+  expect(await unclaimed("heard")).toBe(true);
+  session.send({ received: BigInt(session.responses.length) });
+  await until(async () => (await unclaimed("heard")) === false);
+  expect(session.responses.flatMap(({ confirmed }) => confirmed)).toEqual([]);
+  session.cancel();
+});
+
+test("one that an operator ends counts as lost, as somebody may have relied on it", async () => {
+  await server.client.lease({ name: "forced", noExpiry: true, statusIfLost: "failed" });
+  const target = { case: "name" as const, value: "forced" };
+  await server.client.call("forceRelease", { target, reason: "nobody has come for it" });
+  const { lock } = await server.client.call("getLock", { name: "forced" });
+  expect(lock?.record?.status).toBe("failed");
+});
+
+test("rowlock show says that nobody has come for it", async () => {
+  await server.client.lease({ name: "shown", noExpiry: true, owner: "anna" });
+  const { lock } = await server.client.call("getLock", { name: "shown" });
+  const page = lockPage(lockView(lock as NonNullable<typeof lock>), Date.now(), (_, text) => text);
+  expect(page).toMatch(/no end +token 1 +anna \(nobody has come for it since it was granted\)/);
+});
