@@ -1,9 +1,9 @@
-// Changes that must not be made twice, and not over what others have set since: of limits, of records, and the end of
-// other people's leases. Where the answer to a COMMIT is lost, nobody knows whether the change was made. So each attempt
-// leaves a mark at the lock that no other attempt can leave, and a repeated command goes by the mark alone:
-// - The mark is the attempt's own: it was committed, and what it answered is the answer.
-// - The mark is the one that the attempt had found: it was not committed, and the change is made now.
-// - The mark is another one: nobody can tell. What is there now came later than the call, so it stays.
+// Changes that must not be made twice, and must not overwrite what others have set since: of limits, of records, and forced
+// releases. Where the answer to a COMMIT is lost, the server does not know whether the change was made. So each attempt
+// leaves a mark at the lock that no other attempt can leave. A repeated command looks at the mark alone:
+// - The mark is the attempt's own: the attempt was committed, and its outcome is the answer.
+// - The mark is the one that the attempt had found: the attempt was not committed, and the change is made now.
+// - The mark is another one: the change is in doubt. The present values came after the call, so they stay.
 
 import type { Command, Outcome } from "./command.ts";
 
@@ -27,7 +27,7 @@ export function isChange(command: Command): command is Change {
   return verb === "set_limit" || verb === "update_lock" || verb === "delete_lock" || verb === "force_release";
 }
 
-/** Whether a change has such an outcome because something was changed. */
+/** Whether the command has changed something, by its outcome. */
 export function hasChanged(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case "limit":
@@ -55,7 +55,7 @@ export function committedOf<Attempt extends Marks>(
  *
  * @param markNow of the guard row, before the present attempt changes it.
  * @param index of the command among those of its lock.
- * @param earlier attempts of which nobody knows whether they were committed, the first one first.
+ * @param earlier attempts with an unknown outcome, the first one first.
  * @returns the outcome, or the command that is left to do.
  */
 export function afterEarlier(
@@ -70,7 +70,7 @@ export function afterEarlier(
   for (const { markFound, outcomes } of earlier) {
     const outcome = outcomes[index];
     if (!outcome) continue;
-    if (markNow !== markFound && hasChanged(outcome)) return { outcome: { kind: "cannot_tell" } };
+    if (markNow !== markFound && hasChanged(outcome)) return { outcome: { kind: "in_doubt" } };
     if (outcome.kind === "forced" && left.verb === "force_release") {
       const { ended, holdersLeft } = outcome;
       const ticketNumbers = new Set(ended.map(({ ticketNumber }) => ticketNumber));

@@ -204,8 +204,8 @@ export type Outcome =
   | { readonly kind: "in_use" }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
-  /** An earlier attempt may have made this change, and others have made changes since. Callers get a Fault. */
-  | { readonly kind: "cannot_tell" }
+  /** An earlier attempt may have made this change, and others have made changes since. The engine turns it into a Fault. */
+  | { readonly kind: "in_doubt" }
   | { readonly kind: "done" };
 
 /** The kinds of outcomes that each verb can have. */

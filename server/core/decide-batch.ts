@@ -30,7 +30,7 @@ export interface Context {
   /** The present attempt, with what it leaves at locks that it changes; see `changes.ts`. */
   readonly attempt: { readonly mark: bigint };
   /**
-   * Attempts of these commands of which nobody knows whether they were committed, the first one first: commands must
+   * Attempts of these commands with an unknown outcome, the first one first: commands must
    * recognise their own work.
    */
   readonly earlier: readonly { readonly decided: ReadonlyMap<bigint, Decided> }[];
@@ -170,8 +170,8 @@ function outcomeOfChange(
 }
 
 /**
- * Whether nobody has heard of it where its transaction was committed without an answer, and it is still so. Waiters hear of
- * their grants by other ways, as those may have ended since.
+ * Whether observers have to hear of the event of a transaction that was committed without an answer. A grant may have ended
+ * since, so its waiter learns of it by polling.
  */
 function isUnheard({ kind }: Event): boolean {
   return kind !== "granted" && kind !== "enqueued";

@@ -24,7 +24,7 @@ test.each<[string, bigint, Marks[], ReturnType<typeof afterEarlier>]>([
   ["for the first time is made", 5n, [], { command: CHANGE }],
   ["whose mark is there was made", 6n, [attempt(5n, 6n)], { outcome: DONE }],
   ["of which the first mark is there still was not made", 5n, [attempt(5n, 6n)], { command: CHANGE }],
-  ["cannot be told where another mark is there", 7n, [attempt(5n, 6n)], { outcome: { kind: "cannot_tell" } }],
+  ["cannot be told where another mark is there", 7n, [attempt(5n, 6n)], { outcome: { kind: "in_doubt" } }],
   [
     "of which a later attempt has left its mark was made",
     8n,

@@ -350,7 +350,7 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
       return { kind: "deleted", byThisCall: outcome.byThisCall };
     case "forced":
       return { kind: "forced", ended: outcome.ended.map(seenRow) };
-    case "cannot_tell":
+    case "in_doubt":
       throw new Error("a command that was not repeated has found an earlier attempt");
     default:
       return outcome;

@@ -67,16 +67,16 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
 
   describe("while another server changes the same", () => {
     const ANY = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
-    const CANNOT_TELL = { kind: "outcome_unknown", outcomeUnknown: true };
+    const IN_DOUBT = { kind: "outcome_unknown", outcomeUnknown: true };
     const recordOf = async (name: string) => (await lockOf(name))?.record;
 
-    test("of two compare-and-sets, one of which was cut off just before its COMMIT arrived, one is told that it was made", async () => {
+    test("of two compare-and-sets, one of which was cut off just before its COMMIT arrived, only one hears that it was made", async () => {
       const set = { ...ANY, name: "cut off", status: "same", expectedVersion: 0n };
       const kinds: string[] = [];
       const dropped = proxy.dropRequest("COMMIT", async () =>
         kinds.push((await beside.engine.updateLock(set)).outcome.kind),
       );
-      await expect(behind.engine.updateLock(set)).rejects.toMatchObject(CANNOT_TELL);
+      await expect(behind.engine.updateLock(set)).rejects.toMatchObject(IN_DOUBT);
       await dropped;
       expect(kinds).toEqual(["record"]);
       expect(await recordOf("cut off")).toMatchObject({ version: 1n });
@@ -87,11 +87,11 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
       const finish = () => beside.engine.updateLock({ ...ANY, name, status: "done" });
       const swallowed = proxy.dropAnswerTo("COMMIT", finish);
       const renewed = behind.engine.updateLock({ ...ANY, name, status: "new" });
-      await expect(renewed).rejects.toMatchObject(CANNOT_TELL);
+      await expect(renewed).rejects.toMatchObject(IN_DOUBT);
       await swallowed;
       expect(await recordOf(name)).toMatchObject({ status: "done" });
       const paused = proxy.dropAnswerTo("COMMIT", () => beside.engine.setLimit(name, 0, undefined, "pause"));
-      await expect(behind.engine.setLimit(name, 3, undefined, "")).rejects.toMatchObject(CANNOT_TELL);
+      await expect(behind.engine.setLimit(name, 3, undefined, "")).rejects.toMatchObject(IN_DOUBT);
       await paused;
       expect(await lockOf(name)).toMatchObject({ limit: 0 });
     });

@@ -7,7 +7,7 @@ import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } fr
 import { committed, rolledBack, TransactionScript } from "../support/transaction-script.ts";
 
 const ANY = { notBefore: undefined, attemptsLeft: undefined, status: undefined, expectedVersion: undefined };
-const CANNOT_TELL = { kind: "outcome_unknown", outcomeUnknown: true };
+const IN_DOUBT = { kind: "outcome_unknown", outcomeUnknown: true };
 
 /** A change by one of the verbs, and what it leaves. */
 interface Verb {
@@ -83,12 +83,12 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       while ((await version(there, name)) === before) await new Promise((resolve) => setTimeout(resolve, 1));
     };
 
-    test("of two compare-and-sets with the same version, one is told that it was made", async () => {
+    test("of two compare-and-sets with the same version, only one hears that it was made", async () => {
       const name = newName();
       await prepare(there, name);
       const before = await version(there, name);
       script.push(rolledBack(() => changeThere(name, 7, before)));
-      await expect(change(here, name, 7, before)).rejects.toMatchObject(CANNOT_TELL);
+      await expect(change(here, name, 7, before)).rejects.toMatchObject(IN_DOUBT);
       expect((await answersThere.at(-1))?.kind).not.toBe("version_mismatch");
       expect(await version(there, name)).toBe(before + 1n);
     });
@@ -97,7 +97,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       const name = newName();
       await prepare(there, name);
       script.push(committed(() => changeThere(name, 0)));
-      await expect(change(here, name, 3)).rejects.toMatchObject(CANNOT_TELL);
+      await expect(change(here, name, 3)).rejects.toMatchObject(IN_DOUBT);
       expect(await value(there, name)).toBe(0);
     });
 
@@ -105,7 +105,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       const name = newName();
       await prepare(there, name);
       script.push(rolledBack(() => changeThere(name, 0)));
-      await expect(change(here, name, 3)).rejects.toMatchObject(CANNOT_TELL);
+      await expect(change(here, name, 3)).rejects.toMatchObject(IN_DOUBT);
       expect(await value(there, name)).toBe(0);
     });
 
@@ -129,10 +129,10 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       expect(second).toEqual({ kind: "version_mismatch", version: first });
     });
 
-    test("where the database never answers, the caller is not told that nothing was done", async () => {
+    test("where the database never answers, the caller does not hear that nothing was done", async () => {
       const name = newName();
       script.push(...Array.from({ length: 7 }, () => committed()));
-      await expect(change(here, name, 3)).rejects.toMatchObject(CANNOT_TELL);
+      await expect(change(here, name, 3)).rejects.toMatchObject(IN_DOUBT);
       expect(await value(there, name)).toBe(3);
     });
   });
@@ -159,14 +159,14 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     expect(await recordOf(there, name)).toMatchObject({ status: "used", lastRun: { status: "used" } });
   });
 
-  test("of two deletions, one is told that it has deleted", async () => {
+  test("of two deletions, only one hears that it has deleted", async () => {
     const name = newName();
     await UPDATE.prepare(there, name);
     const there_: unknown[] = [];
     script.push(
       rolledBack(async () => there_.push((await there.engine.deleteLock(name, undefined))?.outcome)),
     );
-    await expect(here.engine.deleteLock(name, undefined)).rejects.toMatchObject(CANNOT_TELL);
+    await expect(here.engine.deleteLock(name, undefined)).rejects.toMatchObject(IN_DOUBT);
     expect(there_).toMatchObject([{ kind: "deleted", byThisCall: true }]);
   });
 
@@ -174,11 +174,11 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     const name = newName();
     await UPDATE.prepare(there, name);
     script.push(committed(() => there.engine.updateLock({ ...ANY, name, status: "anew" })));
-    await expect(here.engine.deleteLock(name, undefined)).rejects.toMatchObject(CANNOT_TELL);
+    await expect(here.engine.deleteLock(name, undefined)).rejects.toMatchObject(IN_DOUBT);
     expect(await recordOf(there, name)).toMatchObject({ status: "anew" });
   });
 
-  test("a deletion is told its own version where it was committed without an answer", async () => {
+  test("a deletion returns its own version where it was committed without an answer", async () => {
     const name = newName();
     await UPDATE.prepare(there, name);
     const version = await UPDATE.version(there, name);
@@ -248,7 +248,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       const name = newName();
       claimOf(await there.engine.acquire(ask(name), null), "held");
       script.push(rolledBack(() => there.engine.forceRelease(name, null, "there")));
-      await expect(here.engine.forceRelease(name, null, "here")).rejects.toMatchObject(CANNOT_TELL);
+      await expect(here.engine.forceRelease(name, null, "here")).rejects.toMatchObject(IN_DOUBT);
     });
   });
 

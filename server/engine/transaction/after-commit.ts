@@ -43,7 +43,7 @@ export class AfterCommit {
       if (!decided || revision === undefined) continue;
       list.forEach((job, index) => {
         const outcome = batch.outcome(lockId, index);
-        if (!outcome || outcome.kind === "cannot_tell") return;
+        if (!outcome || outcome.kind === "in_doubt") return;
         if (outcome.kind === "waiting" && job.follower) followers.add(outcome.claim, job.follower, revision);
         // Before anybody learns how the lease has ended, be it in this very transaction.
         if (outcome.kind === "held" && "caller" in job.command) job.command.caller?.holds?.(outcome.claim);

@@ -57,7 +57,7 @@ export function unavailable(error: StoreError, isInDoubt = false): Fault {
 }
 
 /**
- * What callers are told of a change where they have to look whether it was made: to make it again could undo what others
+ * The error for a change of which the caller has to find out whether it was made: to make it again could undo what others
  * have set since.
  */
 export function outcomeUnknown(cause?: unknown): Fault {

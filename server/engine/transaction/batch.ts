@@ -34,7 +34,7 @@ export function newChangeMark(): bigint {
 export class Batch {
   readonly #asked: AskedByLock;
   readonly #policy: Policy;
-  /** Attempts of which nobody knows whether they were committed: commands must recognise their own work. */
+  /** Attempts with an unknown outcome: commands must recognise their own work. */
   readonly #earlier: readonly Batch[];
   readonly #revisionStep = newRevisionStep();
   #mark: bigint | undefined;
@@ -128,7 +128,7 @@ export class Batch {
   outcome(lockId: bigint, index: number): Outcome | undefined {
     const outcome = this.decided.get(lockId)?.outcomes[index];
     if (!outcome && this.#earlier.some((attempt) => attempt.changes(lockId, index)))
-      return { kind: "cannot_tell" };
+      return { kind: "in_doubt" };
     const written = this.locks.get(lockId);
     // A limit is answered with the counts that this transaction has left behind, all of its grants included.
     return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;

@@ -14,7 +14,7 @@ export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 /** Jobs of one transaction. */
 export interface Work {
   readonly jobs: JobsByLock;
-  /** Attempts at these jobs, among others, of which nobody knows whether they were committed. */
+  /** Attempts at these jobs, among others, with an unknown outcome. */
   earlier: readonly Batch[];
 }
 

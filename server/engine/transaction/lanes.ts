@@ -296,7 +296,7 @@ function answer(jobs: JobsByLock, batch: Batch): void {
     const decided = batch.decided.get(lockId);
     list.forEach((job, index) => {
       const outcome = batch.outcome(lockId, index);
-      if (outcome?.kind === "cannot_tell") job.reject(outcomeUnknown());
+      if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
       else
         job.resolve(
           decided && outcome ? { outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName } : null,

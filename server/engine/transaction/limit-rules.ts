@@ -73,7 +73,7 @@ class ChangingRule {
   /** What the last attempt has found. */
   #markFound = 0n;
   #inDoubt = false;
-  /** What attempts of which nobody knows whether they were committed have found. */
+  /** What the attempts with an unknown outcome have found. */
   #markFoundInDoubt = 0n;
   #answer: LimitRule | Refused | undefined;
   /** The revision of the rules that the last attempt to write one has found. */
@@ -83,7 +83,7 @@ class ChangingRule {
     this.#change = change;
   }
 
-  /** The rule to write; undefined: none. Throws a Fault where nobody can tell whether it was written before. */
+  /** The rule to write; undefined: none. Throws a Fault where it is unknown whether it was written before. */
   decide({ limitRules, rulesRevision }: Loaded): LimitRule | undefined {
     const { prefix, limit, expectedVersion, reason } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
@@ -104,7 +104,7 @@ class ChangingRule {
     return rule;
   }
 
-  /** To be told when nobody knows whether the last attempt was committed. */
+  /** For when it is unknown whether the last attempt was committed. */
   doubt(): void {
     // One that was refused has changed nothing.
     if (!this.#answer || "kind" in this.#answer) return;
@@ -113,7 +113,7 @@ class ChangingRule {
     this.#answer = undefined;
   }
 
-  /** To be told of any other failure: the last attempt was rolled back. */
+  /** For any other failure: the last attempt was rolled back. */
   rolledBack(): void {
     this.#answer = undefined;
   }
