@@ -58,6 +58,8 @@ export const DUE_AHEAD_US = 1_000_000;
 export const DUE_AFTER_MS = 2;
 /** Locks of one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
+/** When a claim that a poke tells of, and that still waits here, is looked at again: a node may apply the grant later. */
+export const POKED_AGAIN_MS = [4, 8, 16, 32, 64, 128, 256];
 /** From the end of one round of telling places to the start of the next. */
 export const PLACES_PACE_MS = 100;
 /** Queues read at once to tell places: connections are for decisions, heartbeats and polls. */

@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, status } from "@grpc/grpc-js";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { freshDatabase, mysqlFamily } from "../support/database.ts";
+import { type GaleraCluster, startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
 import { selfSignedCertificate } from "./certificate.ts";
@@ -102,6 +103,36 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
     });
   },
 );
+
+describe.runIf(inject("galera"))("between two nodes of Galera", () => {
+  const ROUNDS = 50;
+  let cluster: GaleraCluster;
+  beforeAll(async () => {
+    cluster = await startGaleraCluster();
+  }, 240_000);
+  afterAll(() => cluster?.stop());
+
+  test("a waiter is told of its grant though its server's node applies it later", async () => {
+    // It goes with the cluster.
+    const { url } = await freshDatabase(cluster.nodes[0]);
+    const near = await stage.serving(url, ...SELDOM);
+    const { pathname } = new URL(url);
+    const there = Object.assign(new URL(cluster.nodes[1].url), { pathname }).href;
+    const far = await stage.serving(there, ...SELDOM);
+    const tookMs: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const beganMs = performance.now();
+      await handOver(near.client, far.client, `there ${round}`);
+      await handOver(far.client, near.client, `back ${round}`);
+      tookMs.push((performance.now() - beganMs) / 2);
+    }
+    tookMs.sort((a, b) => a - b);
+    console.info(
+      `hand-overs, with their waits: median ${tookMs[ROUNDS / 2]?.toFixed(1)} ms, longest ${tookMs.at(-1)?.toFixed(1)} ms`,
+    );
+    expect(tookMs).toHaveLength(ROUNDS);
+  }, 30_000);
+});
 
 /** What becomes of a poke: the name of its status code. */
 async function pokeAt(address: string, secret: string): Promise<string> {

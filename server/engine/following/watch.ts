@@ -5,7 +5,7 @@ import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
 import { partsOf } from "../../core/parts.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Advances } from "../background/advances.ts";
-import { DUE_AHEAD_US, POLL_LOCKS_MAX } from "../engine-bounds.ts";
+import { DUE_AHEAD_US, POKED_AGAIN_MS, POLL_LOCKS_MAX } from "../engine-bounds.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import { DueTimers } from "./due-timers.ts";
 import { type Followers, gone } from "./followers.ts";
@@ -25,6 +25,8 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly #dueTimers: DueTimers;
   readonly #ruleChanges: RuleChanges;
+  /** Of looks that come after a poke. */
+  readonly #again = new Set<NodeJS.Timeout>();
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -36,12 +38,28 @@ export class Watch {
 
   stop(): void {
     this.#dueTimers.stop();
+    for (const timer of this.#again) clearTimeout(timer);
+    this.#again.clear();
   }
 
-  /** Looks at those of the given claims that are followed here. */
-  async lookAt(keys: readonly ClaimKey[]): Promise<void> {
-    const { followers } = this.#options;
-    await this.#readClaims(keys.flatMap((key) => followers.claim(key) ?? []));
+  /**
+   * Looks at those of the given claims that are followed here, which another server says it has granted. Where this server
+   * reads from another node of a cluster, the grant may come to that a little later, so it looks again soon, and does not
+   * wait for that.
+   */
+  async lookAt(keys: readonly ClaimKey[], times = 0): Promise<void> {
+    const { followers, onFailure } = this.#options;
+    const claims = keys.flatMap((key) => followers.claim(key) ?? []);
+    if (claims.length === 0) return;
+    await this.#readClaims(claims);
+    const waiting = claims.filter((claim) => followers.followsClaim(claim));
+    const againMs = POKED_AGAIN_MS[times];
+    if (waiting.length === 0 || againMs === undefined) return;
+    const timer = setTimeout(() => {
+      this.#again.delete(timer);
+      this.lookAt(waiting, times + 1).catch((error: unknown) => onFailure("poke", error));
+    }, againMs);
+    this.#again.add(timer);
   }
 
   /** Looks at the given locks, or at all that are followed here. */

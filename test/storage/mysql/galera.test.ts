@@ -230,7 +230,12 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   test("what a node has not applied yet is waited for by whoever looks for what was decided", async () => {
     const id = await lockOnBoth("lagging");
     const there = await openPlainSession(urlAt(1));
-    const from = { atUs: 0, afterLockId: 0n };
+    const { nowUs } = await stores[1].decidedSince(
+      { atUs: Number.MAX_SAFE_INTEGER, afterLockId: 0n },
+      null,
+      1,
+    );
+    const from = { atUs: nowUs - 2_000_000, afterLockId: 0n };
     try {
       await there.run("FLUSH TABLES WITH READ LOCK");
       let isRead = false;
