@@ -52,6 +52,11 @@ export interface CaptureTry {
   readonly isOver: () => boolean;
 }
 
+/** What a request was given before, as far as it has not ended. */
+interface Earlier {
+  readonly live: readonly Claim[];
+}
+
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
 
 type Refused = OutcomeNamed<"refused">;
@@ -90,12 +95,15 @@ export class Captures {
    */
   async capture(asked: CaptureTry): Promise<Captured> {
     const client = sourceOf(asked.caller);
-    return (await this.#turns.run(client, asked.isOver, () => this.#capture(asked))) ?? NOTHING;
+    const found = await this.#turns.run(client, asked.isOver, () => this.#capture(asked));
+    if (!found) return NOTHING;
+    // Their locks may be held up, and nobody else's turn waits for that.
+    return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
   }
 
-  async #capture(asked: CaptureTry): Promise<Captured> {
-    const { input, caller, isOver } = asked;
-    const earlier = await this.#earlier(input, caller);
+  async #capture(asked: CaptureTry): Promise<Captured | Earlier> {
+    const { input, isOver } = asked;
+    const earlier = await this.#earlier(input);
     if (earlier) {
       this.#options.observer({ kind: "captured", outcome: "repeated", refused: 0 });
       return earlier;
@@ -125,10 +133,10 @@ export class Captures {
     attempt: Attempt,
     candidates: Candidates,
     isCutShort: boolean,
-  ): Promise<Captured> {
+  ): Promise<Captured | Earlier> {
     const { leases, faults, isRepeated } = attempt;
     // The other attempt tells of its own leases, and this one of all.
-    if (isRepeated) return (await this.#earlier(input, caller)) ?? { leases, retryAfterUs: null, isRepeated };
+    if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     const [first] = faults;
     const canAskAgain = leases.length === 0 && input.requestId !== "" && !caller?.isGivenUp;
     for (const { fault, candidate, command } of canAskAgain ? [] : faults)
@@ -143,15 +151,18 @@ export class Captures {
   }
 
   /** What the request was given before; null: nothing that is remembered. */
-  async #earlier({ requestId }: CaptureInput, caller: Caller | undefined): Promise<Captured | null> {
+  async #earlier({ requestId }: CaptureInput): Promise<Earlier | null> {
     if (requestId === "") return null;
     const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId(requestId, index));
     const { claims } = await withoutRepeating(() => this.#options.store.claimsByRequest(ids));
     if (claims.length === 0) return null;
     const inOrder = new Map(ids.map((id, index) => [id, index]));
     const at = (claim: Claim) => inOrder.get(claim.requestId) ?? 0;
-    const live = claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b));
-    // Coming back for them confirms those that are provisional.
+    return { live: claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b)) };
+  }
+
+  /** Coming back for them confirms those that are provisional. */
+  async #confirmed(live: readonly Claim[], caller: Caller | undefined): Promise<Captured> {
     const answers = await Promise.all(live.map((claim) => this.#options.confirm(claim, caller)));
     const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
       outcome.kind === "held" ? [{ claim: outcome.claim, lockName, nowUs }] : [],

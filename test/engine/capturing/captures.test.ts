@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Claim, captureRequestId } from "../../../server/core/claim.ts";
 import type { Acquire, OutcomeOf } from "../../../server/core/command.ts";
 import { Captures, type CaptureTry } from "../../../server/engine/capturing/captures.ts";
-import { CAPTURE_TRIED_MAX } from "../../../server/engine/engine-bounds.ts";
+import { CAPTURE_TRIED_MAX, CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { CaptureCaller, CaptureInput } from "../../../server/engine/lock-engine.ts";
 import { freePage } from "../../../server/storage/rows/free-page.ts";
@@ -24,6 +24,7 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
   const tried: string[] = [];
   const withdrawn: string[] = [];
   const earlier: Claim[] = [];
+  const confirms = { untilFree: Promise.resolve() };
   let secrets = 0;
   const all = Array.from({ length: locks }, (_, index) => ({
     id: BigInt(index + 1),
@@ -49,12 +50,10 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
       if (outcome instanceof Error) throw outcome;
       return outcome && { outcome, nowUs: 0, lockId: 1n, lockName: name };
     },
-    confirm: async () => ({
-      outcome: { kind: "held", claim: CLAIM },
-      nowUs: 0,
-      lockId: 1n,
-      lockName: "t/earlier",
-    }),
+    confirm: async () => {
+      await confirms.untilFree;
+      return { outcome: { kind: "held", claim: CLAIM }, nowUs: 0, lockId: 1n, lockName: "t/earlier" };
+    },
     withdraw: ({ name }) => withdrawn.push(name),
     newSecret: () => `secret ${++secrets}`,
     observer: () => {},
@@ -76,7 +75,7 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
       isOver: () => false,
       ...how,
     });
-  return { capture, tried, withdrawn, earlier };
+  return { capture, tried, withdrawn, earlier, confirms };
 }
 
 const caller = (gone: Partial<CaptureCaller>): CaptureCaller => ({
@@ -170,6 +169,17 @@ describe("a capture that was answered before", () => {
     expect(again.leases.map(({ lockName }) => lockName)).toEqual(["t/earlier"]);
     expect(again.isRepeated).toBe(true);
     expect(tried).toEqual([]);
+  });
+
+  test("and whose leases are held up keeps nobody else from a turn", async () => {
+    const { capture, earlier, confirms } = scene(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    confirms.untilFree = promise;
+    earlier.push({ ...CLAIM, requestId: captureRequestId("r", 0) });
+    const heldUp = Array.from({ length: CAPTURES_AT_ONCE_MAX }, () => capture({ requestId: "r" }));
+    expect((await capture()).leases).toHaveLength(1);
+    resolve();
+    for (const { leases } of await Promise.all(heldUp)) expect(leases).toHaveLength(1);
   });
 
   test("has none when all have ended, and tries no lock", async () => {
