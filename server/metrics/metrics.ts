@@ -76,14 +76,14 @@ export class Metrics {
     }).set({ ...build }, 1);
   }
 
-  /** Adds the gauge of what /readyz says, asked when somebody scrapes. To be called once. */
-  observeReadiness(readiness: { check(): Promise<{ readonly ready: boolean }> }): void {
+  /** Adds the gauge of what health was told last: a scrape does not wait for a database. To be called once. */
+  observeReadiness(readiness: { readonly latest: { readonly ready: boolean } }): void {
     new Gauge({
       name: "rowlock_ready",
       help: "1 if this server should get calls: decisions get through, and nobody has told it to stop.",
       registers: [this.#registry],
-      async collect() {
-        this.set((await readiness.check()).ready ? 1 : 0);
+      collect() {
+        this.set(readiness.latest.ready ? 1 : 0);
       },
     });
   }

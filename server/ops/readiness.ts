@@ -29,6 +29,7 @@ export interface ReadinessOptions {
   readonly freshMs?: number;
 }
 
+const DRAINING: Ready = { ready: false, reason: "draining" };
 const NOTHING_RECENT: RecentDecisions = { committed: false, failure: null, isSuspect: false };
 
 export class Readiness {
@@ -68,8 +69,13 @@ export class Readiness {
     this.#draining = true;
   }
 
+  /** The last answer, for those who must not wait for one. */
+  get latest(): Ready {
+    return this.#draining ? DRAINING : this.#answer;
+  }
+
   async check(): Promise<Ready> {
-    if (this.#draining) return { ready: false, reason: "draining" };
+    if (this.#draining) return DRAINING;
     const { committed, failure, isSuspect } = this.#options.recent();
     const isTrouble = isSuspect || failure !== null;
     if (committed && !isTrouble) return this.#settle({ ready: true }, null);

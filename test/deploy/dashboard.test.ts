@@ -53,7 +53,7 @@ function newMetrics(): Metrics {
   const replicas = async () => ({ nowUs: 0, replicas: [] });
   const source = { busyLocks: async () => {}, limitRules: async () => [], replicas, pool };
   metrics.observeStore(source, { version: "", node: "", database: "" });
-  metrics.observeReadiness({ check: async () => ({ ready: true }) });
+  metrics.observeReadiness({ latest: { ready: true } });
   return metrics;
 }
 

@@ -112,7 +112,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   metrics.calls.call("Acquire", "OK", 0.002, "call");
   metrics.calls.streamOpened();
   metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
-  metrics.observeReadiness({ check: async () => ({ ready: true }) });
+  metrics.observeReadiness({ latest: { ready: true } });
   return metrics;
 }
 
@@ -260,7 +260,7 @@ test("what is rare is there from the start, so that its first time is an increas
 test("readiness is a gauge", async () => {
   const rowlockReady = async (ready: boolean) => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
-    metrics.observeReadiness({ check: async () => (ready ? { ready } : { ready, reason: "away" }) });
+    metrics.observeReadiness({ latest: { ready } });
     return (await scrape(metrics)).lines;
   };
   expect(await rowlockReady(true)).toContain("rowlock_ready 1");

@@ -1,0 +1,245 @@
+// Each alert of deploy/alerts.yml fires in a real Prometheus when its fault is real, and none fires in a restart of servers one
+// after the other. All times of the rules are divided by
+// 60, and by 5 where restarts take the time that they take; no window is shorter than 15 s.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { hasSmallDisks, mountSmallDisk, NEEDS_SMALL_DISK, type SmallDisk } from "../process/small-disk.ts";
+import { processStage, type ServingServer } from "../process/stage.ts";
+import { freshDatabase, reportLeftOut } from "../support/database.ts";
+import { startDroppingProxy } from "../support/dropping-proxy.ts";
+import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
+import { freePort, type RunningServer, startPrivateServer } from "../support/mysql-family/private-server.ts";
+import { openPlainSession } from "../support/mysql-stage.ts";
+import {
+  hasPrometheus,
+  NEEDS_PROMETHEUS,
+  type Prometheus,
+  rules,
+  startPrometheus,
+} from "../support/prometheus.ts";
+
+const DISK_MIB = 400;
+const SLOW_MS = 150;
+const PACE_MS = 50;
+const EXPIRING = 60;
+/** Longer than the offset of RowlockSlow, in quick motion. */
+const USUAL_MS = 8_000;
+const POLL_MS = 200;
+const START_MS_MAX = 150_000;
+const ALL_MS_MAX = 300_000;
+/** Far above what any of them takes in quick motion. */
+const FIRES_MS_MAX = 60_000;
+
+const stage = processStage();
+const binaries = [...(await ownBinaries())].filter(([flavour]) => flavour === "mariadb");
+reportLeftOut(binaries);
+
+interface SlowFlushes {
+  /** null where there is no compiler. */
+  readonly library: string | null;
+  readonly file: string;
+  set(ms: number): void;
+  remove(): void;
+}
+
+/** A library that makes flushes slow. */
+function slowFlushes(): SlowFlushes {
+  const folder = mkdtempSync(join(tmpdir(), "rowlock-fsync-"));
+  const library = join(folder, "slow-fsync.so");
+  const source = join(import.meta.dirname, "slow-fsync.c");
+  const made = spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"]);
+  const file = join(folder, "ms");
+  return {
+    library: made.status === 0 ? library : null,
+    file,
+    set: (ms) => writeFileSync(file, String(ms)),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Goes on taking and releasing locks of ever new names, at the same pace whatever comes of it. */
+function keepBusy(servers: readonly ServingServer[]): { stop(): Promise<void> } {
+  let turn = 0;
+  const underWay = new Set<Promise<void>>();
+  const timer = setInterval(() => {
+    turn += 1;
+    // Read each time, as there is another one after its restart.
+    for (const server of servers) {
+      const ended = takeAndRelease(server.client, `busy/${turn}/${servers.indexOf(server)}`).finally(() =>
+        underWay.delete(ended),
+      );
+      underWay.add(ended);
+    }
+  }, PACE_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(underWay);
+    },
+  };
+}
+
+async function takeAndRelease(client: ServingServer["client"], name: string): Promise<void> {
+  try {
+    const { leaseId } = await client.lease({ name, ttl: { seconds: 5n, nanos: 0 } });
+    await client.call("release", { leaseId });
+  } catch {
+    // That calls fail is what the alerts are about.
+  }
+}
+
+async function fires(prometheus: Prometheus, ...names: string[]): Promise<void> {
+  const fromMs = performance.now();
+  for (const fired = new Set<string>(); !names.every((name) => fired.has(name)); await sleep(POLL_MS)) {
+    for (const name of await prometheus.alerts("firing")) fired.add(name);
+    if (performance.now() - fromMs > FIRES_MS_MAX)
+      throw new Error(`of ${names}, these have fired: ${[...fired]}`);
+  }
+}
+
+async function isOver(prometheus: Prometheus, ...names: string[]): Promise<void> {
+  for (;;) {
+    const firing = await prometheus.alerts("firing");
+    if (!names.some((name) => firing.includes(name))) return;
+    await sleep(POLL_MS);
+  }
+}
+
+const metricsOf = (servers: readonly ServingServer[]) =>
+  servers.map(({ metricsUrl }) => metricsUrl.replace("http://", ""));
+
+/** Two minutes, and in the way of other tests. */
+const isWanted = process.env.ROWLOCK_TEST_ALERTS === "true";
+const WANTED = isWanted ? "" : " (left out: ROWLOCK_TEST_ALERTS is not true)";
+
+describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
+  `over %s, with real faults${WANTED}${NEEDS_PROMETHEUS}${NEEDS_SMALL_DISK}`,
+  (flavour, binary) => {
+    let disk: SmallDisk;
+    let running: RunningServer;
+    let flushes: SlowFlushes;
+
+    beforeAll(async () => {
+      disk = mountSmallDisk(DISK_MIB);
+      flushes = slowFlushes();
+      running = await startPrivateServer(binary, flavour, {
+        parent: disk.directory,
+        env: flushes.library === null ? {} : { LD_PRELOAD: flushes.library, SLOW_FSYNC: flushes.file },
+      });
+    }, START_MS_MAX);
+    afterAll(async () => {
+      await running?.stop();
+      disk?.remove();
+      flushes?.remove();
+    });
+
+    test("each alert fires", { timeout: ALL_MS_MAX }, async () => {
+      const { url, drop } = await freshDatabase(running.server);
+      stage.afterwards(drop);
+      await migrateUp(url);
+      const direct = new URL(url);
+      const proxy = await startDroppingProxy(direct.hostname, Number(direct.port));
+      stage.afterwards(() => proxy.close());
+      const proxied = new URL(url);
+      proxied.port = String(proxy.port);
+      const start = () => stage.serving(proxied.href, "--fail-over-pause", "1s", "--grace", "2s");
+      const servers = [await start(), await start()];
+      const [first, second] = servers as [ServingServer, ServingServer];
+      const prometheus = await startPrometheus(metricsOf(servers), 60, 250);
+      stage.afterwards(() => prometheus.stop());
+      const firedFrom = new Set<string>();
+      const expectFiring = async (...names: string[]) => {
+        await fires(prometheus, ...names);
+        for (const name of names) firedFrom.add(name);
+      };
+
+      const { client } = first;
+      for (let index = 0; index < EXPIRING; index++)
+        await client.lease({ name: `lost/${index}`, ttl: { seconds: 1n, nanos: 0 } });
+      await client.lease({ name: "kept", ttl: { seconds: 3_600n, nanos: 0 } });
+      const waiter = client.wait({ target: { case: "acquire", value: { name: "kept" } } });
+      await waiter.position();
+      await expectFiring("RowlockLeasesExpire", "RowlockQueueStandsStill");
+      const busy = keepBusy(servers);
+      // Prometheus learns what is usual.
+      await sleep(USUAL_MS);
+
+      if (flushes.library !== null) {
+        flushes.set(SLOW_MS);
+        await expectFiring("RowlockSlow");
+        flushes.set(0);
+      } else {
+        console.warn("RowlockSlow was left out: there is no compiler (cc) to make flushes slow.");
+        firedFrom.add("RowlockSlow");
+      }
+
+      const foreign = await openPlainSession(url);
+      stage.afterwards(() => foreign.close());
+      await foreign.run("START TRANSACTION");
+      await foreign.run("SELECT * FROM rowlock_meta FOR UPDATE");
+      await expectFiring("RowlockDatabaseAway", "RowlockCallsFail");
+      await foreign.run("COMMIT");
+      await isOver(prometheus, "RowlockDatabaseAway", "RowlockCallsFail");
+
+      disk.fill();
+      await expectFiring("RowlockDatabaseAway", "RowlockCallsFail");
+      disk.makeRoom();
+      await isOver(prometheus, "RowlockDatabaseAway", "RowlockCallsFail");
+
+      await foreign.run("DELETE FROM rowlock_witness");
+      await expectFiring("RowlockFailedOver");
+
+      proxy.leave();
+      await expectFiring("RowlockGaugesIncomplete", "RowlockDatabaseAway");
+      await proxy.comeBack();
+      await isOver(prometheus, "RowlockDatabaseAway");
+
+      second.process.kill("SIGKILL");
+      await expectFiring("RowlockReplicaNotReady");
+      first.process.kill("SIGKILL");
+      await expectFiring("RowlockNoReplica");
+      await busy.stop();
+      expect([...firedFrom].sort()).toEqual(
+        rules()
+          .map(({ alert }) => alert)
+          .sort(),
+      );
+    });
+
+    test("none fires while servers are restarted one after the other", { timeout: ALL_MS_MAX }, async () => {
+      const { url, drop } = await freshDatabase(running.server);
+      stage.afterwards(drop);
+      await migrateUp(url);
+      const ports = [await freePort(), await freePort()];
+      const start = (port: number) =>
+        stage.serving(url, "--metrics-listen", `127.0.0.1:${port}`, "--grace", "2s");
+      const servers = await Promise.all(ports.map(start));
+      const prometheus = await startPrometheus(metricsOf(servers), 5, 500);
+      stage.afterwards(() => prometheus.stop());
+      const busy = keepBusy(servers);
+      await servers[0]?.client.lease({ name: "kept", ttl: { seconds: 3_600n, nanos: 0 } });
+      for (const [index, port] of ports.entries()) {
+        const old = servers[index] as ServingServer;
+        const waiter = old.client.wait({ target: { case: "acquire", value: { name: "kept" } } });
+        await waiter.position();
+        old.process.kill("SIGTERM");
+        await waiter.failure();
+        await old.process.exited;
+        servers[index] = await start(port);
+        await sleep(2_000);
+      }
+      // What has begun in the meantime either fires or is over.
+      await sleep(1_000);
+      for (let pending = await prometheus.alerts("pending"); pending.length > 0; await sleep(POLL_MS))
+        pending = await prometheus.alerts("pending");
+      expect(await prometheus.haveFired()).toEqual([]);
+      await busy.stop();
+    });
+  },
+);
