@@ -116,8 +116,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "goes on with the old tokens after a fail-over",
     file: "fail-over.ts",
-    from: "(lastToken > epochStart ? lastToken : epochStart) + 1n",
-    to: "lastToken + (epochStart > 0n ? 1n : 1n)",
+    from: "lastToken >= first ? lastToken + 1n : first",
+    to: "lastToken >= first ? lastToken + 1n : lastToken + 1n",
   },
   {
     fault: "takes the places of waiters whose replica has not come back yet",
