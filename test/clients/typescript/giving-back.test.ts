@@ -39,7 +39,7 @@ describe("a lease without end", () => {
     "whose grant was not heard is given back, if its client %s",
     async (how) => {
       const { server, shut, open, address, looking } = await stage();
-      const rowlock = client(address, { giveUpAfter: 500 });
+      const rowlock = client(address, { giveUpAfter: 2_000 });
       await rowlock.getLock("unheard");
       shut();
       const error = await failed(rowlock.lock("unheard", { ttl: "forever" }));
@@ -71,7 +71,8 @@ describe("a lease without end", () => {
 
   test("whose release was not heard is released when a server answers", async () => {
     const { server, proxy, address, looking } = await stage();
-    const rowlock = client(address, { giveUpAfter: 500, connectTimeout: 500 });
+    // Enough for the lock on a busy machine; the release waits for all of it.
+    const rowlock = client(address, { giveUpAfter: 2_000, connectTimeout: 2_000 });
     const lock = await rowlock.lock("kept", { ttl: "forever" });
     // What a server hears of a session that it has lost.
     proxy.freeze();
@@ -83,7 +84,7 @@ describe("a lease without end", () => {
 
   test("that was asked for under a request id of its caller's is there when it is asked for again", async () => {
     const { shut, open, address, looking } = await stage();
-    const rowlock = client(address, { giveUpAfter: 500 });
+    const rowlock = client(address, { giveUpAfter: 2_000 });
     await rowlock.getLock("mine");
     shut();
     const asked = { ttl: "forever", requestId: "mine" } as const;
@@ -96,7 +97,7 @@ describe("a lease without end", () => {
   });
 
   test("that no server can have heard of is not in doubt", async () => {
-    const away = client("127.0.0.1:9", { giveUpAfter: 500 });
+    const away = client("127.0.0.1:9", { giveUpAfter: 2_000 });
     const error = await failed(away.lock("away", { ttl: "forever" }));
     expect(error).toMatchObject({ reason: "NO_SERVER", metadata: {} });
     expect(error.message).not.toContain("may be held");

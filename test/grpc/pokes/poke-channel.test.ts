@@ -1,6 +1,6 @@
 // Whom a server believes to be another server, over TLS: nobody else is sent anything, least of all the secret.
 
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../../server/config/tls-material.ts";
 import { pokeChannel } from "../../../server/grpc/pokes/poke-channel.ts";
@@ -48,17 +48,26 @@ async function poke(address: string): Promise<Error | null> {
   });
 }
 
+/** It has a second for a new connection, which is little on a busy machine; nothing but that may keep it. */
+async function getsThrough(address: string): Promise<void> {
+  for (;;) {
+    const error = await poke(address);
+    if (error === null) return;
+    expect(error).toMatchObject({ code: status.DEADLINE_EXCEEDED });
+  }
+}
+
 describe("a poke gets to", () => {
   test("a server whose certificate names its address", async () => {
     const { address, received } = await listening("127.0.0.1", other);
-    expect(await poke(address)).toBeNull();
-    expect(received).toHaveLength(1);
+    await getsThrough(address);
+    expect(received).not.toHaveLength(0);
   });
 
   test("a server with the certificate that all servers share, wherever it is", async () => {
     const { address, received } = await listening("127.0.0.2", own);
-    expect(await poke(address)).toBeNull();
-    expect(received).toHaveLength(1);
+    await getsThrough(address);
+    expect(received).not.toHaveLength(0);
   });
 });
 

@@ -213,12 +213,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       const error = await refusal(store.transact({ ...plan, impatient: true }, write));
       expect(error).toMatchObject({ kind: "transient", reason: ROW_LOCKED });
       expect(performance.now() - startedMs).toBeLessThan(1_000);
-      const waiting = store.transact(plan, write);
+      const waiting = transact(store, plan, write);
       await statementOf(plain, stage.address.database, "rowlock_");
       await free();
       await waiting;
     }
-    await store.transact({ ...plan, impatient: true }, write);
+    await transact(store, { ...plan, impatient: true }, write);
   });
 
   test("a heartbeat waits for no row, and tells whose it could not write", async () => {
