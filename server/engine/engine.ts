@@ -62,7 +62,6 @@ import type {
   ViewedLock,
 } from "./lock-engine.ts";
 import { SharedRead } from "./shared-read.ts";
-import { sourceOf } from "./source-of.ts";
 import { AfterCommit } from "./transaction/after-commit.ts";
 import { withAttempts, withoutRepeating } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
@@ -455,7 +454,7 @@ export class Engine implements LockEngine {
 
   watchLocks(prefix: string, caller?: Caller): LockWatch {
     this.#refuseWhenStopped();
-    return this.#watches.open(prefix, sourceOf(caller));
+    return this.#watches.open(prefix, caller);
   }
 
   limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {

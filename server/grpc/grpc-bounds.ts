@@ -89,6 +89,8 @@ export const RENEWED_AT_ONCE_MAX = 1_000;
  * so that a client that is alone keeps them busy, and few enough for others not to notice the rest of its commands.
  */
 export const COMMANDS_AT_ONCE = 1_024;
+/** Commands that are read of one session before others are: a millisecond or two of work. */
+export const COMMANDS_PER_TURN_MAX = 100;
 /** Commands of one client that wait for that: leases are renewed by the thousand, and some clients have many thousands. */
 export const ADMISSION_QUEUED_MAX = 100_000;
 

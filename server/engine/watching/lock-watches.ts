@@ -4,6 +4,7 @@
 // reads slowly waits for nothing, and so costs nothing.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Caller } from "../../core/command.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import { isOwnName } from "../../core/own-names.ts";
@@ -24,6 +25,7 @@ import {
 } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../lock-engine.ts";
+import { sourceOf } from "../source-of.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Views } from "../views/views.ts";
 import type { DecidedFeed, DecidedListener } from "./decided-feed.ts";
@@ -60,10 +62,10 @@ export class LockWatches implements WatchSource, DecidedListener {
     return this.#known.size;
   }
 
-  /** Where there are as many as there may be, who has most loses one; throws a Fault where that is `owner`. */
-  open(prefix: string, owner?: unknown): LockWatch {
-    if (this.#watches.size >= WATCHES_MAX) this.#makeRoom(owner);
-    const watch = new WatchedPrefix(prefix, this, owner);
+  /** Where there are as many as there may be, who has most loses one; throws a Fault where that is the caller. */
+  open(prefix: string, caller?: Caller): LockWatch {
+    if (this.#watches.size >= WATCHES_MAX) this.#makeRoom(sourceOf(caller));
+    const watch = new WatchedPrefix(prefix, this, caller);
     watch.known = this.#known.countUnder(prefix);
     this.#watches.add(watch);
     this.#options.observer({ kind: "watch_opened" });
@@ -110,7 +112,9 @@ export class LockWatches implements WatchSource, DecidedListener {
     const locks: ViewedLock[] = [];
     let claims = 0;
     const query = { prefix, afterName, max: WATCH_LOCKS_MAX, busyOnly: false, order: "name" as const };
-    for await (const view of this.#options.views.views(query)) {
+    for await (const view of this.#options.views.views(query, watch.caller)) {
+      // Nobody wants the rest.
+      if (watch.isClosed) break;
       // What others have told of it may be older.
       this.#see(view.lock, watch);
       locks.push(view);

@@ -2,9 +2,11 @@
 // then on the latest state of each lock that has changed. Reads nothing itself; what is not taken is gathered, up to a
 // bound, and beyond it the watch begins anew.
 
+import type { Caller } from "../../core/command.ts";
 import type { DecidedLock } from "../../storage/store.ts";
 import { WATCH_PENDING_MAX } from "../engine-bounds.ts";
 import type { LockWatch, WatchUpdate } from "../lock-engine.ts";
+import { sourceOf } from "../source-of.ts";
 
 /** What is read for a watch, by those who own it. */
 export interface WatchSource {
@@ -27,7 +29,7 @@ export interface SnapshotPage {
 export class WatchedPrefix implements LockWatch {
   readonly prefix: string;
   /** Whose it is. */
-  readonly owner: unknown;
+  readonly caller: Caller | undefined;
   /** How many of the locks that are known are under its prefix. */
   known = 0;
   readonly #source: WatchSource;
@@ -43,10 +45,19 @@ export class WatchedPrefix implements LockWatch {
   #wake: ((update: WatchUpdate | null) => void) | undefined;
   readonly #onClosed = Promise.withResolvers<null>();
 
-  constructor(prefix: string, source: WatchSource, owner?: unknown) {
+  constructor(prefix: string, source: WatchSource, caller?: Caller) {
     this.prefix = prefix;
-    this.owner = owner;
+    this.caller = caller;
     this.#source = source;
+  }
+
+  /** What it has in common with other watches of the same client. */
+  get owner(): unknown {
+    return sourceOf(this.caller);
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined;
   }
 
   get isHungry(): boolean {

@@ -9,6 +9,7 @@ import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/loc
 import { Admission } from "../admission.ts";
 import {
   COMMANDS_AT_ONCE,
+  COMMANDS_PER_TURN_MAX,
   CONFIRM_PER_GRACE,
   HEARTBEAT_PER_GRACE,
   SESSION_UNREAD_BYTES_MAX,
@@ -73,6 +74,8 @@ export class Session {
   #owner = "";
   #labels: Record<string, string> = {};
   #heard = 0;
+  /** Commands since others were let in. */
+  #sincePause = 0;
   #heardAtLook = 0;
   #silentLooks = 0;
   #isHalfClosed = false;
@@ -113,6 +116,7 @@ export class Session {
       } catch (error) {
         this.#end(error);
       }
+      this.#letOthersIn();
     });
     stream.on("end", () => {
       // So ends what the client has cancelled, too, which is told only after it.
@@ -148,9 +152,18 @@ export class Session {
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
     this.#context.frame.observer.sessionMessage("received", request.commands.length, bytes.length);
+    this.#sincePause += request.commands.length;
     this.#leases.acknowledged(request.received);
     this.#outbox.touch();
     for (const command of inOrder(request.commands)) this.#begin(command);
+  }
+
+  /** After so many commands the next request is read in a turn of its own, when others have been read, too. */
+  #letOthersIn(): void {
+    if (this.#sincePause < COMMANDS_PER_TURN_MAX || this.#isOver) return;
+    this.#sincePause = 0;
+    this.#stream.pause();
+    setImmediate(() => this.#stream.resume());
   }
 
   #open(owner: string, labels: Record<string, string>): void {

@@ -61,10 +61,12 @@ async function snapshotOf(watch: LockWatch): Promise<number | string> {
   }
 }
 
+const by = (owner: unknown) => ({ getPeer: () => String(owner) });
+
 /** Opens a watch of so many locks. */
 function watching(prefix: string, locks: number, owner: unknown): LockWatch {
   sizes.set(prefix, locks);
-  return watches.open(prefix, owner);
+  return watches.open(prefix, by(owner));
 }
 
 const endOf = (watch: LockWatch) =>
@@ -113,16 +115,16 @@ describe("where there are too many watches", () => {
 
   test("who has most loses one to who has none, and gets no more", async () => {
     const greedy = many(() => "greedy");
-    expect(() => watches.open("x/", "greedy")).toThrow(expect.objectContaining({ reason: "watches" }));
+    expect(() => watches.open("x/", by("greedy"))).toThrow(expect.objectContaining({ reason: "watches" }));
     const polite = watching("polite/", 3, "polite");
     expect(await snapshotOf(polite)).toBe(3);
     expect(await Promise.race(greedy.slice(-1).map(endOf))).toBe("watches");
-    expect(() => watches.open("x/", "greedy")).toThrow(expect.objectContaining({ reason: "watches" }));
+    expect(() => watches.open("x/", by("greedy"))).toThrow(expect.objectContaining({ reason: "watches" }));
   });
 
   test("and each has one, who comes last is refused", () => {
     many((index) => index);
-    expect(() => watches.open("x/", "late")).toThrow(expect.objectContaining({ reason: "watches" }));
+    expect(() => watches.open("x/", by("late"))).toThrow(expect.objectContaining({ reason: "watches" }));
   });
 });
 
