@@ -60,9 +60,11 @@ type call struct {
 	// askedAt is when it was asked for; Forever once it was answered.
 	askedAt time.Duration
 	// wasSent says whether a server that is gone may know of it.
-	wasSent  bool
-	isOver   bool
-	failures int
+	wasSent bool
+	// timesSent counts the connections that have taken it.
+	timesSent int
+	isOver    bool
+	failures  int
 	// lastError is what it was answered last, where that was no result.
 	lastError   *Error
 	retryTimer  *timer
@@ -317,6 +319,7 @@ func (c *calls) send(one *call, on *usage) bool {
 	}
 	one.number = c.numbers
 	one.on = on
+	one.timesSent++
 	one.askedAt = c.turns.now()
 	c.byNumber[one.number] = one
 	if one.kind == waiting {

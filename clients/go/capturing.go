@@ -76,20 +76,30 @@ func (c *capturing) abandon(why *Error) {
 // failed is what its call has failed with, also where nobody waits for it any more. What it may have taken is looked for, unless
 // its caller may come back for it under a request id of their own.
 func (c *capturing) failed(err *Error) {
-	// A session that has cancelled it has given back what it had taken.
 	isGivenBack := c.asked.requestID == "" || c.isSettled
-	if isGivenBack && c.call.mayBeKnown() && err.leavesDoubt() && err.Reason != ErrCancelled && err.Reason != ErrClosed {
-		find := c.asked.request(c.requestID, 0)
-		find.IfStatus = noStatus()
-		lost := &leftBehind{
-			client: c.client,
-			asked:  &c.asked.claimOptions,
-			shared: c.asked.shared(),
-			find:   &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Capture{Capture: find}},
-		}
-		c.client.requests.unwanted(lost.shared, lost.begin)
+	// A session that has cancelled it has given back what it had taken.
+	isDone := err.Reason == ErrClosed || err.Reason == ErrCancelled && c.call.timesSent == 1
+	if isGivenBack && !isDone && c.call.mayBeKnown() && err.leavesDoubt() {
+		c.lookFor(nil)
 	}
 	c.fail(err)
+}
+
+// lookFor has what it was granted looked for and given back, except for leases of which an answer has told.
+func (c *capturing) lookFor(except []*rowlockv1.Lease) {
+	find := c.asked.request(c.requestID, 0)
+	find.IfStatus = noStatus()
+	lost := &leftBehind{
+		client: c.client,
+		asked:  &c.asked.claimOptions,
+		shared: c.asked.shared(),
+		find:   &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Capture{Capture: find}},
+		except: map[string]bool{},
+	}
+	for _, lease := range except {
+		lost.except[lease.GetLeaseId()] = true
+	}
+	c.client.requests.unwanted(lost.shared, lost.begin)
 }
 
 func (c *capturing) isWait() bool {
@@ -144,6 +154,10 @@ func (c *capturing) answered(result *rowlockv1.SessionResult, basis time.Duratio
 	c.locks = make([]*Lock, len(answer.GetLeases()))
 	c.retryAfter = answer.GetRetryAfter().AsDuration()
 	c.isSpent = answer.GetIsRepeated() && c.asked.requestID != ""
+	if c.call.wasSent && c.asked.requestID == "" {
+		// It was asked for by a connection that is gone, too, and its server may have gone on taking locks since.
+		c.lookFor(answer.GetLeases())
+	}
 	for at, lease := range answer.GetLeases() {
 		c.take(at, lease, basis, 0)
 	}

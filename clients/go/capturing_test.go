@@ -302,6 +302,20 @@ func TestACaptureThatWasGivenUpBetweenConnectionsIsLookedForToo(t *testing.T) {
 	}
 }
 
+// The server of a connection that is gone may have gone on taking locks when the repeated request was answered.
+func TestWhatARepeatedCaptureIsNotToldOfIsGivenBack(t *testing.T) {
+	stage := stageCapture(t, rowlock.Count(2), rowlock.IfStatus("new"))
+	_, request := stage.nextCapture()
+	stage.cut()
+	again, _ := stage.nextCapture()
+	stage.grant(again, leaseOf("1", time.Minute))
+	captured := within(t, "the lock", stage.captured)
+	stage.grant(stage.nextFinding(request.GetRequestId()), leaseOf("1", time.Minute), leaseOf("2", time.Minute))
+	if release := stage.nextRelease(); release.GetLeaseId() != "2" || captured.Locks[0].State() != rowlock.Held {
+		t.Fatal(release)
+	}
+}
+
 // Two calls under one request id share the lock, and one of them gives up.
 func TestWhoGivesUpACaptureLeavesItsLocksToTheOthersUnderItsRequestID(t *testing.T) {
 	stage := stageCapture(t, rowlock.RequestID("shared"), rowlock.Count(2))

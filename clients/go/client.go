@@ -195,6 +195,7 @@ func (c *Client) Close() error {
 		}
 		// A first request may be on its way, and what it asks for may be granted, before anything was heard of the server.
 		idle = c.calls.whenIdle()
+		c.connections.hurry()
 	})
 	if !isFirst {
 		<-c.closed

@@ -82,6 +82,19 @@ func (c *connections) leave(err *Error) {
 	c.ended(from, err)
 }
 
+// hurry has servers tried again at once, as there is little time left.
+func (c *connections) hurry() {
+	c.failures = 0
+	if c.timer == nil {
+		return
+	}
+	c.timer.stop()
+	c.timer = nil
+	if c.owner.isNeeding() {
+		c.need()
+	}
+}
+
 // close ends all connections in good order, within the time; what it answers is closed when they have ended.
 func (c *connections) close(within time.Duration) []<-chan struct{} {
 	c.isClosed = true

@@ -22,7 +22,7 @@ const (
 	closedAfterMax = 40 * time.Millisecond
 )
 
-// heldUnder is how many locks under a prefix are held.
+// heldUnder is how often locks under a prefix are held or waited for.
 func heldUnder(t *testing.T, client *rowlock.Client, prefix string) uint32 {
 	t.Helper()
 	held := uint32(0)
@@ -30,7 +30,7 @@ func heldUnder(t *testing.T, client *rowlock.Client, prefix string) uint32 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held += info.HolderCount
+		held += info.HolderCount + info.Waiting
 	}
 	return held
 }

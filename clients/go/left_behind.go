@@ -22,8 +22,10 @@ type leftBehind struct {
 	// shared is the request id, where others may ask under it, too.
 	shared string
 	// find asks for what there is under the request id.
-	find  *rowlockv1.SessionCommand
-	until time.Duration
+	find *rowlockv1.SessionCommand
+	// except are leases that somebody was told of.
+	except map[string]bool
+	until  time.Duration
 	// isOne: there is one claim at the most.
 	isOne bool
 	looks int
@@ -47,6 +49,9 @@ func (l *leftBehind) look() {
 	l.client.verbs.begin(demanded, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		found := claimsIn(result)
 		for _, id := range found {
+			if l.except[id] {
+				continue
+			}
 			l.client.requests.unwanted(l.shared, func() { l.client.giveBack(id, l.asked) })
 		}
 		switch {

@@ -300,7 +300,7 @@ final class Acquisition implements Ask, Asking {
     if (isGivenBack && ticketId != null) unwanted(ticketId);
     else if (isGivenBack)
       locks.requests.unwanted(
-          asked.sharedId(), () -> locks.leftBehind.add(asked, asked.sharedId(), finding(), true));
+          asked.sharedId(), () -> locks.leftBehind.add(asked, asked.sharedId(), finding(), true, Set.of()));
     return asked.ttl.isPresent() ? error : error.mayBeHeld(name, requestId, isGivenBack);
   }
 

@@ -17,6 +17,9 @@ final class Call {
   /** Whether a server that is gone may know of it. */
   boolean wasSent;
 
+  /** How many connections have taken it. */
+  int timesSent;
+
   boolean isOver;
   int failures;
 

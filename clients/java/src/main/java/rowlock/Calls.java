@@ -248,6 +248,7 @@ final class Calls {
     }
     call.number = numbers;
     call.use = use;
+    call.timesSent++;
     call.asked = clock.now();
     byNumber.put(call.number, call);
     use.count(call.isWait(), 1);

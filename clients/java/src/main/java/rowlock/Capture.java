@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.CaptureResponse;
 import rowlock.v1.Lease;
@@ -26,9 +27,6 @@ final class Capture implements Ask, Asking {
 
   /** Nobody can hold these any more. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
-
-  /** Nothing is left to be looked for, or nobody can. */
-  private static final Set<Reason> SETTLED = Set.of(Reason.CANCELLED, Reason.CLOSED);
 
   private final Clock clock;
   private final Calls calls;
@@ -168,6 +166,9 @@ final class Capture implements Ask, Asking {
     }
     CaptureResponse response = result.getCapture();
     isSpent = response.getIsRepeated() && asked.requestId.isPresent();
+    if (call.wasSent && asked.requestId.isEmpty())
+      // It was asked for by a connection that is gone, too, and its server may have gone on taking locks since.
+      lookFor(response.getLeasesList().stream().map(Lease::getLeaseId).collect(Collectors.toSet()));
     if (!isAbandoned) taken = new Lock[response.getLeasesCount()];
     for (int at = 0; at < response.getLeasesCount(); at++) take(at, response.getLeases(at), basis, 0);
     retryAfter =
@@ -180,13 +181,23 @@ final class Capture implements Ask, Asking {
 
   @Override
   public void failed(RowlockException error) {
-    // A session that has cancelled it has given back what it had taken. Of others who have chosen the request id, the caller may
-    // come back for it.
+    // Who has chosen the request id may come back for it.
     boolean isGivenBack = asked.requestId.isEmpty() || isAbandoned;
-    if (isGivenBack && call.mayBeKnown() && error.leavesDoubt() && !SETTLED.contains(error.reason()))
-      locks.requests.unwanted(
-          asked.sharedId(), () -> locks.leftBehind.add(asked, asked.sharedId(), finding(), false));
+    // A session that has cancelled it has given back what it had taken.
+    boolean isDone =
+        error.reason() == Reason.CLOSED
+            || (error.reason() == Reason.CANCELLED && call.timesSent == 1);
+    if (isGivenBack && !isDone && call.mayBeKnown() && error.leavesDoubt())
+      lookFor(Set.of());
     fail(error);
+  }
+
+  /** Has what it was granted looked for and given back, except for leases of which an answer has told. */
+  private void lookFor(Set<String> except) {
+    SessionCommand finding = finding();
+    locks.requests.unwanted(
+        asked.sharedId(),
+        () -> locks.leftBehind.add(asked, asked.sharedId(), finding, false, except));
   }
 
   /** Asks for what there is under the request id, and takes nothing where there is nothing. */

@@ -122,6 +122,15 @@ final class Connections implements Connection.Listener {
     onEnded(left, error);
   }
 
+  /** Tries servers again at once, as there is little time left. */
+  void hurry() {
+    failures = 0;
+    if (timer == null) return;
+    timer.cancel();
+    timer = null;
+    if (isNeeded.getAsBoolean()) need();
+  }
+
   /** Closes all in good order, within the time. */
   void close(long within, Runnable closed) {
     isClosed = true;

@@ -66,13 +66,19 @@ final class LeftBehind {
    * @param id under which others may ask, too
    * @param find asks for what there is under the request id
    * @param isOne there is one claim at the most
+   * @param except leases that somebody was told of
    */
-  void add(LeaseOptions asked, Optional<String> id, SessionCommand find, boolean isOne) {
+  void add(
+      LeaseOptions asked,
+      Optional<String> id,
+      SessionCommand find,
+      boolean isOne,
+      Set<String> except) {
     if (isOver) {
-      if (asked.ttl.isEmpty()) inherit.accept(heir -> heir.add(asked, id, find, isOne));
+      if (asked.ttl.isEmpty()) inherit.accept(heir -> heir.add(asked, id, find, isOne, except));
       return;
     }
-    Claims claims = new Claims(asked, id, find, isOne);
+    Claims claims = new Claims(asked, id, find, isOne, except);
     all.add(claims);
     claims.look();
   }
@@ -110,15 +116,22 @@ final class LeftBehind {
     private final Optional<String> id;
     private final SessionCommand find;
     private final boolean isOne;
+    private final Set<String> except;
     private final long until;
     private int looks;
     private Loop.Timer timer;
 
-    Claims(LeaseOptions asked, Optional<String> id, SessionCommand find, boolean isOne) {
+    Claims(
+        LeaseOptions asked,
+        Optional<String> id,
+        SessionCommand find,
+        boolean isOne,
+        Set<String> except) {
       this.asked = asked;
       this.id = id;
       this.find = find;
       this.isOne = isOne;
+      this.except = except;
       until = asked.ttl.map(ttl -> clock.now() + Times.ofDuration(ttl)).orElse(Times.FOREVER);
     }
 
@@ -140,7 +153,8 @@ final class LeftBehind {
     private void found(SessionResult result) {
       List<String> found = claimsIn(result);
       for (String claim : found)
-        locks.requests.unwanted(id, () -> locks.giveBack(claim, asked));
+        if (!except.contains(claim))
+          locks.requests.unwanted(id, () -> locks.giveBack(claim, asked));
       Reason refused = Reason.of(result.getAcquire().getRefusal().getReason());
       if (isOne && (!found.isEmpty() || ENDS.contains(refused))) all.remove(this);
       else again();
@@ -152,7 +166,7 @@ final class LeftBehind {
         return;
       }
       all.remove(this);
-      if (error.reason() == Reason.CLOSED) add(asked, id, find, isOne);
+      if (error.reason() == Reason.CLOSED) add(asked, id, find, isOne, except);
     }
 
     private void again() {

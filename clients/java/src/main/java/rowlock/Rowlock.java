@@ -532,6 +532,7 @@ public final class Rowlock implements AutoCloseable {
     calls.failUnsent(RowlockException.closed());
     locks.leftBehind.close();
     locks.releaseAll();
+    connections.hurry();
     Loop.Timer late = loop.after(GIVE_BACK_WITHIN, this::finish);
     // After what other threads have just released has begun. A first request may be on its way, and what it asks for may be
     // granted, before anything was heard of the server.
