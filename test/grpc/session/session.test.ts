@@ -677,6 +677,19 @@ describe("silence", () => {
     connection.destroy();
   });
 
+  test("that is broken in time counts from anew each time", async () => {
+    const server = await start({ rules: { graceUs: 2_000_000, attachedForUs: 2_500_000 } });
+    const session = new BareSession(server.client);
+    // More than two of the four looks in each time of silence that is allowed find that nothing was heard.
+    for (let heard = 2n; heard <= 5n; heard++) {
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      session.send({});
+      await session.until((all) => (all.some((response) => response.heard === heard) ? true : undefined));
+    }
+    expect(server.openSessions()).toBe(1);
+    session.cancel();
+  });
+
   test("is broken by an empty request, which is answered", async () => {
     const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
     const session = new BareSession(server.client);
