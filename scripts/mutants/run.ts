@@ -1,0 +1,73 @@
+// Plants small faults in the code of a folder, one at a time, and reports those that no fast test notices:
+//   npm run mutants -- server/engine            every file of the folder, with the tests of test/engine
+//   npm run mutants -- server/engine/following test/engine test/stories
+// The first argument is a folder or a file, further ones are folders of tests. Prints each survivor as a diff, and fails
+// where fewer than 80% of the faults are noticed. It takes minutes for a folder and is no part of `npm test`.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+
+const CAUGHT_PERCENT_MIN = 80;
+
+const [target, ...testFolders] = process.argv.slice(2);
+if (target === undefined || !existsSync(target)) {
+  console.error("usage: npm run mutants -- FOLDER_OR_FILE [FOLDER_OF_TESTS...], as in: server/engine");
+  process.exit(2);
+}
+
+/** `server/engine/following` is tested by `test/engine/following`, or by the nearest folder above it that there is. */
+function testsOf(path: string): string {
+  const parts = path.replace(/^server\//, "").split("/");
+  if (path.startsWith("clients/typescript")) return "test/clients/typescript";
+  while (parts.length > 0 && !existsSync(join("test", ...parts))) parts.pop();
+  return join("test", ...parts);
+}
+
+const folders = testFolders.length > 0 ? testFolders : [testsOf(target)];
+process.env.ROWLOCK_MUTANTS_TESTS = folders.join(",");
+process.env.ROWLOCK_TEST_DATABASES ??= "sqlite";
+console.error(`${target}, by the tests of ${folders.join(", ")}`);
+
+const own = import.meta.dirname;
+// StrykerJS is installed when it is needed first: it is as large as all packages of the project.
+if (!existsSync(join(own, "node_modules"))) run("npm", ["ci", "--prefix", own]);
+
+const scratch = mkdtempSync(join(tmpdir(), "rowlock-mutants-"));
+try {
+  const config = join(scratch, "stryker.config.json");
+  writeFileSync(
+    config,
+    JSON.stringify({
+      testRunner: "vitest",
+      plugins: [join(own, "node_modules/@stryker-mutator/vitest-runner/dist/src/index.js")],
+      vitest: { configFile: relative(process.cwd(), join(own, "vitest.config.ts")), related: false },
+      mutate: [target.endsWith(".ts") ? target : `${target}/**/*.ts`],
+      // A text is no promise. What is worked out once, as a file is loaded, cannot be exchanged later.
+      mutator: { excludedMutations: ["StringLiteral"] },
+      ignoreStatic: true,
+      // Each mutant runs only the tests that reach it.
+      coverageAnalysis: "perTest",
+      concurrency: 2,
+      timeoutMS: 3_000,
+      dryRunTimeoutMinutes: 15,
+      // Stryker would read it by the API of a TypeScript older than the project's; the tests erase types and need none.
+      tsconfigFile: "none",
+      tempDirName: join(scratch, "sandbox"),
+      ignorePatterns: ["clients/go", "clients/java", "clients/python", "dist"],
+      reporters: ["clear-text", "progress-append-only"],
+      clearTextReporter: { logTests: false },
+      thresholds: { high: 100, low: CAUGHT_PERCENT_MIN, break: CAUGHT_PERCENT_MIN },
+    }),
+  );
+  run(join(own, "node_modules/.bin/stryker"), ["run", config]);
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** Sets this process's exit code where the command fails. */
+function run(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { stdio: "inherit" });
+  if (status !== 0) process.exitCode = 1;
+}
