@@ -1,22 +1,24 @@
 // Polite clients beside a hostile one that asks for thousands of things and gives them up at once: what they ask for takes
-// hardly longer than when they are alone. `ROWLOCK_TEST_ROUNDS` makes it more of them.
+// hardly longer than when they are alone. Three processes want all of a machine for a minute: it runs where
+// `ROWLOCK_TEST_ROUNDS` says how many rounds there are, 100 for one.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import type { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess } from "./server-process.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
-const ROUNDS = Number(process.env.ROWLOCK_TEST_ROUNDS ?? 15);
+const ROUNDS = Number(process.env.ROWLOCK_TEST_ROUNDS ?? 0);
 const TASKS = 1_000;
 /** Above what two processes that take all of a machine can cost, and far below what a queue of cancelled calls costs. */
 const FACTOR = 30;
-const MS_ALLOWED = 3_000;
+const MS_ALLOWED = 1_500;
 const SLOW_MACHINE_MS = 120_000;
 
 const stage = processStage("after all");
 let server: ServingServer;
 
 beforeAll(async () => {
+  if (ROUNDS === 0) return;
   server = await stage.serving("sqlite::memory:");
   const { client } = server;
   for (let from = 0; from < TASKS; from += 100)
@@ -66,7 +68,7 @@ async function politely(client: TestCalls): Promise<Record<string, number>> {
   );
 }
 
-describe("beside one that gives up at once all that it asks for", () => {
+describe.skipIf(ROUNDS === 0)("beside one that gives up at once all that it asks for", () => {
   test.each(["captures", "refusals"])(
     "%s",
     async (attack) => {
@@ -84,7 +86,7 @@ describe("beside one that gives up at once all that it asks for", () => {
         ([what, ms]) => ms > Math.max(MS_ALLOWED, FACTOR * (alone[what] as number)),
       );
       expect(slow, `alone: ${JSON.stringify(alone)}, sent: ${sent}`).toEqual([]);
-      if (process.env.ROWLOCK_TEST_ROUNDS) console.log({ attack, sent, alone, beside });
+      console.log({ attack, sent, alone, beside });
     },
     SLOW_MACHINE_MS,
   );
