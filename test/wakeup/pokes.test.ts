@@ -15,10 +15,11 @@ function scene() {
   const hints: { claims: readonly ClaimKey[]; done: PromiseWithResolvers<void> }[] = [];
   const failures: unknown[] = [];
   const sent: unknown[] = [];
+  const polled: ((claims?: readonly ClaimKey[]) => Promise<void>)[] = [];
   let pollStops = 0;
   const pokes = new Pokes({
     poll: {
-      start() {},
+      start: (onHint) => void polled.push(onHint),
       announce() {},
       async stop() {
         pollStops += 1;
@@ -33,7 +34,7 @@ function scene() {
       hints.push({ claims: claims ?? [], done });
       return done.promise;
     });
-  return { pokes, start, hints, failures, sent, pollStops: () => pollStops };
+  return { pokes, start, hints, failures, sent, polled, pollStops: () => pollStops };
 }
 
 test("one hint is worked off at a time, and what comes meanwhile goes together", async () => {
@@ -48,6 +49,7 @@ test("one hint is worked off at a time, and what comes meanwhile goes together",
   expect(hints.map(({ claims }) => claims)).toEqual([keys(1, 1), keys(2, 3)]);
   hints[1]?.done.resolve();
   await turn();
+  expect(hints).toHaveLength(2);
   pokes.poked(keys(5, 1));
   expect(hints).toHaveLength(3);
 });
@@ -99,4 +101,12 @@ test("each grant elsewhere is sent", () => {
   const granted = keys(1, 2).map((key) => ({ ...key, replica: 7n }));
   pokes.announce(granted);
   expect(sent).toEqual(granted);
+});
+
+test("the poll goes on beside the pokes, and a hint of its kind names no claims", () => {
+  const { start, hints, polled } = scene();
+  start();
+  expect(polled).toHaveLength(1);
+  void polled[0]?.();
+  expect(hints.map(({ claims }) => claims)).toEqual([[]]);
 });

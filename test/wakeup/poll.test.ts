@@ -27,3 +27,17 @@ test("the poll rests a little longer while the database is away, and not for lon
   expect(looks).toBe(after + 10);
   await poll.stop();
 });
+
+test("the poll ends with its stop, also where it was never started", async () => {
+  let looks = 0;
+  const poll = pollWakeup(100, () => {});
+  await poll.stop();
+  poll.start(async () => {
+    looks += 1;
+  });
+  await vi.advanceTimersByTimeAsync(250);
+  expect(looks).toBe(2);
+  await poll.stop();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(looks).toBe(2);
+});

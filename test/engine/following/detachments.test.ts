@@ -1,0 +1,205 @@
+// Who has left is told to the database until it knows, at a pace that leaves it to others, and not where they are back.
+
+import { beforeEach, describe, expect, test } from "vitest";
+import type { ClaimKey, ClaimRef } from "../../../server/core/claim.ts";
+import type { Detach, Withdraw } from "../../../server/core/command.ts";
+import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import { Detachments } from "../../../server/engine/following/detachments.ts";
+import { CLAIM } from "../../support/claims.ts";
+
+const AWAY = new Fault("unavailable", "connection_lost", "away", { retryAfterMs: 1 });
+const turn = () => new Promise(setImmediate);
+const detach = (ticketNumber: number): Detach => ({ verb: "detach", ref: refOf(ticketNumber), replica: 1n });
+const refOf = (ticketNumber: number): ClaimRef => ({ ...CLAIM, ticketNumber: BigInt(ticketNumber) });
+
+/** By ticket number, in the order in which the database was told. */
+let told: number[];
+let underWay: PromiseWithResolvers<void>[];
+let answer: (ticketNumber: number) => unknown;
+let followed: Set<number>;
+let failures: unknown[];
+let detachments: Detachments;
+
+beforeEach(() => {
+  told = [];
+  underWay = [];
+  answer = () => undefined;
+  followed = new Set();
+  failures = [];
+  detachments = new Detachments({
+    tell: (_lockId, command) => {
+      const number = command.verb === "detach" ? Number(command.ref.ticketNumber) : -1;
+      told.push(number);
+      const outcome = answer(number);
+      return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+    },
+    isFollowed: ({ ticketNumber }: ClaimKey) => followed.has(Number(ticketNumber)),
+    onFailure: (loop, error) => void failures.push([loop, error]),
+  });
+});
+
+/** Each answer is given by the test. */
+function answersLater(): void {
+  answer = () => {
+    const answer = Promise.withResolvers<void>();
+    underWay.push(answer);
+    return answer.promise;
+  };
+}
+
+function leave(...numbers: number[]): void {
+  for (const number of numbers) detachments.add(CLAIM.lockId, detach(number));
+}
+
+async function repeated(): Promise<number[]> {
+  told = [];
+  await detachments.repeat();
+  return told;
+}
+
+describe("who has left", () => {
+  test("is told at once, and not again once the database knows", async () => {
+    leave(1);
+    expect(told).toEqual([1]);
+    await turn();
+    expect(await repeated()).toEqual([]);
+  });
+
+  test("is told again while the database is away, and until it knows", async () => {
+    answer = () => AWAY;
+    leave(1);
+    await turn();
+    expect(await repeated()).toEqual([1]);
+    answer = () => undefined;
+    expect(await repeated()).toEqual([1]);
+    expect(await repeated()).toEqual([]);
+    expect(failures).toEqual([]);
+  });
+
+  test("is not told a second time while the first is under way", async () => {
+    answersLater();
+    leave(1);
+    expect(await repeated()).toEqual([]);
+    underWay[0]?.reject(AWAY);
+    await turn();
+    answer = () => undefined;
+    expect(await repeated()).toEqual([1]);
+  });
+
+  test("is not told any more when they are back, also where that was tried before", async () => {
+    followed.add(1);
+    leave(1);
+    expect(told).toEqual([]);
+    answer = () => AWAY;
+    leave(2);
+    await turn();
+    followed.add(2);
+    expect(await repeated()).toEqual([]);
+    followed.clear();
+    expect(await repeated()).toEqual([]);
+  });
+
+  test("and whose claim nobody can act on has it withdrawn, whoever follows", async () => {
+    followed.add(1);
+    const withdraw: Withdraw = { verb: "withdraw", requestId: "r" };
+    detachments.add(CLAIM.lockId, withdraw);
+    expect(told).toEqual([-1]);
+  });
+
+  test("by a bug cannot be told: that is reported, and not tried for ever", async () => {
+    const bug = new Error("A fault made by a test.");
+    answer = () => bug;
+    leave(1);
+    await turn();
+    expect(failures).toEqual([["departures", bug]]);
+    expect(await repeated()).toEqual([]);
+  });
+});
+
+describe("where many could not be told", () => {
+  const MANY = 2 * DETACHMENTS_AT_ONCE + 1;
+  beforeEach(async () => {
+    answer = () => AWAY;
+    leave(...Array.from({ length: MANY + 1 }, (_, index) => index));
+    await turn();
+  });
+
+  test("the first one is tried alone, as long as the database is away", async () => {
+    expect(await repeated()).toEqual([0]);
+    expect(await repeated()).toEqual([0]);
+  });
+
+  test("the others follow in parts, each after the one before it", async () => {
+    told = [];
+    answersLater();
+    const repeating = detachments.repeat();
+    const sizes: number[] = [];
+    while (told.length > 0) {
+      sizes.push(told.length);
+      told = [];
+      for (const answer of underWay.splice(0)) answer.resolve();
+      await turn();
+    }
+    await repeating;
+    expect(sizes).toEqual([1, DETACHMENTS_AT_ONCE, DETACHMENTS_AT_ONCE, 1]);
+    expect(await repeated()).toEqual([]);
+  });
+
+  test("a part of which one fails is the last one of that time, and the others of it are settled", async () => {
+    answer = (number) => (number === 2 ? AWAY : undefined);
+    expect(await repeated()).toHaveLength(1 + DETACHMENTS_AT_ONCE);
+    answer = () => undefined;
+    expect(await repeated()).toEqual([
+      2,
+      ...Array.from({ length: DETACHMENTS_AT_ONCE + 1 }, (_, index) => 1 + DETACHMENTS_AT_ONCE + index),
+    ]);
+  });
+});
+
+test("more than are kept in mind push out the oldest, and no other", async () => {
+  answer = () => AWAY;
+  leave(0, 1, 2);
+  await turn();
+  // Of these the answers never come.
+  const never = new Promise<never>(() => {});
+  answer = () => never;
+  for (let number = 3; number < DETACHMENTS_MAX; number++) leave(number);
+  answer = () => AWAY;
+  expect(await repeated()).toEqual([0]);
+  leave(DETACHMENTS_MAX, DETACHMENTS_MAX + 1);
+  expect(await repeated()).toEqual([2]);
+});
+
+describe("a heartbeat under way", () => {
+  test("may revive whose place was left meanwhile, so that is told once more after it", async () => {
+    leave(1);
+    const heartbeat = Promise.withResolvers<void>();
+    const during = detachments.during(() => heartbeat.promise);
+    leave(2, 3);
+    await turn();
+    expect(told).toEqual([1, 2, 3]);
+    heartbeat.resolve();
+    await during;
+    expect(told).toEqual([1, 2, 3, 2, 3]);
+    await detachments.during(async () => {});
+    expect(told).toHaveLength(5);
+  });
+
+  test("beside another one is waited for, too, as is one that fails", async () => {
+    const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = detachments.during(() => one.promise);
+    const second = detachments.during(() => other.promise);
+    leave(1);
+    one.resolve();
+    await first;
+    expect(told).toEqual([1]);
+    other.reject(AWAY);
+    await expect(second).rejects.toBe(AWAY);
+    expect(told).toEqual([1, 1]);
+    leave(2);
+    await turn();
+    await detachments.during(async () => {});
+    expect(told).toEqual([1, 1, 2]);
+  });
+});
