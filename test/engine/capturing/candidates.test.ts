@@ -178,6 +178,32 @@ describe("a search under a prefix", () => {
     expect(all.size + 1).toBe(folders);
   });
 
+  test("ends at once where there is nothing", async () => {
+    const rows = new Rows();
+    const candidates = search(rows, "jobs/");
+    expect(await names(candidates, 5)).toEqual([]);
+    expect(candidates.isDone).toBe(true);
+    expect(rows.reads).toBeLessThanOrEqual(1);
+    expect(candidates.reached(true)).toBeNull();
+  });
+
+  test("reads more at a time where much of what it finds cannot be had", async () => {
+    const rows = new Rows();
+    const taking: Taking = new Set();
+    for (let index = 0; index < 100; index++) {
+      rows.add(`jobs/${100 + index}`);
+      if (index < 99) taking.add(`jobs/${100 + index}`);
+    }
+    expect(await names(search(rows, "jobs/", null, taking))).toEqual(["jobs/199"]);
+    expect(rows.reads).toBe(1);
+    // Nobody here takes them, and they are not wanted: nothing but the search itself can tell.
+    const unwanted = new Rows();
+    for (let index = 0; index < 1_000; index++) unwanted.add(`jobs/mail-${index}`);
+    unwanted.add("jobs/report");
+    expect(await names(search(unwanted, "jobs/report"))).toEqual(["jobs/report"]);
+    expect(unwanted.reads).toBeLessThanOrEqual(Math.ceil(Math.log2(1_001)) + 1);
+  });
+
   test("passes over what others of this server are taking", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2"]) rows.add(name);
@@ -211,7 +237,138 @@ describe("a read that fails", () => {
   });
 });
 
+describe("a search that wants certain statuses", () => {
+  test("reads the groups of these alone, and goes on behind those of others", async () => {
+    const rows = new Rows();
+    for (const name of ["a/1", "b/1", "c/1"]) rows.add(name);
+    const status = (folder: string) => (folder === "b/" ? "ready" : "failed");
+    const read: RecordGroup[][] = [];
+    const store: CandidateStore = {
+      ...rows.store,
+      // One group at a time.
+      recordGroups: async (prefix, after) => {
+        const { groups, isLast } = await rows.store.recordGroups(prefix, after, 1);
+        return { groups: groups.map(({ folder }) => ({ folder, status: status(folder) })), isLast };
+      },
+      freeLocks: (groups, ...asked) => {
+        read.push([...groups]);
+        return rows.store.freeLocks(groups, ...asked);
+      },
+    };
+    const target = { prefix: "", statuses: ["ready", "late"], from: null };
+    const candidates = new CandidatesUnder(store, new Set(), target);
+    expect(await names(candidates, 5)).toEqual(["b/1"]);
+    expect(candidates.isDone).toBe(true);
+    expect(read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
+    const all = new CandidatesUnder(store, new Set(), { ...target, statuses: [] });
+    expect(await names(all, 5)).toEqual(["a/1", "b/1", "c/1"]);
+  });
+});
+
+describe("when the next lock is due", () => {
+  const due = (rows: Rows, groupsAtOnce: number): CandidateStore => ({
+    ...rows.store,
+    recordGroups: (prefix, after) => rows.store.recordGroups(prefix, after, groupsAtOnce),
+    nextDueIn: async (groups) => groups.length * 1_000,
+  });
+  const target = { prefix: "", statuses: [], from: null };
+
+  test("is known where all groups were looked at together, and asked of these", async () => {
+    const rows = new Rows();
+    for (const name of ["a/1", "b/1"]) rows.add(name);
+    const candidates = new CandidatesUnder(due(rows, 2), new Set(), target);
+    expect(await candidates.nextDueIn()).toBeNull();
+    await names(candidates, 5);
+    expect(await candidates.nextDueIn()).toBe(2_000);
+  });
+
+  test("is not known where there are more groups, wherever the search began", async () => {
+    const rows = new Rows();
+    for (const name of ["a/1", "b/1", "c/1"]) rows.add(name);
+    const candidates = new CandidatesUnder(due(rows, 2), new Set(), target);
+    await names(candidates, 5);
+    expect(await candidates.nextDueIn()).toBeNull();
+    const from = { behind: { folder: "b/", status: STATUS }, after: null };
+    const fromMiddle = new CandidatesUnder(due(rows, 2), new Set(), { ...target, from });
+    await names(fromMiddle, 1);
+    expect(await fromMiddle.nextDueIn()).toBeNull();
+  });
+});
+
+describe("limits of 0", () => {
+  test("pass over a lock that has one of its own, and one that a pattern known by then pauses", async () => {
+    const rows = new Rows();
+    for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
+    rows.locks[1] = { ...(rows.locks[1] as FreeLock), limit: 0 };
+    const taking: Taking = new Set();
+    const candidates = search(rows, "", null, taking);
+    expect(await candidates.paused()).toBe(false);
+    expect(await names(candidates, 5)).toEqual(["a/1", "b/1"]);
+    expect([...taking]).toEqual(["a/1", "b/1"]);
+    rows.pause("a/");
+    rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
+    const paused = search(rows, "");
+    expect(await paused.paused()).toBe(true);
+    expect(await names(paused, 5)).toEqual(["b/1"]);
+    const named = new CandidatesNamed(rows.store, new Set(), ["a/1", "a/none", "b/1", "b/none"], []);
+    expect(await named.paused()).toBe(true);
+    expect(await names(named, 5)).toEqual(["b/none", "b/1"]);
+    rows.rules.splice(0);
+    expect(await named.paused()).toBe(false);
+  });
+});
+
 describe("a search among names", () => {
+  const named = (rows: Rows, asked: string[], statuses: string[] = []) =>
+    new CandidatesNamed(rows.store, new Set(), asked, statuses);
+
+  test("gives a few at a time, each once, and passes over what others of this server are taking", async () => {
+    const rows = new Rows();
+    const all = ["n/1", "n/2", "n/3", "n/4"];
+    for (const name of all) rows.add(name, 1);
+    const candidates = new CandidatesNamed(rows.store, new Set(["n/2"]), all, []);
+    expect([await names(candidates, 2), await names(candidates, 2), await names(candidates, 2)]).toEqual([
+      ["n/1", "n/3"],
+      ["n/4"],
+      [],
+    ]);
+  });
+
+  test("leaves out what is held or not due, and says when the first of these is due", async () => {
+    const rows = new Rows();
+    const nowUs = 10_000;
+    const locks = [
+      { name: "n/held", dueAtUs: null },
+      { name: "n/now", dueAtUs: nowUs },
+      { name: "n/later", dueAtUs: nowUs + 500 },
+      { name: "n/soon", dueAtUs: nowUs + 1 },
+      { name: "n/last", dueAtUs: nowUs + 900 },
+    ].map((lock, index) => ({ ...lock, id: BigInt(index + 1), limit: null, status: "" }));
+    const store: CandidateStore = { ...rows.store, namedLocks: async () => ({ nowUs, locks }) };
+    const asked = locks.map(({ name }) => name);
+    const candidates = new CandidatesNamed(store, new Set(), asked, []);
+    expect(await names(candidates, 9)).toEqual(["n/now"]);
+    expect(await candidates.nextDueIn()).toBe(1);
+    const free = new CandidatesNamed(store, new Set(), ["n/now"], []);
+    await names(free);
+    expect(await free.nextDueIn()).toBeNull();
+  });
+
+  test("wants only the statuses that it was asked for, and takes an unused name for one without", async () => {
+    const rows = new Rows();
+    rows.add("n/1");
+    expect(await names(named(rows, ["n/1", "n/none"], [STATUS]), 9)).toEqual(["n/1"]);
+    expect(await names(named(rows, ["n/1", "n/none"], ["other", ""]), 9)).toEqual(["n/none"]);
+  });
+
+  test("gives those that are due since the same time in the order of their bytes", async () => {
+    const rows = new Rows();
+    // As UTF-16 the second one would come after the third.
+    const inOrder = ["n/a", "n/\u{ff5e}", "n/\u{1f512}"];
+    for (const name of inOrder.toReversed()) rows.add(name, 1);
+    expect(await names(named(rows, inOrder.toReversed()), 9)).toEqual(inOrder);
+  });
+
   test("finds those that are free, longest due first, and those that nobody has used", async () => {
     const rows = new Rows();
     rows.add("n/2", 1);

@@ -1,17 +1,26 @@
 // One try at a capture: what it takes, what it gives back that nobody can be told of, and where the next one goes on.
 
 import { describe, expect, test } from "vitest";
-import { type Claim, captureRequestId } from "../../../server/core/claim.ts";
+import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
+import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Acquire, OutcomeOf } from "../../../server/core/command.ts";
+import type { LimitRule } from "../../../server/core/limit.ts";
 import { Captures, type CaptureTry } from "../../../server/engine/capturing/captures.ts";
 import { CAPTURE_TRIED_MAX, CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { CaptureCaller, CaptureInput } from "../../../server/engine/lock-engine.ts";
+import type { CaptureCaller, CaptureEvent, CaptureInput } from "../../../server/engine/lock-engine.ts";
 import { freePage } from "../../../server/storage/rows/free-page.ts";
-import { ROW_LOCKED } from "../../../server/storage/store.ts";
-import { CLAIM } from "../../support/claims.ts";
+import { ROW_LOCKED, StoreError, type WantedNames } from "../../../server/storage/store.ts";
+import { CLAIM, TERMS } from "../../support/claims.ts";
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
+const turn = () => new Promise(setImmediate);
+/** Whatever can go on without the test has gone on. */
+const settled = async () => {
+  for (let turns = 0; turns < 20; turns++) await turn();
+};
+
+const HELD: OutcomeOf<"acquire"> = { kind: "held", claim: CLAIM };
 const BUSY: OutcomeOf<"acquire"> = { kind: "refused", reason: "busy", limit: LIMIT };
 const fault = (reason: string, outcomeUnknown: boolean) =>
   new Fault("unavailable", reason, "away", { retryAfterMs: 1, outcomeUnknown });
@@ -22,9 +31,16 @@ type Answers = (name: string, command: Acquire) => OutcomeOf<"acquire"> | Error 
 
 function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: CLAIM })) {
   const tried: string[] = [];
+  const commands: Acquire[] = [];
   const withdrawn: string[] = [];
+  const events: CaptureEvent[] = [];
+  const rules: LimitRule[] = [];
+  const wanted: WantedNames[] = [];
   const earlier: Claim[] = [];
-  const confirms = { untilFree: Promise.resolve() };
+  const requestIds: (readonly string[])[] = [];
+  const confirms = { untilFree: Promise.resolve(), ended: new Set<string>() };
+  const reads = { atOnce: 0, atOnceMax: 0, begun: 0, fails: false, untilFree: Promise.resolve() };
+  const grants = { untilFree: Promise.resolve() };
   let secrets = 0;
   const all = Array.from({ length: locks }, (_, index) => ({
     id: BigInt(index + 1),
@@ -35,28 +51,42 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
   const captures = new Captures({
     store: {
       recordGroups: async () => ({ groups: [{ folder: "t/", status: "" }], isLast: true }),
-      freeLocks: async (_groups, after, _wanted, entries) => {
+      freeLocks: async (_groups, after, asked, entries) => {
+        wanted.push(asked);
+        reads.atOnceMax = Math.max(reads.atOnceMax, ++reads.atOnce);
+        reads.begun += 1;
+        await turn();
+        await reads.untilFree;
+        reads.atOnce -= 1;
+        if (reads.fails) throw new StoreError("unavailable", "connection_lost", "A fault made by a test.");
         const read = all.filter(({ dueAtUs }) => !after || dueAtUs > after.dueAtUs).slice(0, entries);
         return freePage([{ locks: read, end: read.length === entries ? (read.at(-1) ?? null) : null }]);
       },
       nextDueIn: async () => 7_000,
       namedLocks: async () => ({ nowUs: 0, locks: [] }),
-      limitRules: async () => [],
-      claimsByRequest: async () => ({ nowUs: 0, claims: earlier }),
+      limitRules: async () => rules,
+      claimsByRequest: async (ids) => {
+        requestIds.push(ids);
+        return { nowUs: 0, claims: earlier };
+      },
     },
     acquire: async ({ name }, command) => {
       tried.push(name);
+      commands.push(command);
+      await grants.untilFree;
       const outcome = answers(name, command);
       if (outcome instanceof Error) throw outcome;
       return outcome && { outcome, nowUs: 0, lockId: 1n, lockName: name };
     },
-    confirm: async () => {
+    confirm: async ({ ticketNumber }) => {
       await confirms.untilFree;
-      return { outcome: { kind: "held", claim: CLAIM }, nowUs: 0, lockId: 1n, lockName: "t/earlier" };
+      const lockName = ticketNumber === CLAIM.ticketNumber ? "t/earlier" : `t/earlier-${ticketNumber}`;
+      const kind = confirms.ended.has(lockName) ? "ended" : "held";
+      return { outcome: { kind, claim: CLAIM }, nowUs: 0, lockId: 1n, lockName };
     },
     withdraw: ({ name }) => withdrawn.push(name),
     newSecret: () => `secret ${++secrets}`,
-    observer: () => {},
+    observer: (event) => void events.push(event),
   });
   const input: CaptureInput = {
     target: { kind: "prefix", prefix: "t/" },
@@ -75,7 +105,20 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
       isOver: () => false,
       ...how,
     });
-  return { capture, tried, withdrawn, earlier, confirms };
+  return {
+    capture,
+    tried,
+    commands,
+    withdrawn,
+    events,
+    rules,
+    wanted,
+    earlier,
+    requestIds,
+    confirms,
+    reads,
+    grants,
+  };
 }
 
 const caller = (gone: Partial<CaptureCaller>): CaptureCaller => ({
@@ -140,6 +183,145 @@ describe("a capture", () => {
   });
 });
 
+describe("what a capture asks of a lock", () => {
+  test("is one permit at once, with what its caller wants, and whether it has waited for it", async () => {
+    const { capture, commands } = scene(1);
+    const terms = { ...TERMS, ifStatus: [""] };
+    const asked = { ttlUs: 5, owner: "anna", labels: { a: "b" }, terms };
+    await capture(asked, { afterWait: true, caller: caller({}) });
+    expect(commands).toMatchObject([
+      {
+        ...asked,
+        name: "t/10000",
+        mode: "permit",
+        permits: 1,
+        mayWait: false,
+        maxWaitUs: null,
+        isOneOfMany: true,
+        afterWait: true,
+        replica: null,
+      },
+    ]);
+    expect(commands[0]?.caller?.getPeer()).toBe("1.2.3.4:5");
+  });
+
+  test("goes under ids of the server where the caller has none, each with a secret of its own", async () => {
+    const { capture, commands, requestIds } = scene(3);
+    await capture({ max: 3 });
+    for (const { requestId } of commands) expect(requestId).toMatch(new RegExp(`^${SERVER_MADE_PREFIX}.+`));
+    expect(new Set(commands.map(({ requestId }) => requestId)).size).toBe(3);
+    expect(new Set(commands.map(({ secret }) => secret)).size).toBe(3);
+    expect(requestIds).toEqual([]);
+  });
+
+  test("goes under the first ids that brought no lease, so that no more are given than were asked for", async () => {
+    const answers = [BUSY, HELD, null, HELD, BUSY, HELD];
+    const { capture, commands } = scene(9, () => answers.shift() as (typeof answers)[number]);
+    expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
+    const ids = commands.map(({ requestId }) => requestId);
+    expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => captureRequestId("r", index)));
+  });
+});
+
+describe("a capture that is refused", () => {
+  const refused = (reason: "paused" | "failed_over" | "not_before" | "never_fits", forUs?: number) =>
+    ({ kind: "refused", reason, limit: LIMIT, ...(forUs === undefined ? {} : { forUs }) }) as const;
+
+  test("what a pattern pauses passes over its names from then on, as does the next one", async () => {
+    const { capture, rules, wanted } = scene(3, (name) => (name === "t/10000" ? refused("paused") : HELD));
+    rules.push({ prefix: "t/1", limit: 0, version: 1n, reason: "", changeMark: 0n });
+    await capture();
+    await capture();
+    const paused = [{ prefix: "t/1", except: [] }];
+    expect(wanted.map((asked) => asked.paused)).toEqual([[], ...wanted.slice(1).map(() => paused)]);
+    rules.splice(0);
+    await capture();
+    await capture();
+    expect(wanted.at(-1)?.paused).toEqual([]);
+  });
+
+  test("as a fail-over has stopped all grants tries nothing more, and does not say that there is more", async () => {
+    const { capture, tried } = scene(9, () => refused("failed_over", 5_000));
+    expect(await capture()).toEqual({ leases: [], retryAfterUs: 5_000 });
+    expect(tried).toHaveLength(1);
+  });
+
+  test("says when the first of the locks may be had, if it was told that of any", async () => {
+    const times = [9_000, 2_000, undefined, 6_000];
+    const { capture } = scene(4, () => refused("not_before", times.shift()));
+    expect(await capture()).toEqual({ leases: [], retryAfterUs: 2_000 });
+  });
+
+  test("tells how many it was refused, and whether it has all, some or none of what it asked for", async () => {
+    const { capture, events } = scene(3, (name) => (name === "t/10001" ? BUSY : HELD));
+    await capture({ max: 2 });
+    await capture({ max: 3 });
+    const none = scene(2, () => null);
+    await none.capture({ max: 3 });
+    expect([...events, ...none.events]).toEqual([
+      { kind: "captured", outcome: "all", refused: 1 },
+      { kind: "captured", outcome: "some", refused: 1 },
+      { kind: "captured", outcome: "none", refused: 2 },
+    ]);
+  });
+});
+
+describe("captures of the same locks at the same time", () => {
+  test("look one after the other, and pass over what the others are taking", async () => {
+    const { capture, tried, reads, grants } = scene(3);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    grants.untilFree = promise;
+    const captures = [capture(), capture(), capture()];
+    await settled();
+    expect(tried).toEqual(["t/10000", "t/10001", "t/10002"]);
+    expect(reads.atOnceMax).toBe(1);
+    resolve();
+    for (const { leases } of await Promise.all(captures)) expect(leases).toHaveLength(1);
+  });
+
+  test("with other targets do not wait for each other", async () => {
+    const { capture, reads } = scene(3);
+    const target = { kind: "prefix", prefix: "t/1" } as const;
+    const terms = { ...TERMS, ifStatus: [""] };
+    await Promise.all([capture(), capture({ target }), capture({ terms })]);
+    expect(reads.atOnceMax).toBe(3);
+  });
+
+  test("are not stopped by one whose read fails, or that nobody wants any more", async () => {
+    const { capture, reads } = scene(3);
+    const { promise, reject } = Promise.withResolvers<void>();
+    reads.untilFree = promise;
+    let isOver = false;
+    const [first, second, third] = [capture(), capture({}, { isOver: () => isOver }), capture()];
+    const failed = first.catch((error: unknown) => error);
+    await settled();
+    isOver = true;
+    reads.untilFree = Promise.resolve();
+    reject(new StoreError("unavailable", "connection_lost", "A fault made by a test."));
+    expect(await failed).toMatchObject({ kind: "unavailable", reason: "connection_lost" });
+    expect(await second).toEqual({ leases: [], retryAfterUs: null });
+    expect((await third).leases).toHaveLength(1);
+    expect(reads.begun).toBe(2);
+  });
+});
+
+describe("a capture by names", () => {
+  test("takes those that nobody has used", async () => {
+    const { capture, tried } = scene(3);
+    const target = { kind: "names", names: ["n/2", "n/1"] } as const;
+    expect((await capture({ target, max: 5 })).leases).toHaveLength(2);
+    expect(tried).toEqual(["n/1", "n/2"]);
+  });
+
+  test("leaves out those in other statuses than it wants", async () => {
+    const { capture, tried } = scene(3);
+    const target = { kind: "names", names: ["n/1"] } as const;
+    const terms = { ...TERMS, ifStatus: ["ready"] };
+    expect(await capture({ target, terms })).toEqual({ leases: [], retryAfterUs: null });
+    expect(tried).toEqual([]);
+  });
+});
+
 describe("a capture that does not know what it has taken", () => {
   test.each([
     ["withdraws it where nobody can ask again", "", undefined, true],
@@ -160,7 +342,69 @@ describe("a capture that does not know what it has taken", () => {
   });
 });
 
+describe("a capture that fails", () => {
+  test("at one lock begins no others, and answers with what it has", async () => {
+    const away = fault("connection_lost", false);
+    const answers = [HELD, away, HELD];
+    const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
+    expect((await capture({ max: 3 })).leases).toHaveLength(2);
+    expect(tried).toHaveLength(3);
+    expect(withdrawn).toEqual([]);
+  });
+
+  test("at the look is not cut short, and where nothing was tried says why", async () => {
+    const { capture, reads } = scene(9);
+    reads.fails = true;
+    await expect(capture()).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
+  });
+});
+
+describe("a capture whose request another attempt has answered meanwhile", () => {
+  const REPEATED: OutcomeOf<"acquire"> = { kind: "waiting", claim: CLAIM, place: null };
+
+  test("answers with all that the request has, and asks for nothing more", async () => {
+    const { capture, tried, earlier } = scene(9, (_name, { requestId }) => {
+      if (requestId === captureRequestId("r", 0)) return HELD;
+      earlier.push({ ...CLAIM, requestId: captureRequestId("r", 1) }, { ...CLAIM, requestId });
+      return REPEATED;
+    });
+    const captured = await capture({ max: 2, requestId: "r" });
+    expect(captured).toMatchObject({ isRepeated: true, leases: [{}, {}] });
+    expect(tried).toHaveLength(2);
+  });
+
+  test("whose leases nobody remembers answers with its own", async () => {
+    const { capture } = scene(9, (_name, { requestId }) =>
+      requestId === captureRequestId("r", 0) ? HELD : REPEATED,
+    );
+    const captured = await capture({ max: 2, requestId: "r" });
+    expect(captured).toMatchObject({ isRepeated: true, leases: [{ lockName: "t/10000" }] });
+  });
+});
+
 describe("a capture that was answered before", () => {
+  test("has them in the order in which they were given, without those that are lost, and counts as repeated", async () => {
+    const { capture, earlier, events, confirms, requestIds } = scene(3);
+    for (const index of [2, 10, 0, 1])
+      earlier.push({
+        ...CLAIM,
+        ticketNumber: BigInt(100 + index),
+        requestId: captureRequestId("r", index),
+      });
+    confirms.ended.add("t/earlier-101");
+    const { leases } = await capture({ max: 2, requestId: "r" });
+    expect(leases.map(({ lockName }) => lockName)).toEqual([
+      "t/earlier-100",
+      "t/earlier-102",
+      "t/earlier-110",
+    ]);
+    expect(events).toEqual([{ kind: "captured", outcome: "repeated", refused: 0 }]);
+    // Whatever the request asked for the first time.
+    expect(requestIds).toEqual([
+      Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId("r", index)),
+    ]);
+  });
+
   test("has what is still held of its leases, and tries no lock", async () => {
     const { capture, tried, earlier } = scene(3);
     const requestId = captureRequestId("r", 0);
