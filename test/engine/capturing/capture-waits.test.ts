@@ -2,10 +2,16 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CaptureWaits } from "../../../server/engine/capturing/capture-waits.ts";
-import { CAPTURE_POLL_MS, UNAVAILABLE_RETRY_AFTER_MS } from "../../../server/engine/engine-bounds.ts";
+import {
+  CAPTURE_POLL_MS,
+  CAPTURE_POLL_MS_EACH,
+  CAPTURE_POLL_MS_MIN,
+  CAPTURE_REST_SHARE,
+  UNAVAILABLE_RETRY_AFTER_MS,
+} from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
-import { CLAIM } from "../../support/claims.ts";
+import { CLAIM, TERMS } from "../../support/claims.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -37,9 +43,10 @@ class TestWait {
   constructor(
     waits: CaptureWaits,
     input: CaptureInput = wanting(),
-    script?: (attempt: number) => Captured | Fault,
+    script?: (attempt: number) => Captured | Error,
+    firstInUs: number | null = null,
   ) {
-    this.answer = waits.wait(input, null, this.#gone.signal, async (isOver) => {
+    this.answer = waits.wait(input, firstInUs, this.#gone.signal, async (isOver) => {
       this.#isOver = isOver;
       this.attempts += 1;
       const scripted = script?.(this.attempts);
@@ -81,14 +88,15 @@ function settled(): Promise<unknown> {
 
 function scene() {
   const feed = { begin: vi.fn(async () => {}), end: vi.fn() };
-  const waits = new CaptureWaits({ feed, onFailure: () => {} });
+  const failures: unknown[] = [];
+  const waits = new CaptureWaits({ feed, onFailure: (loop, error) => void failures.push([loop, error]) });
   let revision = 0n;
   const decided = async (name = "t/1", counts = { holders: 0, waiting: 0 }) => {
     revision += 1n;
     waits.seen({ id: 1n, name, revision, ...counts });
     await settled();
   };
-  return { waits, feed, decided };
+  return { waits, feed, failures, decided };
 }
 
 describe("a wait", () => {
@@ -141,6 +149,191 @@ describe("a wait", () => {
     await decided();
     expect(wait.attempts).toBe(0);
     expect(feed.end).toHaveBeenCalled();
+  });
+});
+
+describe("what is decided", () => {
+  const lock = (name: string, revision: bigint) => ({ id: 1n, name, revision, holders: 0, waiting: 0 });
+
+  test("by this server serves those who may want it, and so does what may have changed unseen", async () => {
+    const { waits } = scene();
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    waits.committed([{ lock: lock("u/1", 1n) }, { lock: lock("t/1", 2n) }]);
+    await settled();
+    expect(wait.attempts).toBe(1);
+    waits.broke();
+    await settled();
+    expect(wait.attempts).toBe(2);
+    await waits.swept(true);
+    await settled();
+    expect(wait.attempts).toBe(3);
+    await waits.swept(false);
+    await settled();
+    expect(wait.attempts).toBe(3);
+  });
+
+  test("serves nobody where others hold the lock or wait for it", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    await decided("t/1", { holders: 0, waiting: 1 });
+    await decided("t/1", { holders: 2, waiting: 0 });
+    expect(wait.attempts).toBe(0);
+    await decided();
+    expect(wait.attempts).toBe(1);
+  });
+
+  test("while nobody waits is not remembered", async () => {
+    const { waits } = scene();
+    waits.committed([{ lock: lock("t/1", 1n) }]);
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    waits.seen(lock("t/1", 1n));
+    await settled();
+    expect(wait.attempts).toBe(1);
+  });
+});
+
+describe("the feed of what other servers decide", () => {
+  test("is asked for once, and until the last one has left", async () => {
+    const { waits, feed } = scene();
+    const other = wanting({ target: { kind: "prefix", prefix: "u/" } });
+    const all = [new TestWait(waits), new TestWait(waits), new TestWait(waits, other)];
+    for (const wait of all) {
+      expect(feed.end).not.toHaveBeenCalled();
+      await wait.end("enough");
+    }
+    expect(feed.begin).toHaveBeenCalledTimes(1);
+    expect(feed.begin).toHaveBeenCalledWith(waits);
+    expect(feed.end).toHaveBeenCalledWith(waits);
+    const wait = new TestWait(waits);
+    expect(feed.begin).toHaveBeenCalledTimes(2);
+    await wait.end("enough");
+  });
+
+  test("that begins after the last one has left is ended", async () => {
+    const { waits, feed } = scene();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    feed.begin.mockReturnValueOnce(promise);
+    const wait = new TestWait(waits);
+    await wait.end("enough");
+    feed.end.mockClear();
+    resolve();
+    await settled();
+    expect(feed.end).toHaveBeenCalledTimes(1);
+  });
+
+  test("that begins while somebody waits goes on", async () => {
+    const { waits, feed } = scene();
+    const wait = new TestWait(waits);
+    await settled();
+    expect(feed.end).not.toHaveBeenCalled();
+    await wait.end("enough");
+  });
+
+  test("that cannot begin is reported, and those who wait look by themselves", async () => {
+    const { waits, feed, failures } = scene();
+    feed.begin.mockRejectedValueOnce(AWAY);
+    const wait = new TestWait(waits, wanting(), () => LEASE);
+    await settled();
+    expect(failures).toEqual([["watches", AWAY]]);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("is not asked for by who has left before", async () => {
+    const { waits, feed } = scene();
+    const gone = AbortSignal.abort(new Error("gone"));
+    await expect(waits.wait(wanting(), null, gone, async () => LEASE)).rejects.toThrow("gone");
+    expect(feed.begin).not.toHaveBeenCalled();
+    expect(waits.count).toBe(0);
+  });
+});
+
+describe("when a line looks by itself", () => {
+  /** When each attempt began, of one wait that finds what the script says. */
+  function looks(waits: CaptureWaits, script: (attempt: number) => Captured | Error, firstInUs?: number) {
+    const beganMs = performance.now();
+    const atMs: number[] = [];
+    const found = (attempt: number) => {
+      atMs.push(performance.now() - beganMs);
+      return script(attempt);
+    };
+    const wait = new TestWait(waits, wanting(), found, firstInUs);
+    return { wait, atMs };
+  }
+
+  test("is first when the next lock is due, as far as that is known", async () => {
+    const { waits } = scene();
+    const { wait, atMs } = looks(waits, () => NOTHING, 30_500);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(atMs).toEqual([31]);
+    await wait.end("enough");
+    const { wait: late, atMs: lateMs } = looks(waits, () => NOTHING, 10 * CAPTURE_POLL_MS * 1_000);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(lateMs).toEqual([CAPTURE_POLL_MS]);
+    await late.end("enough");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is the first of the times that those who wait know, whoever comes later", async () => {
+    const { waits } = scene();
+    const { atMs } = looks(waits, () => NOTHING, 100_000);
+    const later = looks(waits, () => NOTHING, 500_000);
+    await vi.advanceTimersByTimeAsync(100);
+    expect([atMs, later.atMs]).toEqual([[100], []]);
+    const sooner = looks(waits, () => LEASE, 20_000);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(later.atMs).toEqual([120]);
+    expect(sooner.atMs).toEqual([]);
+    waits.stop(new Error("stopping"));
+  });
+
+  test("is not at once again, even where there should be something now", async () => {
+    const { waits } = scene();
+    const { atMs } = looks(waits, () => ({ ...NOTHING, retryAfterUs: 0 }), 0);
+    await vi.advanceTimersByTimeAsync(3 * CAPTURE_POLL_MS_MIN);
+    expect(atMs).toEqual([1, 2, 3].map((times) => times * CAPTURE_POLL_MS_MIN));
+    waits.stop(new Error("stopping"));
+  });
+
+  test("is later where looking takes long, and where there are many lines", async () => {
+    const { waits, decided } = scene();
+    const slow = new TestWait(waits);
+    await decided();
+    await vi.advanceTimersByTimeAsync(500);
+    await slow.finds(NOTHING);
+    await vi.advanceTimersByTimeAsync(500 * CAPTURE_REST_SHARE - 1);
+    expect(slow.attempts).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(slow.attempts).toBe(2);
+    await slow.finds(LEASE);
+
+    const lines = (2 * CAPTURE_POLL_MS) / CAPTURE_POLL_MS_EACH;
+    const names = Array.from({ length: lines }, (_, index) => `n/${index}`);
+    const last = names
+      .map(
+        (name) => new TestWait(waits, wanting({ target: { kind: "names", names: [name] } }), () => NOTHING),
+      )
+      .at(-1);
+    await vi.advanceTimersByTimeAsync(2 * CAPTURE_POLL_MS - 1);
+    expect(last?.attempts).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(last?.attempts).toBe(1);
+    waits.stop(new Error("stopping"));
+  });
+
+  test("is not while it is looking, and a look for another reason puts it off", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS - 1);
+    await decided();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(wait.attempts).toBe(1);
+    const other = new TestWait(waits, wanting(), () => LEASE, 1_000);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect([wait.attempts, other.attempts]).toEqual([1, 0]);
+    await wait.end("enough");
+    await wait.finds(NOTHING);
+    expect(other.answered).toBe(LEASE);
   });
 });
 
@@ -234,6 +427,52 @@ describe("a line", () => {
     expect(other.answered).toBe(LEASE);
     expect(unlucky.answered).toBeUndefined();
     await unlucky.end("enough");
+  });
+
+  test("is served from the one that has not looked for longest", async () => {
+    const { waits, decided } = scene();
+    let isThere = false;
+    const script = () => (isThere ? LEASE : NOTHING);
+    const [first, second] = [1, 2].map(() => new TestWait(waits, wanting(), script));
+    await decided();
+    expect([first?.attempts, second?.attempts]).toEqual([1, 0]);
+    isThere = true;
+    await decided();
+    expect(second?.answered).toBe(LEASE);
+    expect([first?.attempts, second?.attempts]).toEqual([2, 1]);
+  });
+
+  test("goes on after a bug, which ends the wait of the one that met it", async () => {
+    const { waits, decided } = scene();
+    const bug = new Error("a bug");
+    const unlucky = new TestWait(waits, wanting(), () => bug);
+    const other = new TestWait(waits, wanting(), () => LEASE);
+    await decided();
+    expect([unlucky.answered, other.answered]).toEqual([bug, LEASE]);
+    expect(waits.count).toBe(0);
+  });
+
+  test("ends with the server for all who wait", async () => {
+    const { waits, feed } = scene();
+    const other = wanting({ target: { kind: "prefix", prefix: "u/" } });
+    const all = [new TestWait(waits), new TestWait(waits), new TestWait(waits, other)];
+    const stopping = new Error("stopping");
+    waits.stop(stopping);
+    await settled();
+    expect(all.map(({ answered }) => answered)).toEqual([stopping, stopping, stopping]);
+    expect(waits.count).toBe(0);
+    expect(feed.end).toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("of those who want other statuses is another one", async () => {
+    const { waits, decided } = scene();
+    const terms = { ...TERMS, ifStatus: ["ready"] };
+    const stuck = new TestWait(waits);
+    const others = [1, 2].map(() => new TestWait(waits, wanting({ terms }), () => LEASE));
+    await decided();
+    expect(others.map(({ answered }) => answered)).toEqual([LEASE, LEASE]);
+    await stuck.finds(LEASE);
   });
 
   test("looks again soon where nobody has looked at all", async () => {
