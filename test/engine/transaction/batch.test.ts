@@ -1,0 +1,160 @@
+// One attempt: what it reads for its commands, what it goes on with in a second round, and what it says of an earlier attempt.
+
+import { describe, expect, test } from "vitest";
+import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
+import { SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
+import type { Command } from "../../../server/core/command.ts";
+import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Batch, newChangeMark } from "../../../server/engine/transaction/batch.ts";
+import { ACQUIRE, CLAIM } from "../../support/claims.ts";
+import { lockRow, ScriptedTransactions } from "../../support/scripted-transactions.ts";
+
+const policy = { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 5_000 };
+const ADVANCE: Command = { verb: "advance" };
+const acquire = (requestId: string): Command => ({ ...ACQUIRE, name: "lock 1", requestId });
+const force = (ticketNumber: bigint | null): Command => ({
+  ...{ verb: "force_release", name: "lock 1", ticketNumber, reason: "" },
+});
+const setLimit = (limit: number): Command => ({
+  ...{ verb: "set_limit", name: "lock 1", limit, expectedVersion: undefined, reason: "" },
+});
+const renew = (ticketNumber: bigint): Command => ({
+  ...{ verb: "renew", ref: { ...CLAIM, ticketNumber }, ttlUs: undefined },
+});
+
+function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly Batch[] = []) {
+  const byLock = Object.entries(asked).map(
+    ([id, commands]) => [BigInt(id), commands.map((command) => ({ command, submittedMs: 0 }))] as const,
+  );
+  return new Batch(new Map(byLock), policy, earlier);
+}
+const planOf = (batch: Batch, likely: bigint[] = [], impatient = true) =>
+  batch.plan((lockId) => likely.includes(lockId), impatient);
+
+describe("an attempt reads", () => {
+  test("its locks in ascending order, whatever came first, with as much of a queue as it may grant to", () => {
+    const many = Array.from({ length: QUEUE_HEAD_MAX }, () => renew(1n));
+    const { locks, impatient } = planOf(batchOf({ 30: [renew(1n)], 4: many, 10: [ADVANCE, renew(1n)] }), [
+      10n,
+    ]);
+    expect(locks).toEqual([
+      { id: 4n, heads: QUEUE_HEAD_MAX, likelyQueue: false, anywhereInQueue: false },
+      { id: 10n, heads: 2 + QUEUE_HEAD_EXTRA, likelyQueue: true, anywhereInQueue: true },
+      { id: 30n, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: false, anywhereInQueue: false },
+    ]);
+    expect(impatient).toBe(true);
+    expect(planOf(batchOf({ 1: [ADVANCE] }), [], false).impatient).toBe(false);
+  });
+
+  test("anywhere in a queue for a request that is withdrawn", () => {
+    const { locks, requestIds } = planOf(batchOf({ 1: [{ verb: "withdraw", requestId: "mine" }] }));
+    expect(locks).toMatchObject([{ anywhereInQueue: true }]);
+    expect(requestIds).toEqual(["mine"]);
+  });
+
+  test("claims by request ids that may have been used before, and by those of the server only when it repeats", () => {
+    const own = `${SERVER_MADE_PREFIX}own`;
+    const commands = [acquire("theirs"), acquire(own)];
+    expect(planOf(batchOf({ 1: commands })).requestIds).toEqual(["theirs"]);
+    expect(planOf(batchOf({ 1: commands }, [batchOf({})])).requestIds).toEqual(["theirs", own]);
+  });
+
+  test("the claims that commands name, and all holders where all are to be ended", () => {
+    const { claims, holdersOf, requestIds } = planOf(
+      batchOf({ 1: [force(null), renew(8n)], 2: [force(7n), ADVANCE] }),
+    );
+    expect(holdersOf).toEqual([1n]);
+    expect(claims).toEqual([
+      { ...CLAIM, ticketNumber: 8n },
+      { lockId: 2n, ticketNumber: 7n },
+    ]);
+    expect(requestIds).toEqual([]);
+  });
+});
+
+describe("an attempt", () => {
+  /** Some rounds of one attempt, over a lock of so many free permits and so many waiters. */
+  async function grantAll(waiters: number) {
+    const store = new ScriptedTransactions();
+    store.locks.set(1n, lockRow(1n, { limit: 1 }));
+    const submit = async (...commands: Command[]) => {
+      const batch = batchOf({ 1: commands });
+      const transacting = store.transact(planOf(batch), (loaded) => batch.decide(loaded));
+      await store.at(store.begun.length - 1).commit();
+      await transacting;
+      return batch;
+    };
+    const waiting = (index: number): Command => ({
+      ...ACQUIRE,
+      ...{ name: "lock 1", requestId: `request ${index}`, secret: `${index}`, mayWait: true },
+    });
+    await submit(...Array.from({ length: waiters + 1 }, (_, index) => waiting(index)));
+    store.headMax = QUEUE_HEAD_MAX;
+    const revisionBefore = store.locks.get(1n)?.revision ?? 0n;
+    const batch = await submit(setLimit(1_000_000));
+    return { store, batch, revisionBefore };
+  }
+
+  test("goes on in rounds while there is more to grant, and each happens once", async () => {
+    const { store, batch, revisionBefore } = await grantAll(QUEUE_HEAD_MAX + 10);
+    const granted = batch.events.filter(({ event }) => event.kind === "granted");
+    expect(granted).toHaveLength(QUEUE_HEAD_MAX + 10);
+    expect(batch.events.filter(({ event }) => event.kind === "limit_set")).toHaveLength(1);
+    expect(batch.leftOver).toEqual([]);
+    expect(store.begun.at(-1)?.changes.length).toBeGreaterThan(1);
+    const written = batch.locks.get(1n);
+    expect(written?.revisionBefore).toBe(revisionBefore);
+    expect(written?.lock.revision).toBe(store.locks.get(1n)?.revision);
+    // A limit is answered with what the transaction has left behind.
+    expect(batch.outcome(1n, 0)).toMatchObject({
+      kind: "limit",
+      lock: { waiting: 0, heldPermits: QUEUE_HEAD_MAX + 11 },
+    });
+    expect(batch.changes(1n, 0)).toBe(true);
+  });
+
+  test("leaves to the next transaction what is too much for one", async () => {
+    const { store, batch } = await grantAll(QUEUE_HEAD_MAX * (AGAIN_ROUNDS_MAX + 1));
+    expect(store.begun.at(-1)?.changes).toHaveLength(AGAIN_ROUNDS_MAX);
+    expect(batch.leftOver).toEqual([1n]);
+    expect(store.locks.get(1n)?.waiting).toBeGreaterThan(0);
+  });
+
+  test("raises all its guard rows by one step, which others cannot guess", () => {
+    const steps = new Set<bigint>();
+    for (let attempt = 0; attempt < 50; attempt++) {
+      const batch = batchOf({ 1: [ADVANCE], 2: [ADVANCE] });
+      const store = new ScriptedTransactions(1n, 2n);
+      void store.transact(planOf(batch), (loaded) => batch.decide(loaded));
+      void store.at(0).commit();
+      const [one, other] = [1n, 2n].map((id) => store.locks.get(id)?.revision ?? 0n);
+      expect(one).toBe(other);
+      expect(one).toBeGreaterThanOrEqual(1n);
+      expect(one).toBeLessThanOrEqual(BigInt(REVISION_STEP_MAX));
+      steps.add(one as bigint);
+    }
+    expect(steps.size).toBeGreaterThan(40);
+  });
+
+  test("leaves one mark of its own wherever it changes something", () => {
+    const batch = batchOf({});
+    expect(batch.mark).toBe(batch.mark);
+    expect(batchOf({}).mark).not.toBe(batch.mark);
+    for (let one = 0; one < 100; one++) {
+      const mark = newChangeMark();
+      expect(mark > 0n && mark < 2n ** 63n).toBe(true);
+    }
+  });
+
+  test("has no outcome for a lock that is gone, and doubts a change that an earlier one may have made there", async () => {
+    const first = batchOf({ 1: [setLimit(3), renew(1n)] });
+    const store = new ScriptedTransactions(1n);
+    void store.transact(planOf(first), (loaded) => first.decide(loaded)).catch(() => {});
+    await store.at(0).commitUnheard();
+    const second = batchOf({ 1: [setLimit(3), renew(1n)] }, [first]);
+    expect(second.outcome(1n, 0)).toEqual({ kind: "in_doubt" });
+    expect(second.outcome(1n, 1)).toBeUndefined();
+    expect(second.changes(1n, 0)).toBe(false);
+    expect(batchOf({}).outcome(1n, 0)).toBeUndefined();
+  });
+});

@@ -1,0 +1,497 @@
+// Which commands share a transaction, and that no lock makes those of another one wait, fail or go unanswered.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Command } from "../../../server/core/command.ts";
+import {
+  BATCH_COMMANDS_MAX,
+  BATCH_LOCKS_MAX,
+  COMEBACKS_AFTER_MS,
+  HELD_UP_MS,
+  STUCK_MS,
+} from "../../../server/engine/engine-bounds.ts";
+import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
+import { ROLLED_BACK } from "../../../server/storage/retry.ts";
+import { ROW_LOCKED } from "../../../server/storage/store.ts";
+import { ACQUIRE } from "../../support/claims.ts";
+import {
+  away,
+  held,
+  lockRow,
+  ScriptedTransactions,
+  turn,
+  unknownOutcome,
+} from "../../support/scripted-transactions.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));
+const nameOf = (lockId: bigint) => lockRow(lockId).name;
+const setLimit = (lockId: bigint, limit = 3): Command => ({
+  verb: "set_limit",
+  name: nameOf(lockId),
+  limit,
+  expectedVersion: undefined,
+  reason: "",
+});
+const acquire = (lockId: bigint, isOneOfMany = false): Command => ({
+  ...ACQUIRE,
+  name: nameOf(lockId),
+  requestId: `request for ${lockId}`,
+  isOneOfMany,
+});
+const ADVANCE: Command = { verb: "advance" };
+const HELD_UP = { kind: "unavailable", reason: ROW_LOCKED, outcomeUnknown: false };
+
+function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
+  const store = new ScriptedTransactions(...ids(count));
+  const heldUp: bigint[] = [];
+  const failed: unknown[] = [];
+  const committed: bigint[][] = [];
+  const lanes = new Lanes({
+    policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
+    store,
+    ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },
+    likelyQueue: () => false,
+    beforehand: () => null,
+    onHeldUp: (job) => heldUp.push(job.lockId),
+    onCommitted: (jobs) => committed.push([...jobs.keys()]),
+    onFailed: (_jobs, error) => failed.push(error),
+    onRetry: () => {},
+    ...overrides,
+  });
+  const answers: string[] = [];
+  /** Submits; the answers can be looked at later. */
+  const submit = (lockId: bigint, command: Command = setLimit(lockId)) => {
+    const answer = lanes.submit(lockId, command);
+    answer.then(
+      () => answers.push(`${lockId} answered`),
+      () => answers.push(`${lockId} failed`),
+    );
+    return answer;
+  };
+  /** Another transaction holds the lock, and the lanes have found that out. */
+  const meetHeld = async (lockId: bigint) => {
+    const answer = submit(lockId);
+    await turn();
+    await store.at(-1 + store.begun.length).fail(held());
+    return { answer, patient: store.at(store.begun.length - 1) };
+  };
+  const at = (index: number) => store.at(index);
+  return { store, lanes, submit, at, answers, heldUp, failed, committed, meetHeld };
+}
+
+const sizes = (store: ScriptedTransactions) => store.lockIds.map((lockIds) => lockIds.length);
+
+describe("commands", () => {
+  test("that arrive in one turn share a transaction, and each gets its own answer in order", async () => {
+    const { submit, store, at, committed } = scene();
+    const asked = [submit(2n), submit(1n), submit(2n, setLimit(2n, 5))];
+    expect(store.begun).toEqual([]);
+    await turn();
+    expect(store.lockIds).toEqual([[1n, 2n]]);
+    expect(at(0).plan.impatient).toBe(true);
+    await at(0).commit();
+    expect(await Promise.all(asked)).toMatchObject([
+      { outcome: { kind: "limit", version: 1n }, lockId: 2n, lockName: nameOf(2n), nowUs: store.nowUs },
+      { outcome: { kind: "limit", version: 1n }, lockId: 1n, lockName: nameOf(1n), nowUs: store.nowUs },
+      { outcome: { kind: "limit", version: 2n }, lockId: 2n },
+    ]);
+    expect(committed).toEqual([[2n, 1n]]);
+  });
+
+  test("for a lock that is being decided about gather for its next transaction, and others go on", async () => {
+    const { submit, store, at } = scene();
+    submit(1n);
+    await turn();
+    submit(1n);
+    submit(2n);
+    submit(1n);
+    await turn();
+    expect(store.lockIds).toEqual([[1n], [2n]]);
+    await at(0).commit();
+    await turn();
+    expect(store.lockIds).toEqual([[1n], [2n], [1n]]);
+    const last = submit(1n);
+    await at(2).commit();
+    await turn();
+    await at(3).commit();
+    expect(await last).toMatchObject({ outcome: { version: 4n } });
+  });
+
+  test("wait for a lane where all are taken, and take the first that is free", async () => {
+    const { submit, store, at } = scene();
+    for (const lockId of [1n, 2n, 3n, 4n]) {
+      submit(lockId);
+      await turn();
+    }
+    expect(store.lockIds).toEqual([[1n], [2n]]);
+    await at(1).commit();
+    await turn();
+    expect(store.lockIds).toEqual([[1n], [2n], [3n, 4n]]);
+  });
+
+  test("share a transaction up to a number of commands, and the rest follows in order", async () => {
+    const { submit, store, at } = scene();
+    const first = Array.from({ length: BATCH_COMMANDS_MAX - 50 }, () => submit(1n));
+    const second = Array.from({ length: 100 }, () => submit(2n));
+    submit(3n);
+    await turn();
+    expect(store.lockIds).toEqual([[1n, 2n], [3n]]);
+    await at(0).commit();
+    await turn();
+    expect(store.lockIds).toEqual([[1n, 2n], [3n], [2n]]);
+    await at(2).commit();
+    expect(await first.at(-1)).toMatchObject({ outcome: { version: BigInt(first.length) } });
+    expect(await second.at(49)).toMatchObject({ outcome: { version: 50n } });
+    expect(await second.at(50)).toMatchObject({ outcome: { version: 51n } });
+    expect(await second.at(-1)).toMatchObject({ outcome: { version: 100n } });
+  });
+
+  test("share a transaction up to a number of locks", async () => {
+    const { submit, store } = scene({}, BATCH_LOCKS_MAX + 1);
+    for (const lockId of ids(BATCH_LOCKS_MAX + 1)) submit(lockId);
+    await turn();
+    expect(sizes(store)).toEqual([BATCH_LOCKS_MAX, 1]);
+  });
+
+  test("are refused where too many wait for a transaction, and those that are in one do not count", async () => {
+    const { submit, lanes } = scene({ queuedMax: 2 });
+    submit(1n);
+    submit(2n);
+    expect(() => lanes.submit(3n, ADVANCE)).toThrow(
+      expect.objectContaining({ kind: "overloaded", reason: "commands_queued", retryAfterMs: 250 }),
+    );
+    await turn();
+    submit(1n);
+    submit(3n);
+    expect(() => lanes.submit(3n, ADVANCE)).toThrow(expect.objectContaining({ kind: "overloaded" }));
+  });
+
+  test("for a row that is gone, or that has another name by now, are answered with null", async () => {
+    const { submit, at, store } = scene();
+    store.locks.delete(1n);
+    const gone = submit(1n);
+    const renamed = submit(2n, setLimit(3n));
+    await turn();
+    await at(0).commit();
+    expect([await gone, await renamed]).toEqual([null, null]);
+  });
+
+  test("are answered when whoever is told of the commit has been told", async () => {
+    const told: string[] = [];
+    const { submit, at } = scene({ onCommitted: () => void told.push("committed") });
+    const answer = submit(1n).then(() => told.push("answered"));
+    await turn();
+    await at(0).commit();
+    await answer;
+    expect(told).toEqual(["committed", "answered"]);
+  });
+});
+
+describe("lanes are drained", () => {
+  test("at once where there is nothing to do", async () => {
+    await scene().lanes.drained();
+  });
+
+  test("when the last command of those that wait, run and are held up is answered", async () => {
+    const { submit, lanes, at, store, answers, meetHeld } = scene({ lanes: 1 });
+    const { patient } = await meetHeld(1n);
+    submit(2n);
+    await turn();
+    submit(3n);
+    const drained = vi.fn();
+    for (let who = 0; who < 2; who++) void lanes.drained().then(drained);
+    await patient.commit();
+    expect(drained).not.toHaveBeenCalled();
+    await at(2).commit();
+    await turn();
+    expect(drained).not.toHaveBeenCalled();
+    expect(store.lockIds.at(-1)).toEqual([3n]);
+    await at(3).commit();
+    expect(drained).toHaveBeenCalledTimes(2);
+    expect(answers).toEqual(["1 answered", "2 answered", "3 answered"]);
+    await lanes.drained();
+  });
+});
+
+describe("a transaction that fails", () => {
+  test("because of the database fails all of its commands with the same error, and their locks go on", async () => {
+    const { submit, at, failed, store } = scene();
+    const asked = [submit(1n), submit(2n)];
+    await turn();
+    await at(0).fail(away());
+    const ended = await Promise.allSettled(asked);
+    expect(ended).toMatchObject([
+      { reason: { kind: "unavailable", outcomeUnknown: false } },
+      { reason: { kind: "unavailable" } },
+    ]);
+    expect(failed).toEqual([(ended[0] as PromiseRejectedResult).reason]);
+    const later = submit(1n);
+    await turn();
+    expect(store.lockIds).toEqual([[1n, 2n], [1n]]);
+    await at(1).commit();
+    expect(await later).toMatchObject({ outcome: { kind: "limit" } });
+  });
+
+  test("because of a bug is divided into one for each lock, so that one lock spoils it for no other", async () => {
+    const { submit, at, answers, store, failed } = scene();
+    const bug = new Error("A bug, made by a test.");
+    const asked = [submit(1n), submit(2n), submit(3n)];
+    await turn();
+    await at(0).fail(bug);
+    await at(1).commit();
+    await at(2).fail(bug);
+    await at(3).commit();
+    expect(store.lockIds).toEqual([[1n, 2n, 3n], [1n], [2n], [3n]]);
+    expect(answers).toEqual(["1 answered", "2 failed", "3 answered"]);
+    await expect(asked[1]).rejects.toBe(bug);
+    expect(failed).toEqual([bug]);
+  });
+
+  test("with an unknown outcome is repeated, and a change that is found done is answered as done once", async () => {
+    const { submit, at, store } = scene();
+    const answer = submit(1n);
+    await turn();
+    await at(0).commitUnheard();
+    await vi.runAllTimersAsync();
+    await at(1).commit();
+    expect(await answer).toMatchObject({ outcome: { kind: "limit", version: 1n } });
+    expect(store.locks.get(1n)).toMatchObject({ limit: 3, limitVersion: 1n });
+  });
+
+  test("for good after one with an unknown outcome says which changes are in doubt, and what may be done", async () => {
+    const { submit, at, failed } = scene();
+    const change = submit(1n);
+    const other = submit(1n, acquire(1n));
+    await turn();
+    await at(0).rollBackUnheard();
+    await vi.runAllTimersAsync();
+    await at(1).fail(away());
+    await expect(change).rejects.toMatchObject({ kind: "outcome_unknown", outcomeUnknown: true });
+    await expect(other).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: true });
+    expect(failed).toMatchObject([{ kind: "unavailable", outcomeUnknown: true }]);
+  });
+
+  test("with an unknown outcome, beside a change by others since, says that the change is in doubt", async () => {
+    const { submit, at, store } = scene();
+    const change = submit(1n);
+    await turn();
+    await at(0).commitUnheard();
+    store.locks.set(1n, lockRow(1n, { limit: 9, limitVersion: 2n, changeMark: 77n }));
+    await vi.runAllTimersAsync();
+    await at(1).commit();
+    await expect(change).rejects.toMatchObject({ kind: "outcome_unknown" });
+    expect(store.locks.get(1n)).toMatchObject({ limit: 9 });
+  });
+});
+
+describe("beside a lock whose rows another transaction holds", () => {
+  test("the locks of a transaction are divided until that one is alone, and it is waited for apart", async () => {
+    const { submit, at, store, answers } = scene();
+    for (const lockId of [1n, 2n, 3n, 4n]) submit(lockId);
+    await turn();
+    await at(0).fail(held());
+    expect(store.lockIds.slice(1)).toEqual([[1n, 2n]]);
+    await at(1).commit();
+    await at(2).fail(held());
+    await at(3).fail(held());
+    // The third waits now, and keeps no lane.
+    expect(store.lockIds.slice(2)).toEqual([[3n, 4n], [3n], [3n], [4n]]);
+    expect(store.begun.map(({ plan }) => plan.impatient)).toEqual([true, true, true, true, false, true]);
+    await at(5).commit();
+    expect(answers).toEqual(["1 answered", "2 answered", "4 answered"]);
+    await at(4).commit();
+    expect(answers.at(-1)).toBe("3 answered");
+  });
+
+  test("a lock that was found held is waited for at once for a while, and then tried again", async () => {
+    const { submit, store, meetHeld } = scene();
+    const { patient } = await meetHeld(1n);
+    await patient.commit();
+    submit(1n);
+    submit(2n);
+    await turn();
+    expect(store.begun.slice(2).map(({ lockIds, plan }) => [lockIds, plan.impatient])).toEqual([
+      [[1n], false],
+      [[2n], true],
+    ]);
+    for (const begun of store.begun.slice(2)) await begun.commit();
+    await vi.advanceTimersByTimeAsync(HELD_UP_MS);
+    submit(1n);
+    await turn();
+    expect(store.at(4).plan.impatient).toBe(true);
+  });
+
+  test("what waits for it counts as queued until it is over, and then no more", async () => {
+    const { submit, lanes, meetHeld } = scene({ queuedMax: 2 });
+    const { patient } = await meetHeld(1n);
+    submit(1n);
+    expect(() => lanes.submit(2n, setLimit(2n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
+    await patient.commit();
+    await turn();
+    submit(2n);
+    expect(() => lanes.submit(3n, setLimit(3n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
+  });
+
+  test("all patient slots taken, its commands stay queued until one is free", async () => {
+    const { submit, store, at, meetHeld } = scene({ patientSlots: 1 });
+    const first = await meetHeld(1n);
+    const second = submit(2n);
+    await turn();
+    await at(2).fail(held());
+    expect(store.begun).toHaveLength(3);
+    await first.patient.commit();
+    expect(store.begun).toHaveLength(4);
+    expect(at(3).plan.impatient).toBe(false);
+    // The first is remembered as held, and there is no room for it.
+    const again = submit(1n);
+    await turn();
+    expect(store.begun).toHaveLength(4);
+    await at(3).commit();
+    await turn();
+    expect(store.lockIds[4]).toEqual([1n]);
+    await at(4).commit();
+    expect([await second, await again]).toMatchObject([{ lockId: 2n }, { lockId: 1n }]);
+  });
+
+  test("what is waited for in vain is stuck, and goes to the slots alone", async () => {
+    const { submit, at, store, meetHeld, failed } = scene();
+    const { answer, patient } = await meetHeld(1n);
+    await vi.advanceTimersByTimeAsync(ROLLED_BACK.longestMs + 1);
+    await patient.fail(held());
+    await expect(answer).rejects.toMatchObject(HELD_UP);
+    expect(failed).toHaveLength(1);
+    expect(() => submit(1n, ADVANCE)).toThrow(expect.objectContaining(HELD_UP));
+    const next = submit(1n);
+    submit(2n);
+    await turn();
+    expect(store.begun.slice(2).map(({ lockIds, plan }) => [lockIds, plan.impatient])).toEqual([
+      [[1n], false],
+      [[2n], true],
+    ]);
+    await at(2).commit();
+    await at(3).commit();
+    expect(await next).toMatchObject({ outcome: { kind: "limit" } });
+    await vi.advanceTimersByTimeAsync(STUCK_MS);
+    submit(1n, ADVANCE);
+    await turn();
+    expect(at(4).plan.impatient).toBe(true);
+  });
+
+  test("an advance, and an acquire that is one of many, do not wait for it", async () => {
+    for (const optional of [ADVANCE, acquire(1n, true)]) {
+      const { submit, at, store, failed } = scene();
+      const answer = submit(1n, optional);
+      await turn();
+      await at(0).fail(held());
+      await expect(answer).rejects.toMatchObject(HELD_UP);
+      expect(failed).toMatchObject([HELD_UP]);
+      expect(store.begun).toHaveLength(1);
+    }
+  });
+
+  test("an acquire that is one of many waits all the same where it may have been done", async () => {
+    const { submit, at } = scene();
+    const answer = submit(1n, acquire(1n, true));
+    await turn();
+    await at(0).commitUnheard();
+    await vi.runAllTimersAsync();
+    await at(1).fail(held());
+    expect(at(2).plan).toMatchObject({ impatient: false, requestIds: ["request for 1"] });
+    await at(2).commit();
+    expect(await answer).toMatchObject({ outcome: { kind: "held" } });
+  });
+
+  test("an advance that may have been done does not wait", async () => {
+    const { submit, at, store } = scene();
+    const answer = submit(1n, ADVANCE);
+    await turn();
+    await at(0).fail(unknownOutcome());
+    const failing = expect(answer).rejects.toMatchObject({ reason: ROW_LOCKED, outcomeUnknown: true });
+    await vi.runAllTimersAsync();
+    await at(1).fail(held());
+    await failing;
+    expect(store.begun).toHaveLength(2);
+  });
+
+  test("what is not worth waiting for is refused while somebody waits, and after that is tried or not by its kind", async () => {
+    const { submit, lanes, at, store, meetHeld } = scene();
+    const { patient } = await meetHeld(1n);
+    for (const optional of [ADVANCE, acquire(1n, true)])
+      expect(() => lanes.submit(1n, optional)).toThrow(expect.objectContaining(HELD_UP));
+    await patient.commit();
+    // Held in passing: one of many takes another one, an advance has no other lock.
+    expect(() => lanes.submit(1n, acquire(1n, true))).toThrow(expect.objectContaining(HELD_UP));
+    const advance = submit(1n, ADVANCE);
+    await turn();
+    expect(store.begun).toHaveLength(3);
+    expect(at(2).plan.impatient).toBe(true);
+    await at(2).commit();
+    expect(await advance).toMatchObject({ outcome: { kind: "done" } });
+  });
+
+  test("an advance of a lock that was held lately goes alone, when it is first", async () => {
+    const { submit, store, at, meetHeld } = scene({ lanes: 1 });
+    const { patient } = await meetHeld(1n);
+    await patient.commit();
+    submit(2n);
+    submit(1n, ADVANCE);
+    submit(3n);
+    await turn();
+    expect(store.lockIds.slice(2)).toEqual([[2n, 3n]]);
+    await at(2).commit();
+    submit(4n);
+    await turn();
+    expect(store.lockIds.slice(3)).toEqual([[1n]]);
+    await at(3).commit();
+    await turn();
+    expect(store.lockIds.slice(4)).toEqual([[4n]]);
+  });
+
+  test("those that share a transaction or a queue with what waits are refused if they are not worth it", async () => {
+    const { submit, lanes, at, store, answers } = scene({ queuedMax: 4 });
+    const change = submit(1n);
+    const shares = submit(1n, acquire(1n, true));
+    await turn();
+    const queued = submit(1n, ADVANCE);
+    const alsoQueued = submit(1n);
+    const refused = [
+      expect(shares).rejects.toMatchObject(HELD_UP),
+      expect(queued).rejects.toMatchObject(HELD_UP),
+    ];
+    await at(0).fail(held());
+    await Promise.all(refused);
+    expect(store.begun).toHaveLength(2);
+    await at(1).commit();
+    await turn();
+    expect(at(2).lockIds).toEqual([1n]);
+    await at(2).commit();
+    expect([await change, await alsoQueued]).toMatchObject([
+      { outcome: { version: 1n } },
+      { outcome: { version: 2n } },
+    ]);
+    expect(answers).toHaveLength(4);
+    // None of them counts as queued any more.
+    await lanes.drained();
+  });
+
+  test("who is held up for long is named, those who come later at once, and nobody who was not", async () => {
+    const { submit, heldUp, meetHeld } = scene();
+    const { patient } = await meetHeld(1n);
+    submit(1n);
+    await vi.advanceTimersByTimeAsync(COMEBACKS_AFTER_MS - 1);
+    expect(heldUp).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(heldUp).toEqual([1n, 1n]);
+    submit(1n);
+    submit(2n);
+    expect(heldUp).toEqual([1n, 1n, 1n]);
+    await patient.commit();
+    await turn();
+    const quick = scene();
+    await (await quick.meetHeld(1n)).patient.commit();
+    await vi.advanceTimersByTimeAsync(2 * COMEBACKS_AFTER_MS);
+    expect(quick.heldUp).toEqual([]);
+  });
+});

@@ -1,0 +1,143 @@
+// A store of which each transaction ends as a test says, when it says so: with a commit, an error, or a commit whose answer
+// is lost. Its rows are in memory.
+
+import { type Claim, keyText } from "../../server/core/claim.ts";
+import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
+import type { LimitRule } from "../../server/core/limit.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
+import { CHANGED, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
+
+export const held = () => new StoreError("transient", ROW_LOCKED, "A row is held by a test.");
+export const changedSince = () => new StoreError("transient", CHANGED, "A test's.");
+export const away = () => new StoreError("unavailable", "connection_lost", "A test's.");
+export const unknownOutcome = () => new StoreError("unknown_outcome", "commit_lost", "A test's.");
+
+/** Lets everything go on that waits for no test. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+export interface Begun {
+  readonly plan: LoadPlan;
+  readonly lockIds: readonly bigint[];
+  /** Of all rounds of the commit. */
+  readonly changes: readonly Changes[];
+  /** Resolves when whoever waits for it has gone on. */
+  commit(): Promise<void>;
+  fail(error: unknown): Promise<void>;
+  /** Commits, and loses the answer. */
+  commitUnheard(): Promise<void>;
+  /** Decides, loses the answer, and rolls back. */
+  rollBackUnheard(): Promise<void>;
+}
+
+export function lockRow(id: bigint, overrides: Partial<Lock> = {}): Lock {
+  return {
+    ...{ id, name: `lock ${id}`, limit: null, limitVersion: 0n, limitReason: "" },
+    ...{ nextTicket: 1n, lastToken: 0n, heldPermits: 0, sharedHolders: 0, exclusiveHolders: 0, holders: 0 },
+    ...{ waiting: 0, waitingPermits: 0, changeMark: 0n, recordFloor: 0n, record: null, revision: 0n },
+    ...overrides,
+  };
+}
+
+export class ScriptedTransactions implements Pick<Store, "transact"> {
+  readonly locks = new Map<bigint, Lock>();
+  limitRules: readonly LimitRule[] = [];
+  readonly begun: Begun[] = [];
+  nowUs = 1_000_000_000;
+  /** Waiters that are read from the head of a queue. */
+  headMax = Number.POSITIVE_INFINITY;
+  #claims = new Map<string, Claim>();
+
+  /** These locks are there, and nobody has used them. */
+  constructor(...ids: bigint[]) {
+    for (const id of ids) this.locks.set(id, lockRow(id));
+  }
+
+  /** The locks of each transaction, in the order in which they began. */
+  get lockIds(): (readonly bigint[])[] {
+    return this.begun.map(({ lockIds }) => lockIds);
+  }
+
+  at(index: number): Begun {
+    const begun = this.begun[index];
+    if (!begun) throw new Error(`Only ${this.begun.length} transactions have begun.`);
+    return begun;
+  }
+
+  transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const changes: Changes[] = [];
+    const failed = (error: unknown) => {
+      reject(error);
+      return turn();
+    };
+    const decided = (isWritten: boolean): boolean => {
+      try {
+        this.#decide(plan, decide, changes, isWritten);
+        return true;
+      } catch (error) {
+        reject(error);
+        return false;
+      }
+    };
+    this.begun.push({
+      plan,
+      lockIds: plan.locks.map(({ id }) => id),
+      changes,
+      commit: () => {
+        if (decided(true)) resolve();
+        return turn();
+      },
+      fail: failed,
+      commitUnheard: () => (decided(true) ? failed(unknownOutcome()) : turn()),
+      rollBackUnheard: () => (decided(false) ? failed(unknownOutcome()) : turn()),
+    });
+    return promise;
+  }
+
+  #decide(plan: LoadPlan, decide: DecideRows, changes: Changes[], isWritten: boolean): void {
+    let ids = this.#planned(plan);
+    for (;;) {
+      const next = decide(this.#loaded(ids, plan));
+      changes.push(next);
+      if (isWritten) this.#write(next);
+      ids = [...next.again];
+      if (ids.length === 0) return;
+    }
+  }
+
+  #planned({ locks, rule }: LoadPlan): bigint[] {
+    if (!rule) return locks.map(({ id }) => id);
+    if (rule.rulesOnly) return [];
+    const under = [...this.locks.values()].filter(
+      ({ id, name, waiting }) => id > rule.afterLockId && name.startsWith(rule.prefix) && waiting > 0,
+    );
+    return under.map(({ id }) => id);
+  }
+
+  #loaded(ids: readonly bigint[], { claims, requestIds }: LoadPlan): Loaded {
+    const locks = ids.flatMap((id) => this.locks.get(id) ?? []);
+    const all = [...this.#claims.values()];
+    const named = new Set(claims.map(keyText));
+    const queueOf = (id: bigint) => {
+      const waiters = all.filter(({ lockId, state }) => lockId === id && state === "waiting");
+      return { head: waiters.slice(0, this.headMax), complete: waiters.length <= this.headMax };
+    };
+    return structuredClone({
+      ...{ nowUs: this.nowUs, atLeastUs: this.nowUs, jumpedAtUs: null, backAtUs: null },
+      failOver: NO_FAIL_OVER,
+      locks: new Map(locks.map((lock) => [lock.id, lock])),
+      limitRules: this.limitRules,
+      claims: all.filter((claim) => named.has(keyText(claim)) || requestIds.includes(claim.requestId)),
+      queues: new Map(locks.map(({ id }) => [id, queueOf(id)])),
+      isSuccessor: false,
+      rulesRevision: BigInt(this.limitRules.length),
+    });
+  }
+
+  #write({ locks, added, changed, rule }: Changes): void {
+    for (const lock of locks) this.locks.set(lock.id, structuredClone(lock));
+    for (const claim of [...added, ...changed]) this.#claims.set(keyText(claim), structuredClone(claim));
+    if (rule) this.limitRules = [...this.limitRules.filter(({ prefix }) => prefix !== rule.prefix), rule];
+  }
+}
