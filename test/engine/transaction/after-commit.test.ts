@@ -2,12 +2,15 @@
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import type { Command } from "../../../server/core/command.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { Followers } from "../../../server/engine/following/followers.ts";
 import { HeldLeases } from "../../../server/engine/following/held-leases.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../../server/engine/transaction/after-commit.ts";
 import { Batch } from "../../../server/engine/transaction/batch.ts";
-import { CLAIM } from "../../support/claims.ts";
+import type { Job } from "../../../server/engine/transaction/lanes.ts";
+import { ACQUIRE, CLAIM } from "../../support/claims.ts";
+import { lockRow, ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
 const OWN = 1n;
 const policy = { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 };
@@ -19,7 +22,7 @@ const held = (ticketNumber: bigint, replica: bigint | null): Claim => ({
   state: "held",
 });
 
-function scene() {
+function scene(observer?: AfterCommitOptions["observer"]) {
   const followers = new Followers();
   const leases = new HeldLeases();
   const owed: bigint[] = [];
@@ -28,7 +31,7 @@ function scene() {
   const seen: unknown[] = [];
   const committed: string[] = [];
   const options = {
-    observer: (event: { kind: string }) => void seen.push(event.kind),
+    observer: observer ?? ((event: { kind: string }) => void seen.push(event.kind)),
     wakeup: { announce: (granted: unknown) => void announced.push(granted) },
     replica: OWN,
     followers,
@@ -105,4 +108,122 @@ test("what this server alone has done needs no look of its own, and places and w
   expect(changed).toEqual([5n]);
   expect(committed).toEqual(["watches", "captures"]);
   expect(announced).toEqual([]);
+});
+
+/** Commits one transaction of these commands, and does what follows it. */
+async function answered(
+  stage: ReturnType<typeof scene>,
+  asked: Record<string, readonly Pick<Job, "command" | "follower">[]>,
+  store = new ScriptedTransactions(5n, 6n),
+) {
+  const jobs = new Map(
+    Object.entries(asked).map(([id, list]) => [
+      BigInt(id),
+      list.map((job) => ({ ...job, lockId: BigInt(id), submittedMs: performance.now() }) as Job),
+    ]),
+  );
+  const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
+  const batch = new Batch(jobs, roomy, []);
+  const transacting = store.transact(
+    batch.plan(() => false, true),
+    (loaded) => batch.decide(loaded),
+  );
+  await store.at(store.begun.length - 1).commit();
+  await transacting;
+  stage.after.answered(jobs, batch);
+  return batch;
+}
+const acquire = (requestId: string, overrides: object = {}): Command => ({
+  ...ACQUIRE,
+  ...{ name: "lock 5", requestId, secret: requestId, mayWait: true, replica: OWN, ...overrides },
+});
+
+test("a caller hears which lease it holds before anybody hears how it ended in the same transaction", async () => {
+  const stage = scene();
+  const heard: string[] = [];
+  const caller = {
+    getPeer: () => "a test",
+    holds: (lease: Claim) => {
+      heard.push("holds");
+      stage.leases.add(lease, () => heard.push("lost"));
+    },
+  };
+  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one", { caller }), follower: null },
+      { command: force, follower: null },
+      { command: { verb: "advance" }, follower: null },
+    ],
+  });
+  expect(heard).toEqual(["holds", "lost"]);
+});
+
+test("whoever waits with a follower is followed and told, be it of what the same transaction has granted", async () => {
+  const stage = scene();
+  const told: bigint[] = [];
+  const follower = { told: (claim: Claim) => void told.push(claim.ticketNumber) };
+  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one"), follower },
+      { command: acquire("two"), follower },
+      { command: acquire("three"), follower },
+      { command: acquire("four", { replica: null }), follower: null },
+      { command: force, follower: null },
+    ],
+  });
+  expect(told).toEqual([2n]);
+  expect(stage.followers.count).toBe(1);
+  expect([...stage.followers.claims()].map(({ ticketNumber }) => ticketNumber)).toEqual([3n]);
+});
+
+test("every answer is observed with the name of its lock, and what is left unanswered is not", async () => {
+  const seen: { kind: string; lockName?: string; commands?: number; locks?: number; seconds?: number }[] = [];
+  const stage = scene((event) => void seen.push(event));
+  const store = new ScriptedTransactions(5n);
+  await answered(
+    stage,
+    {
+      5: [
+        { command: acquire("one"), follower: null },
+        { command: acquire("two", { name: "another" }), follower: null },
+      ],
+      // Gone by now.
+      6: [{ command: { verb: "advance" }, follower: null }],
+    },
+    store,
+  );
+  const answers = seen.filter(({ kind }) => kind === "answered");
+  expect(answers).toMatchObject([
+    { lockName: "lock 5", outcome: { kind: "held" }, command: { requestId: "one" } },
+  ]);
+  expect(answers[0]?.seconds).toBeGreaterThanOrEqual(0);
+  expect(answers[0]?.seconds).toBeLessThan(1);
+  expect(seen.filter(({ kind }) => kind === "batch")).toEqual([{ kind: "batch", commands: 3, locks: 2 }]);
+  expect(seen.filter(({ kind }) => kind === "event")).toMatchObject([{ lockName: "lock 5" }]);
+});
+
+test("a change that may have been made is not observed as answered", async () => {
+  const stage = scene();
+  const setLimit: Command = {
+    ...{ verb: "set_limit", name: "lock 5", limit: 3, expectedVersion: undefined, reason: "" },
+  };
+  const asked = new Map([[5n, [{ command: setLimit, submittedMs: 0 } as Job]]]);
+  const store = new ScriptedTransactions(5n);
+  const first = new Batch(asked, policy, []);
+  const second = new Batch(asked, policy, [first]);
+  const lost = store.transact(
+    first.plan(() => false, true),
+    (loaded) => first.decide(loaded),
+  );
+  await Promise.all([store.at(0).commitUnheard(), lost.catch(() => {})]);
+  store.locks.set(5n, lockRow(5n, { limit: 9, limitVersion: 2n, changeMark: 7n }));
+  const repeated = store.transact(
+    second.plan(() => false, true),
+    (loaded) => second.decide(loaded),
+  );
+  await Promise.all([store.at(1).commit(), repeated]);
+  stage.after.answered(asked, second);
+  expect(stage.seen).toEqual(["batch"]);
 });

@@ -1,11 +1,14 @@
 // How a replica notices that rows which it has seen were set back, without any other server.
 
 import { describe, expect, test } from "vitest";
+import { DURATION_US_MAX } from "../../../server/core/bounds.ts";
 import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
 import { checkedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, FailOverNote, Loaded, Store } from "../../../server/storage/store.ts";
 import { ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
+import { CLAIM } from "../../support/claims.ts";
+import { lockRow } from "../../support/scripted-transactions.ts";
 import {
   addClaims,
   changeLock,
@@ -120,4 +123,203 @@ describe("a replica", () => {
     await expect(decide()).rejects.toMatchObject({ reason: "failed_over" });
     expect(pausesUs).toEqual([5 * SECOND_US]);
   });
+
+  /** A database that is what a test says. */
+  async function scripted(pauseUs: number | null = null) {
+    const store = await openStore("sqlite::memory:");
+    const now = {
+      failOver: NO_FAIL_OVER,
+      tokens: [0n, 0n],
+      noting: async (_note: FailOverNote): Promise<number> => 5,
+    };
+    const notes: FailOverNote[] = [];
+    const pausesUs: number[] = [];
+    const checked = checkedStore(
+      {
+        transact: (plan, decide) =>
+          store.transact(plan, (loaded) => {
+            const locks = now.tokens.map(
+              (lastToken, id) => [BigInt(id), lockRow(BigInt(id), { lastToken })] as const,
+            );
+            decide({ ...loaded, failOver: now.failOver, locks: new Map(locks) });
+            return NO_CHANGES;
+          }),
+        failOver: async (note) => {
+          notes.push(note);
+          return await now.noting(note);
+        },
+      } satisfies Pick<Store, "transact" | "failOver">,
+      { pauseUs, onFailOver: (us) => void pausesUs.push(us) },
+    );
+    const transact = (claims: Partial<Pick<Changes, "added" | "changed">> = {}) =>
+      checked.transact(NO_PLAN, ({ locks }) => ({ ...NO_CHANGES, locks: [...locks.values()], ...claims }));
+    return { checked, transact, now, notes, pausesUs };
+  }
+
+  test("notes one when a token of one lock among several is lower", async () => {
+    const { transact, now, notes } = await scripted();
+    now.tokens = [5n, 7n];
+    await transact();
+    now.tokens = [5n, 6n];
+    await expect(transact()).rejects.toMatchObject({ reason: "failed_over" });
+    expect(notes).toHaveLength(1);
+  });
+
+  test("takes lower tokens for what they are in a new epoch, and forgets those of the one before", async () => {
+    const { transact, now, notes } = await scripted();
+    now.tokens = [7n, 7n];
+    await transact();
+    now.failOver = { ...NO_FAIL_OVER, epoch: 1n };
+    now.tokens = [3n];
+    await transact();
+    now.tokens = [3n, 5n];
+    await transact();
+    expect(notes).toEqual([]);
+    now.tokens = [2n];
+    await expect(transact()).rejects.toMatchObject({ reason: "failed_over" });
+    expect(notes).toMatchObject([{ seenEpoch: 1n, epochMin: 2n }]);
+  });
+
+  test("remembers no token of an epoch that another transaction has seen to be over", async () => {
+    const store = await openStore("sqlite::memory:");
+    const begun: PromiseWithResolvers<void>[] = [];
+    const epochs = [0n, 1n, 1n];
+    const tokens = [9n, 3n, 4n];
+    const checked = checkedStore(
+      {
+        transact: async (plan, decide) => {
+          const index = begun.length;
+          begun.push(Promise.withResolvers());
+          await store.transact(plan, (loaded) => {
+            const failOver = { ...NO_FAIL_OVER, epoch: epochs[index] as bigint };
+            const lock = lockRow(1n, { lastToken: tokens[index] as bigint });
+            decide({ ...loaded, failOver, locks: new Map([[1n, lock]]) });
+            return NO_CHANGES;
+          });
+          await begun[index]?.promise;
+        },
+        failOver: async () => 0,
+      } satisfies Pick<Store, "transact" | "failOver">,
+      { pauseUs: null, onFailOver() {} },
+    );
+    const transact = () =>
+      checked.transact(NO_PLAN, ({ locks }) => ({ ...NO_CHANGES, locks: [...locks.values()] }));
+    const older = transact();
+    const newer = transact();
+    for (const index of [1, 0]) begun[index]?.resolve();
+    await Promise.all([older, newer]);
+    const last = transact();
+    begun[2]?.resolve();
+    await last;
+  });
+
+  test("repeats nothing and notes nothing where the database or the decision fails", async () => {
+    const { checked, notes } = await scripted();
+    const bug = new Error("A bug, made by a test.");
+    const deciding = checked.transact(NO_PLAN, () => {
+      throw bug;
+    });
+    await expect(deciding).rejects.toBe(bug);
+    expect(notes).toEqual([]);
+  });
+
+  test("fails as the noting does, where that fails for anything but a row that is held", async () => {
+    const { transact, now, pausesUs } = await scripted();
+    now.tokens = [7n];
+    await transact();
+    now.tokens = [6n];
+    const away = new StoreError("unavailable", "connection_lost", "A test's.");
+    now.noting = () => Promise.reject(away);
+    await expect(transact()).rejects.toBe(away);
+    expect(pausesUs).toEqual([]);
+  });
+
+  test("lets nothing be granted for as long as the longest of its leases, which a wait and one without end are not", async () => {
+    const { transact, now, notes } = await scripted();
+    const nowUs = Date.now() * 1_000;
+    const claim = (state: "held" | "waiting", inUs: number | null) => ({
+      ...CLAIM,
+      state,
+      deadlineUs: inUs === null ? null : nowUs + inUs,
+    });
+    now.tokens = [7n];
+    await transact({ added: [claim("held", 300 * SECOND_US), claim("waiting", 900 * SECOND_US)] });
+    await transact({ changed: [claim("held", 200 * SECOND_US), claim("held", null)] });
+    now.tokens = [6n];
+    await expect(transact()).rejects.toMatchObject({ reason: "failed_over" });
+    expect(notes[0]?.pauseUsMin).toBeGreaterThan(200 * SECOND_US);
+    expect(notes[0]?.pauseUsMin).toBeLessThanOrEqual(301 * SECOND_US);
+    expect(notes[0]?.pauseUsMax).toBe(DURATION_US_MAX);
+  });
+});
+
+describe("rows that somebody else found set back", () => {
+  const WRITTEN_US = 1_000;
+
+  async function scripted() {
+    const store = await openStore("sqlite::memory:");
+    const now = { failOver: NO_FAIL_OVER, failure: null as Error | null };
+    const notes: FailOverNote[] = [];
+    const failed: number[] = [];
+    const checked = checkedStore(
+      {
+        transact: (plan, decide) =>
+          store.transact(plan, (loaded) => decide({ ...loaded, failOver: now.failOver })),
+        failOver: async (note) => {
+          if (now.failure) throw now.failure;
+          notes.push(note);
+          now.failOver = { epoch: note.epochMin, atUs: WRITTEN_US + 1, grantsFromUs: 0 };
+          return 5;
+        },
+      } satisfies Pick<Store, "transact" | "failOver">,
+      { pauseUs: null, onFailOver: (pauseUs) => void failed.push(pauseUs) },
+    );
+    return { checked, now, notes, failed };
+  }
+
+  test("are noted as a fail-over, once, and decisions go on", async () => {
+    const { checked, notes, failed } = await scripted();
+    await checked.setBack(WRITTEN_US);
+    expect(notes).toHaveLength(1);
+    expect(failed).toEqual([5]);
+    await checked.transact(NO_PLAN, () => NO_CHANGES);
+    await checked.setBack(WRITTEN_US);
+    expect(notes).toHaveLength(1);
+  });
+
+  test("need no note where another server has noted it since", async () => {
+    const { checked, now, notes } = await scripted();
+    now.failOver = { epoch: 1n, atUs: WRITTEN_US, grantsFromUs: 0 };
+    await checked.setBack(WRITTEN_US);
+    expect(notes).toEqual([]);
+  });
+
+  test("let nothing be decided until that is noted, where the first try fails", async () => {
+    for (const failure of [
+      new StoreError("transient", ROW_LOCKED, "A test's."),
+      new StoreError("unavailable", "connection_lost", "A test's."),
+    ]) {
+      const { checked, now, notes } = await scripted();
+      now.failure = failure;
+      await expect(checked.setBack(WRITTEN_US)).rejects.toBeInstanceOf(StoreError);
+      // An earlier one does not hide it.
+      await expect(checked.setBack(1)).rejects.toBeInstanceOf(StoreError);
+      now.failOver = { epoch: 1n, atUs: WRITTEN_US - 1, grantsFromUs: 0 };
+      await expect(checked.transact(NO_PLAN, () => NO_CHANGES)).rejects.toBeInstanceOf(StoreError);
+      now.failure = null;
+      await expect(checked.transact(NO_PLAN, () => NO_CHANGES)).rejects.toMatchObject({
+        reason: "failed_over",
+      });
+      expect(notes).toHaveLength(1);
+      await checked.transact(NO_PLAN, () => NO_CHANGES);
+    }
+  });
+});
+
+test("a checked store is the store in all else", async () => {
+  const store = await openStore("sqlite::memory:");
+  const checked = checkedStore(store, { pauseUs: null, onFailOver() {} });
+  expect(checked.product).toBe(store.product);
+  expect(checked.lanes).toBe(store.lanes);
+  expect([...(await checked.resolve(["a"])).keys()]).toEqual(["a"]);
 });

@@ -1,0 +1,292 @@
+// The loops of a replica: what each does, how far it goes at a time, and what it makes of a database that was away.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ClaimRef } from "../../../server/core/claim.ts";
+import { Background, type BackgroundOptions } from "../../../server/engine/background/background.ts";
+import * as bounds from "../../../server/engine/engine-bounds.ts";
+import { REPLICA_KEPT_US } from "../../../server/storage/store.ts";
+import { CLAIM } from "../../support/claims.ts";
+
+// So that heartbeats do not come at the very times of the other loops.
+const GRACE_MS = 8_400;
+const HEARTBEAT_MS = GRACE_MS / bounds.HEARTBEATS_PER_GRACE;
+const ATTACHED_MS = 10_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  // No jitter.
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const ref = (ticketNumber: bigint): ClaimRef => ({ ...CLAIM, ticketNumber });
+const numbers = (claims: readonly ClaimRef[]) => claims.map(({ ticketNumber }) => Number(ticketNumber));
+
+function scene() {
+  const followed: ClaimRef[] = [];
+  const comingBack: ClaimRef[] = [];
+  const heartbeats: number[][] = [];
+  const registered: unknown[] = [];
+  const started: bigint[] = [];
+  const failures: string[] = [];
+  /** Rows that another transaction holds. */
+  const heldUp = new Set<bigint>();
+  let due: bigint[] = [];
+  let failing: Error | null = null;
+  const dueAsked: bigint[] = [];
+  const purges = { claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0 };
+  const clock = { cameBack: vi.fn(), forgettableUs: vi.fn((): number | null => 777) };
+  const look = vi.fn(async () => {});
+  const again = vi.fn();
+  const repeat = vi.fn(async () => {});
+  const fails = async <Answer>(answer: Answer): Promise<Answer> => {
+    if (failing) throw failing;
+    return answer;
+  };
+  const purge = (which: "claims" | "locks") => async (untilUs: number, max: number) => {
+    purges[which].push(untilUs);
+    const deleted = Math.min(max, purges[`${which}Left`]);
+    purges[`${which}Left`] -= deleted;
+    return deleted;
+  };
+  const store = {
+    clock,
+    register: (...asked: unknown[]) => fails(void registered.push(asked)),
+    heartbeat: (_replica: bigint, claims: readonly ClaimRef[]) => {
+      heartbeats.push(numbers(claims));
+      return fails(claims.filter(({ ticketNumber }) => heldUp.has(ticketNumber)));
+    },
+    dueLocks: (after: bigint, max: number) => {
+      dueAsked.push(after);
+      return fails({ nowUs: 0, lockIds: due.filter((id) => id > after).slice(0, max) });
+    },
+    purgeClaims: purge("claims"),
+    purgeLocks: purge("locks"),
+  };
+  const background = new Background({
+    store,
+    followers: { claims: () => followed },
+    comebacks: { claims: () => comingBack },
+    detachments: { repeat, during: (heartbeat: () => Promise<void>) => heartbeat() },
+    policy: { graceUs: GRACE_MS * 1_000, attachedForUs: ATTACHED_MS * 1_000, retentionUs: 9, queueMax: 9 },
+    replica: { id: 5n, address: "", version: "", secret: "" },
+    idleLockUs: 55,
+    advances: { start: async (lockId: bigint) => void started.push(lockId), again },
+    rulesInForce: { revision: 3n },
+    witness: { look },
+    onFailure: (loop: string) => failures.push(loop),
+  } as unknown as BackgroundOptions);
+  return {
+    ...{ background, followed, comingBack, heartbeats, registered, started, failures, heldUp, clock },
+    ...{ dueAsked, purges, look, again, repeat },
+    setDue(ids: bigint[]) {
+      due = ids;
+    },
+    fail(error: Error | null) {
+      failing = error;
+    },
+  };
+}
+const away = () => new Error("The database is away, by a test.");
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe("a replica that starts", () => {
+  test("says that it is there and looks for what was set back before any loop runs, and fails where it cannot", async () => {
+    const { background, registered, look, fail, dueAsked } = scene();
+    fail(away());
+    await expect(background.start()).rejects.toThrow("away");
+    await pass(10 * bounds.SWEEP_INTERVAL_MS);
+    expect(dueAsked).toEqual([]);
+    fail(null);
+    await background.start();
+    expect(registered.at(-1)).toEqual([
+      { id: 5n, address: "", version: "", secret: "" },
+      REPLICA_KEPT_US,
+      3n,
+    ]);
+    expect(look).toHaveBeenCalledTimes(1);
+    await background.stop();
+  });
+
+  test("runs each loop at its pace, and none after it has stopped", async () => {
+    const { background, look, again, repeat, dueAsked, purges } = scene();
+    const counts = () => [look, again, repeat].map(({ mock }) => mock.calls.length);
+    await background.start();
+    await pass(bounds.BEAT_INTERVAL_MS);
+    expect(counts()).toEqual([
+      2,
+      bounds.BEAT_INTERVAL_MS / bounds.OWED_AGAIN_MS,
+      bounds.BEAT_INTERVAL_MS / bounds.DETACHMENTS_INTERVAL_MS,
+    ]);
+    expect(dueAsked).toHaveLength(bounds.BEAT_INTERVAL_MS / bounds.SWEEP_INTERVAL_MS);
+    expect(purges.locks).toHaveLength(bounds.BEAT_INTERVAL_MS / bounds.PURGE_INTERVAL_MS);
+    const before = counts();
+    await background.stop();
+    await pass(bounds.BEAT_INTERVAL_MS);
+    expect(counts()).toEqual(before);
+  });
+});
+
+describe("heartbeats", () => {
+  test("keep the places of those who follow claims and of those who come back, so many at a time", async () => {
+    const { background, followed, comingBack, heartbeats } = scene();
+    for (let number = 1; number <= bounds.HEARTBEAT_KEYS_MAX; number++) followed.push(ref(BigInt(number)));
+    comingBack.push(ref(7_000n));
+    await background.start();
+    await pass(HEARTBEAT_MS - 1);
+    expect(heartbeats).toEqual([]);
+    await pass(1);
+    expect(heartbeats.map((part) => part.length)).toEqual([bounds.HEARTBEAT_KEYS_MAX, 1]);
+    expect(heartbeats[1]).toEqual([7_000]);
+    await background.stop();
+  });
+
+  test("that a held row has kept away are soon repeated, for those alone who are still followed", async () => {
+    const { background, followed, heartbeats, heldUp } = scene();
+    followed.push(ref(1n), ref(2n), ref(3n));
+    heldUp.add(2n).add(3n);
+    await background.start();
+    await pass(HEARTBEAT_MS);
+    expect(heartbeats).toEqual([[1, 2, 3]]);
+    followed.pop();
+    await pass(bounds.HEARTBEAT_AGAIN_MS);
+    expect(heartbeats.slice(1)).toEqual([[2]]);
+    heldUp.clear();
+    await pass(bounds.HEARTBEAT_AGAIN_MS);
+    expect(heartbeats.slice(2)).toEqual([[2]]);
+    await pass(bounds.HEARTBEAT_AGAIN_MS);
+    expect(heartbeats).toHaveLength(3);
+    await background.stop();
+  });
+
+  test("of a replica without waiters are replaced by a sign of its own", async () => {
+    const { background, registered, followed, heartbeats } = scene();
+    await background.start();
+    await pass(HEARTBEAT_MS);
+    expect(registered).toHaveLength(2);
+    expect(heartbeats).toEqual([]);
+    followed.push(ref(1n));
+    await pass(HEARTBEAT_MS);
+    expect(registered).toHaveLength(2);
+    expect(heartbeats).toEqual([[1]]);
+    await background.stop();
+  });
+
+  test("need not come before a decision while they get through", async () => {
+    const { background, followed } = scene();
+    followed.push(ref(1n));
+    await background.start();
+    expect(background.lateHeartbeat()).toBeNull();
+    await pass(5 * ATTACHED_MS);
+    expect(background.lateHeartbeat()).toBeNull();
+    await background.stop();
+  });
+
+  test("come before decisions, once for all of them, where they have failed for half of what a place is kept", async () => {
+    const { background, followed, heartbeats, clock } = scene();
+    followed.push(ref(1n));
+    await pass(ATTACHED_MS / 2 - 1);
+    expect(background.lateHeartbeat()).toBeNull();
+    await pass(1);
+    const first = background.lateHeartbeat();
+    expect(first).not.toBeNull();
+    expect(background.lateHeartbeat()).toBe(first);
+    await first;
+    expect(heartbeats).toEqual([[1]]);
+    // Waiters of other replicas get their time, too.
+    expect(clock.cameBack).toHaveBeenCalledTimes(1);
+    expect(background.lateHeartbeat()).toBeNull();
+    await pass(ATTACHED_MS / 2);
+    await background.lateHeartbeat();
+    expect(heartbeats).toHaveLength(2);
+  });
+
+  test("that fail leave what waits for them failed, and are tried again by the next decision", async () => {
+    const { background, followed, fail, clock, heartbeats } = scene();
+    followed.push(ref(1n));
+    await pass(ATTACHED_MS);
+    fail(away());
+    await expect(background.lateHeartbeat()).rejects.toThrow("away");
+    expect(clock.cameBack).not.toHaveBeenCalled();
+    fail(null);
+    await background.lateHeartbeat();
+    expect(heartbeats).toHaveLength(2);
+    expect(background.lateHeartbeat()).toBeNull();
+  });
+
+  test("in time do not take the database for one that was away", async () => {
+    const { background, followed, clock } = scene();
+    followed.push(ref(1n));
+    await background.start();
+    await pass(3 * GRACE_MS);
+    expect(clock.cameBack).not.toHaveBeenCalled();
+    await background.stop();
+  });
+
+  test("that fail in their loop are reported, and the next ones notice that the database was away", async () => {
+    const { background, failures, fail, clock } = scene();
+    await background.start();
+    fail(away());
+    await pass(2 * HEARTBEAT_MS);
+    expect(failures).toContain("heartbeat");
+    await pass(ATTACHED_MS);
+    fail(null);
+    await pass(2 * HEARTBEAT_MS);
+    expect(clock.cameBack).toHaveBeenCalledTimes(1);
+    await background.stop();
+  });
+});
+
+describe("a sweep", () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));
+
+  test("goes on from lock to lock while there are more, and begins anew when it has come round", async () => {
+    const { background, started, setDue, dueAsked } = scene();
+    setDue(many(2 * bounds.SWEEP_LOCKS_MAX + 1));
+    await background.start();
+    await pass(bounds.SWEEP_INTERVAL_MS);
+    expect(started).toEqual(many(2 * bounds.SWEEP_LOCKS_MAX + 1));
+    expect(dueAsked).toEqual([0n, BigInt(bounds.SWEEP_LOCKS_MAX), BigInt(2 * bounds.SWEEP_LOCKS_MAX)]);
+    await pass(bounds.SWEEP_INTERVAL_MS);
+    expect(dueAsked[3]).toBe(0n);
+    await background.stop();
+  });
+
+  test("does so much at a time, and goes on from there the next time", async () => {
+    const { background, setDue, dueAsked } = scene();
+    setDue(many(bounds.SWEEP_LOCKS_MAX * (bounds.SWEEP_ROUNDS_MAX + 1)));
+    await background.start();
+    await pass(bounds.SWEEP_INTERVAL_MS);
+    expect(dueAsked).toHaveLength(bounds.SWEEP_ROUNDS_MAX);
+    await pass(bounds.SWEEP_INTERVAL_MS);
+    expect(dueAsked[bounds.SWEEP_ROUNDS_MAX]).toBe(BigInt(bounds.SWEEP_LOCKS_MAX * bounds.SWEEP_ROUNDS_MAX));
+    await background.stop();
+  });
+});
+
+describe("a purge", () => {
+  test("goes on in rounds while there is more, and not for ever", async () => {
+    const { background, purges } = scene();
+    purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
+    purges.locksLeft = Number.POSITIVE_INFINITY;
+    await background.start();
+    await pass(bounds.PURGE_INTERVAL_MS);
+    expect(purges.claims).toEqual([777, 777, 777]);
+    expect(purges.locks).toEqual(Array.from({ length: bounds.PURGE_ROUNDS_MAX }, () => 55));
+    await background.stop();
+  });
+
+  test("forgets no claim while the clock cannot say how old they are, and locks all the same", async () => {
+    const { background, purges, clock } = scene();
+    clock.forgettableUs.mockReturnValue(null);
+    await background.start();
+    await pass(bounds.PURGE_INTERVAL_MS);
+    expect(clock.forgettableUs).toHaveBeenCalledWith(9, performance.now() * 1_000);
+    expect(purges.claims).toEqual([]);
+    expect(purges.locks).toEqual([55]);
+    await background.stop();
+  });
+});
