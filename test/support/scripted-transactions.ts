@@ -6,7 +6,8 @@ import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
-import { CHANGED, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
+import { CHANGED, LOCKS_PER_RULE_MAX, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
+import { CLAIM } from "./claims.ts";
 
 export const held = () => new StoreError("transient", ROW_LOCKED, "A row is held by a test.");
 export const changedSince = () => new StoreError("transient", CHANGED, "A test's.");
@@ -26,7 +27,9 @@ export interface Begun {
   fail(error: unknown): Promise<void>;
   /** Commits, and loses the answer. */
   commitUnheard(): Promise<void>;
-  /** Decides, loses the answer, and rolls back. */
+  /** Decides, and rolls back. */
+  decideAndFail(error: unknown): Promise<void>;
+  /** The same, and the answer is lost. */
   rollBackUnheard(): Promise<void>;
 }
 
@@ -64,6 +67,15 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     return begun;
   }
 
+  /** A lock with one who waits for it, and its holder if there is one. */
+  addWaited(id: bigint, overrides: Partial<Lock> = {}): void {
+    const isHeld = overrides.heldPermits !== undefined;
+    const lock = { nextTicket: 3n, waiting: 1, waitingPermits: 1, holders: isHeld ? 1 : 0, ...overrides };
+    this.locks.set(id, lockRow(id, lock));
+    const claim: Claim = { ...CLAIM, lockId: id, ticketNumber: 2n, requestId: `of ${id}`, state: "waiting" };
+    this.#claims.set(keyText(claim), { ...claim, fencingToken: 0n, deadlineUs: this.nowUs + 1_000_000 });
+  }
+
   transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const changes: Changes[] = [];
@@ -90,6 +102,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
       },
       fail: failed,
       commitUnheard: () => (decided(true) ? failed(unknownOutcome()) : turn()),
+      decideAndFail: (error) => (decided(false) ? failed(error) : turn()),
       rollBackUnheard: () => (decided(false) ? failed(unknownOutcome()) : turn()),
     });
     return promise;
@@ -112,7 +125,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     const under = [...this.locks.values()].filter(
       ({ id, name, waiting }) => id > rule.afterLockId && name.startsWith(rule.prefix) && waiting > 0,
     );
-    return under.map(({ id }) => id);
+    return under.map(({ id }) => id).slice(0, LOCKS_PER_RULE_MAX);
   }
 
   #loaded(ids: readonly bigint[], { claims, requestIds }: LoadPlan): Loaded {

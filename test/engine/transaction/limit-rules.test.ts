@@ -1,0 +1,328 @@
+// A limit for many names is changed once, whatever becomes of the answer, and grants what it makes room for, whoever holds
+// some of the locks.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  changeLimitRule,
+  type LimitRulesOptions,
+  type RuleChange,
+} from "../../../server/engine/transaction/limit-rules.ts";
+import { LOCKS_PER_RULE_MAX, StoreError } from "../../../server/storage/store.ts";
+import { away, held, lockRow, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const PREFIX = "lock ";
+const theirs = (limit: number, version: bigint) => ({
+  ...{ prefix: PREFIX, limit, version, reason: "Theirs.", changeMark: 77n },
+});
+
+function scene() {
+  const store = new ScriptedTransactions();
+  const owed: bigint[] = [];
+  const granted: bigint[] = [];
+  const everywhere: bigint[] = [];
+  const retried: string[] = [];
+  const fault = { ofReads: null as Error | null, ofServers: null as Error | null };
+  let behind = 0;
+  const options = {
+    policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
+    store: {
+      transact: store.transact.bind(store),
+      async list({ prefix }: { prefix: string }) {
+        const busy = [...store.locks.values()].filter(
+          ({ name, holders, waiting }) => name.startsWith(prefix) && holders + waiting > 0,
+        );
+        return { locks: busy.map((lock) => ({ ...lock, hasRecord: false })), next: null };
+      },
+      async limitRules() {
+        const { ofReads } = fault;
+        if (ofReads) throw ofReads;
+        return store.limitRules;
+      },
+    },
+    onCommitted: ({
+      events,
+    }: {
+      events: readonly { event: { kind: string; claim?: { lockId: bigint } } }[];
+    }) => {
+      for (const { event } of events)
+        if (event.kind === "granted" && event.claim) granted.push(event.claim.lockId);
+    },
+    advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
+    onRetry: (cause: string) => retried.push(cause),
+    async everywhereAfter(revision: bigint) {
+      everywhere.push(revision);
+      const { ofServers } = fault;
+      fault.ofServers = null;
+      if (ofServers) throw ofServers;
+      return behind;
+    },
+  };
+  /** The transactions end as the test says. */
+  const begin = (overrides: Partial<RuleChange> = {}) => {
+    const change = { prefix: PREFIX, limit: 3, expectedVersion: undefined, reason: "Ours.", ...overrides };
+    const answer = changeLimitRule(change, options as unknown as LimitRulesOptions);
+    answer.catch(() => {});
+    return answer;
+  };
+  return {
+    ...{ store, owed, granted, everywhere, retried, fault, begin },
+    setBehind(servers: number) {
+      behind = servers;
+    },
+  };
+}
+
+describe("a change of a limit for many names", () => {
+  test("is one transaction that grants what it makes room for, and is answered when all servers go by it", async () => {
+    const { store, begin, granted, everywhere, setBehind } = scene();
+    store.limitRules = [{ ...theirs(9, 4n), prefix: "other " }, theirs(1, 6n)];
+    store.addWaited(1n, { heldPermits: 1 });
+    store.addWaited(2n);
+    store.locks.set(3n, lockRow(3n, { holders: 1, heldPermits: 1 }));
+    setBehind(2);
+    const answer = begin();
+    await turn();
+    expect(store.at(0).plan).toMatchObject({ impatient: true, rule: { prefix: PREFIX, afterLockId: 0n } });
+    await store.at(0).commit();
+    expect(await answer).toEqual({
+      ...{ kind: "limit_rule", limit: 3, version: 7n, heldPermits: 4, waiting: 0, draining: false },
+      serversBehind: 2,
+    });
+    expect(granted).toEqual([1n, 2n]);
+    // Those that are to hear of it decide by an older revision than this change has made.
+    expect(everywhere).toEqual([2n]);
+    expect(store.limitRules).toMatchObject([
+      { prefix: "other ", limit: 9, version: 4n },
+      { prefix: PREFIX, limit: 3, version: 7n, reason: "Ours." },
+    ]);
+    expect(store.begun).toHaveLength(1);
+  });
+
+  test("says that locks drain which hold more than it, and not those with a limit of their own", async () => {
+    for (const [own, draining] of [
+      [null, true],
+      [9, false],
+    ] as const) {
+      const { store, begin } = scene();
+      store.locks.set(1n, lockRow(1n, { holders: 4, heldPermits: 4, limit: own }));
+      store.locks.set(2n, lockRow(2n, { holders: 3, heldPermits: 3 }));
+      store.addWaited(3n, { holders: 1, exclusiveHolders: 1 });
+      const answer = begin();
+      await turn();
+      await store.at(0).commit();
+      expect(await answer).toMatchObject({ heldPermits: 8, draining });
+    }
+  });
+
+  test("is refused where the version is another one than expected, and nobody waits for the servers then", async () => {
+    const { store, begin, everywhere } = scene();
+    store.limitRules = [theirs(5, 2n)];
+    const answer = begin({ expectedVersion: 1n });
+    await turn();
+    await store.at(0).commit();
+    expect(await answer).toEqual({ kind: "version_mismatch", version: 2n });
+    expect(store.limitRules).toEqual([theirs(5, 2n)]);
+    expect(everywhere).toEqual([]);
+    const expected = begin({ expectedVersion: 2n });
+    await turn();
+    await store.at(1).commit();
+    expect(await expected).toMatchObject({ kind: "limit_rule", version: 3n });
+    const first = scene();
+    const made = first.begin({ expectedVersion: 0n });
+    await turn();
+    await first.store.at(0).commit();
+    expect(await made).toMatchObject({ version: 1n });
+  });
+
+  test("goes on with the next transaction where there are more locks than one should decide about", async () => {
+    const { store, begin, granted, everywhere } = scene();
+    const count = LOCKS_PER_RULE_MAX + 2;
+    for (let id = 1n; id <= count; id++) store.addWaited(id);
+    const answer = begin();
+    await turn();
+    await store.at(0).commit();
+    expect(granted).toHaveLength(LOCKS_PER_RULE_MAX);
+    expect(store.at(1).plan.rule).toEqual({ prefix: PREFIX, afterLockId: BigInt(LOCKS_PER_RULE_MAX) });
+    expect(everywhere).toEqual([]);
+    await store.at(1).commit();
+    expect(await answer).toMatchObject({ version: 1n, waiting: 0 });
+    expect(granted).toHaveLength(count);
+    expect(store.begun).toHaveLength(2);
+  });
+});
+
+describe("whose commit was not answered, a change", () => {
+  test("is made once where it was committed", async () => {
+    const { store, begin, everywhere, retried } = scene();
+    const answer = begin({ expectedVersion: 0n });
+    await turn();
+    await store.at(0).commitUnheard();
+    await vi.runAllTimersAsync();
+    await store.at(1).commit();
+    expect(await answer).toMatchObject({ kind: "limit_rule", version: 1n, limit: 3 });
+    expect(store.limitRules).toMatchObject([{ version: 1n, limit: 3 }]);
+    expect(everywhere).toEqual([0n]);
+    expect(retried).toEqual(["commit_lost"]);
+  });
+
+  test("is made with the next try where it was not", async () => {
+    const { store, begin } = scene();
+    store.limitRules = [theirs(5, 2n)];
+    const answer = begin({ expectedVersion: 2n });
+    await turn();
+    await store.at(0).rollBackUnheard();
+    await vi.runAllTimersAsync();
+    await store.at(1).commit();
+    expect(await answer).toMatchObject({ version: 3n });
+    expect(store.limitRules).toMatchObject([{ version: 3n, limit: 3 }]);
+  });
+
+  test("leaves what others have set since, and says that its outcome is not known", async () => {
+    const { store, begin } = scene();
+    const answer = begin();
+    await turn();
+    await store.at(0).commitUnheard();
+    store.limitRules = [theirs(5, 2n)];
+    await vi.runAllTimersAsync();
+    await store.at(1).commit();
+    await expect(answer).rejects.toMatchObject({ kind: "outcome_unknown", outcomeUnknown: true });
+    expect(store.limitRules).toEqual([theirs(5, 2n)]);
+  });
+
+  test("is not known to be made where the next try fails, also where that one was rolled back", async () => {
+    for (const last of [away(), new StoreError("transient", "deadlock", "A test's.")]) {
+      const { store, begin } = scene();
+      const answer = begin();
+      await turn();
+      await store.at(0).rollBackUnheard();
+      const failing = expect(answer).rejects.toMatchObject({ kind: "outcome_unknown", reason: last.reason });
+      for (let tries = 1; tries < 7; tries++) {
+        await vi.runAllTimersAsync();
+        await store.begun[tries]?.fail(last);
+      }
+      await failing;
+    }
+  });
+
+  test("that was refused has changed nothing, and is refused or made by the next try", async () => {
+    const { store, begin } = scene();
+    store.limitRules = [theirs(5, 2n)];
+    const answer = begin({ expectedVersion: 1n });
+    await turn();
+    await store.at(0).commitUnheard();
+    // Nothing of this call is in doubt, so a change by others is none of its own.
+    store.limitRules = [theirs(6, 3n)];
+    await vi.runAllTimersAsync();
+    await store.at(1).commit();
+    expect(await answer).toEqual({ kind: "version_mismatch", version: 3n });
+  });
+});
+
+describe("a change that fails", () => {
+  test("before it is committed is known not to be made", async () => {
+    const { store, begin } = scene();
+    const answer = begin();
+    await turn();
+    await store.at(0).fail(away());
+    await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
+  });
+
+  test("as it is decided, and rolled back, is known not to be made", async () => {
+    const { store, begin } = scene();
+    const answer = begin();
+    await turn();
+    await store.at(0).decideAndFail(away());
+    await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
+  });
+
+  test("after it was committed may be made, be it in the reads for its answer", async () => {
+    for (const where of ["ofReads", "ofServers"] as const) {
+      const { store, begin, fault } = scene();
+      fault[where] = away();
+      const answer = begin();
+      await turn();
+      const failing = expect(answer).rejects.toMatchObject({ kind: "outcome_unknown" });
+      await store.at(0).commit();
+      await failing;
+    }
+  });
+
+  test("for a bug fails with it", async () => {
+    const bug = new Error("A bug, made by a test.");
+    const { store, begin } = scene();
+    const answer = begin();
+    await turn();
+    await store.at(0).fail(bug);
+    await expect(answer).rejects.toBe(bug);
+  });
+
+  test("in asking the servers for bad luck asks again", async () => {
+    const { store, begin, fault, everywhere, retried } = scene();
+    fault.ofServers = new StoreError("transient", "deadlock", "A test's.");
+    const answer = begin();
+    await turn();
+    await store.at(0).commit();
+    await vi.runAllTimersAsync();
+    expect(await answer).toMatchObject({ version: 1n });
+    expect(everywhere).toHaveLength(2);
+    expect(retried).toEqual(["deadlock"]);
+  });
+});
+
+describe("beside locks that another transaction holds", () => {
+  test("the rule is changed by itself, and each lock with waiters is brought up to date alone", async () => {
+    const { store, begin, owed, granted } = scene();
+    store.addWaited(1n);
+    store.addWaited(2n);
+    store.locks.set(3n, lockRow(3n, { holders: 1, heldPermits: 1 }));
+    const answer = begin();
+    await turn();
+    await store.at(0).fail(held());
+    expect(store.at(1).plan).toMatchObject({ impatient: false, rule: { prefix: PREFIX, rulesOnly: true } });
+    await store.at(1).commit();
+    expect(await answer).toMatchObject({ kind: "limit_rule", version: 1n, waiting: 2 });
+    expect(owed).toEqual([1n, 2n]);
+    expect(granted).toEqual([]);
+    expect(store.limitRules).toMatchObject([{ limit: 3 }]);
+  });
+
+  test("further locks are brought up to date alone where they are held, and the rule is not changed again", async () => {
+    const { store, begin, owed } = scene();
+    for (let id = 1n; id <= LOCKS_PER_RULE_MAX + 1; id++) store.addWaited(id);
+    const answer = begin();
+    await turn();
+    await store.at(0).commit();
+    await store.at(1).fail(held());
+    expect(await answer).toMatchObject({ version: 1n });
+    expect(owed).toEqual([BigInt(LOCKS_PER_RULE_MAX + 1)]);
+    expect(store.begun).toHaveLength(2);
+  });
+
+  test("a version that is another one is refused all the same, and nothing is brought up to date", async () => {
+    const { store, begin, owed } = scene();
+    store.addWaited(1n);
+    const answer = begin({ expectedVersion: 5n });
+    await turn();
+    await store.at(0).fail(held());
+    await store.at(1).commit();
+    expect(await answer).toEqual({ kind: "version_mismatch", version: 0n });
+    expect(owed).toEqual([]);
+  });
+
+  test("rules that stay held are given up", async () => {
+    const { store, begin } = scene();
+    const answer = begin();
+    await turn();
+    await store.at(0).fail(held());
+    const failing = expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
+    for (let tries = 1; tries <= 7; tries++) {
+      await store.at(tries).fail(held());
+      await vi.runAllTimersAsync();
+    }
+    await failing;
+    expect(store.begun).toHaveLength(8);
+  });
+});
