@@ -2,6 +2,7 @@
 
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
+import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import type { Mode, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import * as requests from "#proto/rowlock/v1/lock_service_pb.js";
@@ -9,9 +10,16 @@ import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
 import { limitsTokenAfter, pageTokenAfter } from "../../../server/grpc/messages/page-tokens.ts";
 import { checkAcquire } from "../../../server/grpc/validate/acquire.ts";
-import { checkForceRelease, checkRelease, checkRenew } from "../../../server/grpc/validate/claims.ts";
+import { checkCapture } from "../../../server/grpc/validate/capture.ts";
+import {
+  checkForceRelease,
+  checkRelease,
+  checkRenew,
+  checkRenewLeases,
+} from "../../../server/grpc/validate/claims.ts";
 import { checkGetLock, checkListLimits, checkListLocks } from "../../../server/grpc/validate/listings.ts";
 import { checkDeleteLock, checkUpdateLock } from "../../../server/grpc/validate/records.ts";
+import { checkOpen, checkTimeout } from "../../../server/grpc/validate/session.ts";
 import { checkSetLimit } from "../../../server/grpc/validate/set-limit.ts";
 import { checkWaitInQueue } from "../../../server/grpc/validate/wait-in-queue.ts";
 
@@ -455,6 +463,11 @@ describe("ListLimitsRequest", () => {
       { page_token: FOREIGN },
     ],
     [
+      "a token that ends like the prefix, of another listing",
+      { prefix: "b/", pageToken: limitsTokenAfter({ kind: "name", target: "a/b/" }) },
+      { page_token: /another prefix/ },
+    ],
+    [
       "a token of another listing",
       { prefix: "b/", pageToken: limitsTokenAfter({ kind: "name", target: "a/1" }) },
       { page_token: /another prefix/ },
@@ -572,6 +585,7 @@ describe("UpdateLockRequest", () => {
 
   test.each([
     [{ notBefore: span(0) }, { notBefore: { atUs: 0 } }],
+    [{ notBefore: span(0, 999_999_999) }, { notBefore: { atUs: 1_000_000 } }],
     [{ notBefore: span(1_800_000_000, 1) }, { notBefore: { atUs: 1_800_000_000_000_001 } }],
     [{ notBefore: span(1_800_000_000 + TEN_YEARS_S) }, { notBefore: { atUs: NOW_US + TEN_YEARS_S * 1e6 } }],
     [{ notBeforeIn: span(0) }, { notBefore: { inUs: 0 } }],
@@ -595,11 +609,13 @@ describe("UpdateLockRequest", () => {
       { name: "a", notBefore: span(1_800_000_001 + TEN_YEARS_S) },
       { not_before: FAR },
     ],
-    [
-      "an instant that is none",
-      { name: "a", notBefore: span(1, -1) },
-      { not_before: /not a valid Timestamp/ },
-    ],
+    ...[-1, 1_000_000_000].map(
+      (nanos): Row<typeof schema> => [
+        `an instant that is none, of ${nanos} ns`,
+        { name: "a", notBefore: span(1, nanos) },
+        { not_before: /not a valid Timestamp/ },
+      ],
+    ),
     [
       "a time beyond 10 years",
       { name: "a", notBeforeIn: span(TEN_YEARS_S, 1_000) },
@@ -654,4 +670,196 @@ describe("DeleteLockRequest", () => {
   });
 
   refuses(schema, checkDeleteLock, [["no name", {}, { name: REQUIRED }]]);
+});
+
+describe("CaptureRequest", () => {
+  const schema = requests.CaptureRequestSchema;
+  const accept = accepted(schema, checkCapture);
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+
+  test("takes from all names with a prefix, which may be empty, for half a minute and without a wait", () => {
+    expect(accept({ prefix: "", maxLeases: 1 })).toEqual({
+      ask: {
+        target: { kind: "prefix", prefix: "" },
+        max: 1,
+        terms: null,
+        ttlUs: 30_000_000,
+        requestId: "",
+        owner: "",
+        labels: {},
+      },
+      maxWaitUs: null,
+    });
+  });
+
+  test("takes everything up to its bounds", () => {
+    const whole = {
+      names: names(1_000),
+      maxLeases: 100,
+      ttl: span(24 * DAY_S),
+      maxWait: span(0, 1_000_000),
+      requestId: "r".repeat(120),
+      owner: "o".repeat(255),
+      labels: { key: "value" },
+      ifStatus: ["new"],
+    };
+    expect(accept(whole)).toEqual({
+      ask: {
+        target: { kind: "names", names: whole.names },
+        max: 100,
+        terms: { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: ["new"] },
+        ttlUs: 24 * DAY_S * 1e6,
+        requestId: whole.requestId,
+        owner: whole.owner,
+        labels: whole.labels,
+      },
+      maxWaitUs: 1_000,
+    });
+    expect(accept({ names: ["n".repeat(255)], maxLeases: 1 }).ask.max).toBe(1);
+  });
+
+  refuses(schema, checkCapture, [
+    ["no target and no number", {}, { target: REQUIRED, max_leases: /is 0; take 1 to 100/ }],
+    ["101 leases", { prefix: "a", maxLeases: 101 }, { max_leases: /is 101; take 1 to 100/ }],
+    ["a prefix beside names", { prefix: "", names: ["a"], maxLeases: 1 }, { names: /contradicts prefix/ }],
+    ["a prefix of 256 bytes", { prefix: "n".repeat(256), maxLeases: 1 }, { prefix: /256 bytes/ }],
+    ["1,001 names", { names: names(1_001), maxLeases: 1 }, { names: /has 1001 entries; use at most 1000/ }],
+    [
+      "names that are none",
+      { names: ["a", "", "\0own", "n".repeat(256)], maxLeases: 1 },
+      { "names[1]": REQUIRED, "names[2]": /begins with a NUL/, "names[3]": /256 bytes/ },
+    ],
+    [
+      "names that are there before, each with the first of its kind",
+      { names: ["a", "b", "a", "b", "a"], maxLeases: 1 },
+      { "names[2]": /names\[0\]/, "names[3]": /names\[1\]/, "names[4]": /names\[0\]/ },
+    ],
+    [
+      "spans that are too short and a request id that is too long",
+      { prefix: "", maxLeases: 1, ttl: span(0), maxWait: span(0), requestId: "r".repeat(121) },
+      { ttl: /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
+    ],
+    [
+      "spans that are too long",
+      { prefix: "", maxLeases: 1, ttl: span(24 * DAY_S, 1), maxWait: span(24 * DAY_S, 1) },
+      { ttl: /1 s to 24 days/, max_wait: /1 ms to 24 days/ },
+    ],
+    [
+      "what is wrong with who asks and with the record",
+      {
+        prefix: "",
+        maxLeases: 1,
+        owner: "o".repeat(256),
+        labels: { "": "" },
+        requestId: "\0r",
+        lockDelay: span(-1),
+      },
+      { owner: /256 bytes/, 'labels[""]': /key/, request_id: /begins with a NUL/, lock_delay: DELAY },
+    ],
+  ]);
+
+  test("says of a thousand names that are wrong what is wrong with the first 16 of them", () => {
+    const wrong = Array.from({ length: 1_000 }, () => "");
+    const fields = violationsOf(() => accept({ names: ["good", ...wrong.slice(1)], maxLeases: 1 }));
+    expect(new Set(fields.map(({ field }) => field)).size).toBeLessThanOrEqual(16);
+    expect(fields).toHaveLength(16);
+    expect(fields[0]).toMatchObject({ field: "names[1]", description: REQUIRED });
+  });
+});
+
+describe("RenewLeases", () => {
+  const schema = requests.RenewLeasesSchema;
+  const leases = (count: number) => ({ leases: Array.from({ length: count }, () => ({ leaseId: ID })) });
+
+  test("names up to 1,000 leases, each with a ttl of its own", () => {
+    const accept = accepted(schema, checkRenewLeases);
+    expect(accept({ leases: [{ leaseId: ID }, { leaseId: ID, ttl: span(2) }] })).toEqual([
+      { ref: REF, ttlUs: undefined },
+      { ref: REF, ttlUs: 2_000_000 },
+    ]);
+    expect(accept(leases(1_000))).toHaveLength(1_000);
+  });
+
+  refuses(schema, checkRenewLeases, [
+    ["none", leases(0), { leases: /has 0; name 1 to 1000/ }],
+    ["1,001", leases(1_001), { leases: /has 1001; name 1 to 1000/ }],
+    [
+      "what is wrong in one of them, by its place",
+      { leases: [{ leaseId: ID }, { leaseId: "?" }, { leaseId: ID, ttl: span(0) }] },
+      { "leases[1].lease_id": /not an id/, "leases[2].ttl": /1 s to 24 days/ },
+    ],
+  ]);
+});
+
+describe("the first request of a session", () => {
+  const schema = requests.SessionOpenSchema;
+  const first = accepted(schema, (open) => checkOpen(open, true));
+
+  test("opens it, with an owner and labels up to their bounds; later ones do not", () => {
+    const open = { owner: "o".repeat(255), labels: { key: "v".repeat(255) } };
+    expect(first(open)).toMatchObject(open);
+    expect(checkOpen(undefined, false)).toBeUndefined();
+  });
+
+  refuses(schema, (open) => checkOpen(open, true), [
+    [
+      "an owner and labels that are too long",
+      { owner: "o".repeat(256), labels: { key: "v".repeat(256) } },
+      { "open.owner": /256 bytes/, 'open.labels["key"]': /256 bytes/ },
+    ],
+  ]);
+
+  test.each([
+    ["a first one that does not", undefined, true, REQUIRED],
+    ["a later one that does", {}, false, /^belongs into the first request/],
+  ])("refuses %s", (_, open, isFirst, expected) => {
+    const violations = violationsOf(() => checkOpen(open && create(schema, open), isFirst));
+    expect(violations).toMatchObject([{ field: "open", description: expected }]);
+  });
+});
+
+describe("the timeout of a command", () => {
+  const timeoutOf = (seconds: number, nanos = 0) =>
+    checkTimeout(create(DurationSchema, { seconds: BigInt(seconds), nanos }));
+
+  test("is none, or from a millisecond to 24 days", () => {
+    expect(checkTimeout(undefined)).toBeUndefined();
+    expect(timeoutOf(0, 1_000_000)).toBe(1);
+    expect(timeoutOf(2)).toBe(2_000);
+    expect(timeoutOf(24 * DAY_S)).toBe(24 * DAY_S * 1_000);
+  });
+
+  test.each([
+    [0, 999_999],
+    [-1, 0],
+    [24 * DAY_S, 1],
+  ])("refuses %i s and %i ns", (seconds, nanos) => {
+    expect(violationsOf(() => timeoutOf(seconds, nanos))).toMatchObject([
+      { field: "timeout", description: /use 1 ms to 24 days/ },
+    ]);
+  });
+});
+
+describe("a span that is out of bounds", () => {
+  const descriptionOf = (seconds: number | bigint, nanos: number) =>
+    violationsOf(() =>
+      checkRenew(create(requests.RenewRequestSchema, { leaseId: ID, ttl: span(seconds, nanos) })),
+    )[0]?.description;
+
+  test.each<[number | bigint, number, RegExp]>([
+    [0, -500_000_000, /^is -0\.5 s;/],
+    [-1, -1, /^is -1\.000000001 s;/],
+    [0, 10_200_000, /^is 0\.0102 s;/],
+    [0, 0, /^is 0 s;/],
+    // The longest that a Duration may be, and the next one.
+    [315_576_000_000, 0, /^is 315576000000 s;/],
+    [-315_576_000_000, 0, /^is -315576000000 s;/],
+    [315_576_000_001n, 0, DURATION],
+    [-315_576_000_001n, 0, DURATION],
+    [1, -1, DURATION],
+    [-1, 1, DURATION],
+    [0, 1_000_000_000, DURATION],
+  ])("is told as it was written: %s s and %s ns", (seconds, nanos, expected) => {
+    expect(descriptionOf(seconds, nanos)).toMatch(expected);
+  });
 });

@@ -1,0 +1,152 @@
+// What a session says, by itself: when a message goes, what it takes along, what is too much, and the end.
+
+import { fromBinary } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { Outbox } from "../../../server/grpc/session/outbox.ts";
+
+const RELEASE_FIELD = 6;
+const RELEASED = Buffer.from([8, 1]);
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function scene(unreadMax = 1_000) {
+  const messages: Buffer[] = [];
+  const taken: (() => void)[] = [];
+  const sent: [results: number, bytes: number][] = [];
+  const state = { heard: 1, unread: 0 };
+  const outbox = new Outbox({
+    unreadMax,
+    heard: () => state.heard,
+    write: (message, written) => {
+      messages.push(message);
+      taken.push(written);
+    },
+    onSent: (results, bytes) => sent.push([results, bytes]),
+    onUnread: () => {
+      state.unread += 1;
+    },
+  });
+  const read = () => messages.map((message) => fromBinary(SessionResponseSchema, message));
+  return {
+    outbox,
+    messages,
+    sent,
+    state,
+    read,
+    take: () => taken.shift()?.(),
+    say: (call: bigint, written?: () => void) => outbox.addResult(call, RELEASE_FIELD, RELEASED, written),
+  };
+}
+
+test("each message is counted with its results and bytes, and none is counted twice", async () => {
+  const { outbox, say, sent, messages, take } = scene();
+  say(1n);
+  say(2n);
+  await turn();
+  take();
+  outbox.touch();
+  await turn();
+  expect(messages).toHaveLength(2);
+  expect(sent).toEqual([
+    [2, messages[0]?.length],
+    [0, messages[1]?.length],
+  ]);
+});
+
+test("the number of the next response is that of the message that takes along what is said now", async () => {
+  const { outbox, say, take } = scene();
+  expect(outbox.next).toBe(1);
+  say(1n);
+  expect(outbox.next).toBe(1);
+  await turn();
+  // What is said while the first is written goes in the second.
+  expect(outbox.next).toBe(2);
+  say(2n);
+  expect(outbox.next).toBe(2);
+  take();
+  expect(outbox.next).toBe(3);
+});
+
+test("whoever said something is called back when its message was taken, and only once", async () => {
+  const { say, take } = scene();
+  const told: string[] = [];
+  say(1n, () => told.push("first"));
+  await turn();
+  say(2n, () => told.push("second"));
+  take();
+  expect(told).toEqual(["first"]);
+  take();
+  expect(told).toEqual(["first", "second"]);
+});
+
+test("what is not read is bounded by its bytes, and counts from anew with each message", async () => {
+  const { say, state, take } = scene(2 * RELEASED.length);
+  say(1n);
+  say(2n);
+  expect(state.unread).toBe(0);
+  await turn();
+  say(3n);
+  say(4n);
+  expect(state.unread).toBe(0);
+  say(5n);
+  expect(state.unread).toBe(1);
+  take();
+  say(6n);
+  say(7n);
+  expect(state.unread).toBe(1);
+});
+
+test("what is no result counts to what is not read, too", () => {
+  const { outbox, state } = scene(1);
+  outbox.add({ goingAway: true });
+  expect(state.unread).toBe(1);
+});
+
+test("the end comes at once where nothing is left to say", async () => {
+  const { outbox, messages } = scene();
+  let ends = 0;
+  outbox.close(() => ends++);
+  expect(ends).toBe(1);
+  await turn();
+  expect(messages).toEqual([]);
+});
+
+test("the end waits for what was said before, and takes along nothing that comes after it", async () => {
+  const { outbox, say, take, read } = scene();
+  let ends = 0;
+  say(1n);
+  await turn();
+  say(2n);
+  outbox.close(() => ends++);
+  outbox.touch();
+  expect(ends).toBe(0);
+  take();
+  expect(ends).toBe(0);
+  take();
+  expect(ends).toBe(1);
+  await turn();
+  expect(read().map(({ results }) => results.map(({ call }) => call))).toEqual([[1n], [2n]]);
+});
+
+test("the end waits for what is gathered and was not begun to be sent", async () => {
+  const { outbox, say, take, messages } = scene();
+  let ends = 0;
+  say(1n);
+  outbox.close(() => ends++);
+  expect(ends).toBe(0);
+  await turn();
+  expect([messages.length, ends]).toEqual([1, 0]);
+  take();
+  expect(ends).toBe(1);
+});
+
+test("the end waits for a message that is being written, though nothing is gathered behind it", async () => {
+  const { outbox, say, take } = scene();
+  let ends = 0;
+  say(1n);
+  await turn();
+  outbox.close(() => ends++);
+  expect(ends).toBe(0);
+  take();
+  expect(ends).toBe(1);
+});

@@ -1,0 +1,95 @@
+// One call of a session, by itself: how it ends, and what it says of the leases that it was given.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import { SessionCall } from "../../../server/grpc/session/session-call.ts";
+import type { SessionLease } from "../../../server/grpc/session/session-leases.ts";
+
+const claim = (ticket: number) => ({ ticketNumber: BigInt(ticket) }) as Claim;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** `knows`: whether the session keeps the leases in mind, which a closed one does not. */
+function scene(knows = true) {
+  const said: string[] = [];
+  const leases = {
+    decided: ({ ticketNumber }: Claim) => {
+      said.push(`decided ${ticketNumber}`);
+      return knows ? ({ leaseId: String(ticketNumber) } as SessionLease) : undefined;
+    },
+    keptUnheard: ({ ticketNumber }: Claim) => void said.push(`kept unheard ${ticketNumber}`),
+    answered: (told: readonly SessionLease[]) =>
+      void said.push(`answered ${told.map(({ leaseId }) => leaseId)}`),
+    endOf: ({ ticketNumber }: ClaimRef) => claim(10 * Number(ticketNumber)),
+    toldEnded: ({ ticketNumber }: ClaimRef, how?: Claim) =>
+      void said.push(`ended ${ticketNumber} as ${how?.ticketNumber}`),
+  };
+  const call = new SessionCall(1n, "Acquire", false, { peer: "one:1", leases });
+  return { call, said };
+}
+
+test("leases are answered together when the work of their call is over, and only once", () => {
+  const { call, said } = scene();
+  for (const ticket of [1, 2, 3]) call.holds(claim(ticket));
+  expect(said).toEqual(["decided 1", "decided 2", "decided 3"]);
+  call.workIsOver();
+  call.workIsOver();
+  expect(said.slice(3)).toEqual(["answered 1,2,3"]);
+});
+
+test("a lease that is decided when the work is over is kept unheard, and never answered", () => {
+  const { call, said } = scene();
+  call.workIsOver();
+  call.holds(claim(1));
+  call.workIsOver();
+  expect(said).toEqual(["kept unheard 1"]);
+});
+
+test("a session that is closed is not told of an answer", () => {
+  const { call, said } = scene(false);
+  call.holds(claim(1));
+  call.workIsOver();
+  expect(said).toEqual(["decided 1"]);
+});
+
+test("ends are asked and told by the session", () => {
+  const { call, said } = scene();
+  expect(call.getPeer()).toBe("one:1");
+  expect(call.endOf(claim(2))?.ticketNumber).toBe(20n);
+  call.tellsEnd(claim(3), claim(4));
+  call.tellsEnd(claim(5));
+  expect(said).toEqual(["ended 3 as 4", "ended 5 as undefined"]);
+});
+
+test("a cancelled call says so to who listens, and its timeout does not come", () => {
+  const { call } = scene();
+  const told: string[] = [];
+  call.once("cancelled", () => told.push(`cancelled: ${call.cancelled}`));
+  call.limitTo(1_000, () => told.push("timeout"));
+  call.cancel();
+  expect(told).toEqual(["cancelled: true"]);
+  vi.advanceTimersByTime(2_000);
+  expect(told).toHaveLength(1);
+});
+
+test("nobody is told of a cancellation who does not listen any more", () => {
+  const { call } = scene();
+  call.once("cancelled", () => expect.unreachable());
+  call.off();
+  call.cancel();
+  expect(call.cancelled).toBe(true);
+});
+
+test("a timeout comes when its time has passed, unless the call has finished by then", () => {
+  const [late, done] = [scene().call, scene().call];
+  const told: string[] = [];
+  late.limitTo(1_000, () => told.push("late"));
+  done.limitTo(1_000, () => told.push("done"));
+  vi.advanceTimersByTime(999);
+  expect(told).toEqual([]);
+  done.finish();
+  vi.advanceTimersByTime(1);
+  expect(told).toEqual(["late"]);
+  expect(done.cancelled).toBe(false);
+});
