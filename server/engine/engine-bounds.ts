@@ -91,12 +91,14 @@ export const CAPTURES_QUEUED_MAX = 10_000;
 export const CAPTURE_LINES_MAX = 1_000;
 /**
  * How long a line of those that wait goes without looking, where nothing has told it to: a second, or longer where there are
- * many lines. And how soon after the last time it looks again; after one that took long, so many times as long.
+ * many lines. And how soon after the last time it looks again; after one that took long, so many times as long, up to the last
+ * bound: a database that stalled once must not keep the line waiting for many times that long.
  */
 export const CAPTURE_POLL_MS = 1_000;
 export const CAPTURE_POLL_MS_EACH = 20;
 export const CAPTURE_POLL_MS_MIN = 2;
 export const CAPTURE_REST_SHARE = 9;
+export const CAPTURE_REST_MS_MAX = 2_000;
 /** Locks of which is remembered at which revision they were seen: more than are told again and again in a busy second. */
 export const CAPTURE_SEEN_MAX = 10_000;
 

@@ -1,7 +1,12 @@
 // Captures that wait for the same locks, and are served one after the other. Whose attempt finds nothing, or fails, goes behind
 // the others, so that nobody's empty attempt keeps them from theirs; what proves that there is nothing ends the round.
 
-import { CAPTURE_POLL_MS_MIN, CAPTURE_REST_SHARE, UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
+import {
+  CAPTURE_POLL_MS_MIN,
+  CAPTURE_REST_MS_MAX,
+  CAPTURE_REST_SHARE,
+  UNAVAILABLE_RETRY_AFTER_MS,
+} from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type { Captured, CaptureTarget } from "../lock-engine.ts";
 
@@ -97,8 +102,7 @@ export class WaitingLine {
     }
     this.#isServing = false;
     if (this.#waiting.length === 0) return;
-    const tookMs = performance.now() - beganMs;
-    this.#serveIn(nextInUs, Math.max(this.#pollMs(), tookMs * CAPTURE_REST_SHARE));
+    this.#serveIn(nextInUs, Math.max(this.#pollMs(), restMs(beganMs)));
   }
 
   /** Each once, until there is nothing left to take. Answers in how long there may be something. */
@@ -108,7 +112,7 @@ export class WaitingLine {
     for (;;) {
       const first = this.#waiting.find((waiting) => !tried.has(waiting));
       // Nobody has seen all that there is, so they go on soon.
-      if (!first) return (performance.now() - beganMs) * CAPTURE_REST_SHARE * 1_000;
+      if (!first) return restMs(beganMs) * 1_000;
       tried.add(first);
       const round = await this.#attempt(first);
       if (round !== "more") return round.nextInUs;
@@ -165,4 +169,9 @@ export class WaitingLine {
     this.#timerAtMs = atMs;
     this.#timer = setTimeout(() => this.serve(), waitMs);
   }
+}
+
+/** After work that began then. */
+function restMs(beganMs: number): number {
+  return Math.min((performance.now() - beganMs) * CAPTURE_REST_SHARE, CAPTURE_REST_MS_MAX);
 }
