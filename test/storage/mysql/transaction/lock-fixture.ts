@@ -60,3 +60,27 @@ export function openTrip(): { trip: Trip; statements: Statement[] } {
   };
   return { trip, statements };
 }
+
+/**
+ * The statement as the database reads it, on one line: with its values, and without hints and what only one kind of database
+ * reads. Throws if there are more values than places for them, or fewer.
+ */
+export function textOf({ sql, values }: Statement): string {
+  const left = [...values];
+  const filled = sql.replace(/\?/g, () => {
+    if (left.length === 0) throw new Error(`There are too few values for ${sql}`);
+    return literalOf(left.shift() as SqlValue);
+  });
+  if (left.length > 0) throw new Error(`There are ${left.length} values too many for ${sql}`);
+  return filled
+    .replace(/\/\*.*?\*\/|FORCE INDEX \(\w+\)/g, " ")
+    .replace(/\s+/g, " ")
+    .replace(/ (?=[,)])|(?<=\() /g, "")
+    .trim();
+}
+
+function literalOf(value: SqlValue): string {
+  if (Buffer.isBuffer(value)) return `'${value}'`;
+  if (!Array.isArray(value)) return String(value);
+  return value.map((each) => (Array.isArray(each) ? `(${literalOf(each)})` : literalOf(each))).join(", ");
+}

@@ -5,50 +5,25 @@ import { expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import type { LockRecord, Terms } from "../../../../server/core/record.ts";
-import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
 import { recordChanges } from "../../../../server/storage/mysql/transaction/records.ts";
 import { addWrites } from "../../../../server/storage/mysql/transaction/save.ts";
 import { CLAIM, RECORD, TERMS } from "../../../support/claims.ts";
+import { LOCK, openTrip } from "./lock-fixture.ts";
 
-const LOCK: Lock = {
-  id: 1n,
-  name: "etl/a",
-  limit: null,
-  limitVersion: 0n,
-  limitReason: "",
-  nextTicket: 1n,
-  lastToken: 0n,
-  heldPermits: 0,
-  sharedHolders: 0,
-  exclusiveHolders: 0,
-  holders: 0,
-  waiting: 0,
-  waitingPermits: 0,
-  changeMark: 0n,
-  recordFloor: 0n,
-  record: null,
-  revision: 1n,
-};
 const HELD: Lock = { ...LOCK, nextTicket: 2n, lastToken: 1n, heldPermits: 1, holders: 1, revision: 2n };
 const THREE_LEFT: LockRecord = { ...RECORD, attemptsLeft: 3, version: 7n };
 const SPACED: Terms = { ...TERMS, minIntervalUs: 1 };
 
 /** The statements that write the lock, which was another one before, beside a claim that was added or changed. */
 function sent(from: Lock, to: Lock, added: readonly Claim[], changed: readonly Claim[] = []): string[] {
-  const statements: string[] = [];
-  const trip = new Trip("save");
-  const add = trip.add.bind(trip);
-  trip.add = (sql, ...values) => {
-    statements.push(sql);
-    return add(sql, ...values);
-  };
+  const { trip, statements } = openTrip();
   const before = { lock: () => from, claim: () => CLAIM };
   const loaded = { atLeastUs: 0, nowUs: 0 } as Read["loaded"];
   const read = { loaded, before, rulesRevision: "0", assumptions: null };
   const changes = { locks: [to], added, changed, again: [] };
   addWrites(trip, changes, recordChanges([to], before), read, "");
-  return statements;
+  return statements.map(({ sql }) => sql);
 }
 
 test("a grant and an end at a lock without a record say nothing of records", () => {

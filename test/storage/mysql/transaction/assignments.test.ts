@@ -1,0 +1,79 @@
+// How the changes of many rows become one SET: what is written is what the rows have become, and what stays is not named.
+
+import { describe, expect, test } from "vitest";
+import { assignments } from "../../../../server/storage/mysql/transaction/assignments.ts";
+import type { Value } from "../../../../server/storage/rows/values.ts";
+import { textOf } from "./lock-fixture.ts";
+
+/** The SET of rows of one column each, before and after, which are numbered from 1. */
+function set(
+  column: string,
+  ...rows: readonly (readonly [before: Value | undefined, after: Value])[]
+): string {
+  const { sets, values } = assignments(
+    [column],
+    rows.map(([before, after]) => ({ before: before === undefined ? [] : [before], after: [after] })),
+    (index) => ["WHEN ?", BigInt(index + 1)],
+    "CASE id",
+  );
+  return textOf({ sql: sets.join(", "), values });
+}
+const bytes = (text: string) => Buffer.from(text);
+
+describe("a column", () => {
+  test("that no row changes is not named, also where it holds bytes", () => {
+    expect(set("holders", [1, 1], [2, 2])).toBe("");
+    expect(set("end_note", [bytes("a"), bytes("a")], [null, null])).toBe("");
+  });
+
+  test("that comes to one value in all rows is set to it, also where some had it before", () => {
+    expect(set("waiting", [1, 5], [7, 5], [5, 5])).toBe("waiting = 5");
+    expect(set("end_note", [bytes("a"), bytes("c")], [bytes("c"), bytes("c")])).toBe("end_note = 'c'");
+    expect(set("deadline", [1, null], [2, null])).toBe("deadline = null");
+  });
+
+  test("that counts and moves by the same in all rows is moved", () => {
+    expect(set("revision", [1n, 2n], [7n, 8n])).toBe("revision = revision + 1");
+    expect(set("holders", [5, 3], [2, 0])).toBe("holders = holders + -2");
+  });
+
+  test("that counts and moves in some rows only is picked row by row for these", () => {
+    expect(set("holders", [1, 2], [7, 7], [3, 4])).toBe(
+      "holders = CASE id WHEN 1 THEN 2 WHEN 3 THEN 4 ELSE holders END",
+    );
+    expect(set("holders", [1, 2], [7, 9])).toBe(
+      "holders = CASE id WHEN 1 THEN 2 WHEN 2 THEN 9 ELSE holders END",
+    );
+  });
+
+  test("that is no counter is never moved, though its values may differ by the same", () => {
+    expect(set("deadline", [1, 2], [5, 6])).toBe(
+      "deadline = CASE id WHEN 1 THEN 2 WHEN 2 THEN 6 ELSE deadline END",
+    );
+    expect(set("limit_value", [null, 2], [5, null])).toBe(
+      "limit_value = CASE id WHEN 1 THEN 2 WHEN 2 THEN null ELSE limit_value END",
+    );
+  });
+
+  test("is written to rows of which nothing was read", () => {
+    expect(set("ttl", [undefined, 1], [undefined, 2])).toBe(
+      "ttl = CASE id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE ttl END",
+    );
+    expect(set("ttl", [undefined, null])).toBe("ttl = null");
+  });
+});
+
+test("columns are written in their order, each with its own values", () => {
+  const { sets, values } = assignments(
+    ["holders", "limit_version", "waiting"],
+    [
+      { before: [1, 1n, 0], after: [2, 1n, 4] },
+      { before: [5, 9n, 0], after: [6, 9n, 8] },
+    ],
+    (index) => ["WHEN ? AND ?", index, "ab"[index] === "a" ? 10 : 20],
+    "CASE",
+  );
+  expect(textOf({ sql: sets.join("; "), values })).toBe(
+    "holders = holders + 1; waiting = CASE WHEN 0 AND 10 THEN 4 WHEN 1 AND 20 THEN 8 ELSE waiting END",
+  );
+});

@@ -1,0 +1,371 @@
+// The statements that write a decision, with their values: which rows they pick, what these become, and that each of them
+// writes only where the one before has written all of its rows.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../../server/core/claim.ts";
+import type { Lock } from "../../../../server/core/lock.ts";
+import type { LockRecord } from "../../../../server/core/record.ts";
+import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import type { Facts } from "../../../../server/storage/mysql/transaction/assertions.ts";
+import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
+import { recordChanges, recordsOf } from "../../../../server/storage/mysql/transaction/records.ts";
+import { addRowLocks } from "../../../../server/storage/mysql/transaction/row-locks.ts";
+import { addWrites, leavesWaiters } from "../../../../server/storage/mysql/transaction/save.ts";
+import { WriteChain } from "../../../../server/storage/mysql/transaction/write-chain.ts";
+import { UPDATE_ROWS_MAX } from "../../../../server/storage/storage-bounds.ts";
+import type { Changes } from "../../../../server/storage/store.ts";
+import { RECORD, TERMS } from "../../../support/claims.ts";
+import { NO_CHANGES } from "../../../support/store-fixture.ts";
+import { ended, held, LOCK, numbers, openTrip, textOf, waiting } from "./lock-fixture.ts";
+
+const NOW_US = 5_000_000;
+
+/** The statements that write the changes of these rows; `isKnown`: without having read and locked them. */
+function written(
+  changes: Partial<Changes>,
+  rows: { locks?: readonly Lock[]; claims?: readonly Claim[] } = {},
+  isKnown = false,
+  newRequestIds: readonly string[] = [],
+): string[] {
+  const { trip, statements } = openTrip();
+  const locks = new Map(rows.locks?.map((lock) => [lock.id, lock]));
+  const claims = new Map(rows.claims?.map((claim) => [claim.ticketNumber, claim]));
+  const before = {
+    lock: (id: bigint) => locks.get(id),
+    claim: ({ ticketNumber }: { ticketNumber: bigint }) => claims.get(ticketNumber),
+  };
+  const failOver = { epoch: 3n, atUs: 10, grantsFromUs: 20 };
+  const loaded = { nowUs: NOW_US, atLeastUs: NOW_US, failOver, rulesRevision: 7n } as Read["loaded"];
+  const assumptions = isKnown ? { newRequestIds, serverIdentity: "it" } : null;
+  const all = { ...NO_CHANGES, ...changes };
+  addWrites(trip, all, recordChanges(all.locks, before), { loaded, before, assumptions }, "LOCKED");
+  return statements.map(textOf);
+}
+const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
+  ...LOCK,
+  id: BigInt(id),
+  name: `etl/${id}`,
+  ...more,
+});
+const DECIDED_AT = "decided_at = IF(decided_at < 4000000, 5000000, decided_at)";
+
+describe("a chain of writes", () => {
+  const FACTS: Facts = { sql: "a = ?", values: [9], lock: "LOCKED", readsClaims: false };
+  const chain = (use: (writes: WriteChain) => void) => {
+    const { trip, statements } = openTrip();
+    use(new WriteChain(trip));
+    return statements.map(textOf);
+  };
+
+  test("ties each write to the rows of the one before, and checks the last one", () => {
+    const sql = chain((writes) => {
+      writes.update(2, "UPDATE a SET b = ? WHERE c = 0", 1);
+      writes.update(3, "UPDATE a SET b = ? WHERE c = 0", 2);
+      writes.insert("INSERT INTO a (b, c)", [[7, 8]]);
+      writes.insert("INSERT INTO a (b, c)", [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ]);
+      writes.check(null);
+    });
+    expect(sql).toEqual([
+      "UPDATE a SET b = 1 WHERE c = 0",
+      "UPDATE a SET b = 2 WHERE c = 0 AND ROW_COUNT() = 2",
+      "INSERT INTO a (b, c) VALUES (IF(ROW_COUNT() = 3, 7, NULL), 8)",
+      "INSERT INTO a (b, c) VALUES (IF(ROW_COUNT() = 1, 1, NULL), 2), (3, 4), (5, 6)",
+      expect.stringMatching(/ROW_COUNT\(\) <> 3$/),
+    ]);
+  });
+
+  test("can begin with rows that are added, and checks nothing where nothing was written", () => {
+    expect(chain((writes) => writes.insert("INSERT INTO a (b, c)", [[7, 8]]))).toEqual([
+      "INSERT INTO a (b, c) VALUES (7, 8)",
+    ]);
+    expect(chain((writes) => writes.check(FACTS))).toEqual([]);
+  });
+
+  test("asserts facts with the rows that it adds last", () => {
+    const fact = "(SELECT a = 9 FROM rowlock_meta WHERE id = 1 LOCKED)";
+    expect(chain((writes) => writes.insert("INSERT INTO a (b, c)", [[7, 8]], FACTS))).toEqual([
+      `INSERT INTO a (b, c) VALUES (IF(${fact}, 7, NULL), 8)`,
+    ]);
+    const after = chain((writes) => {
+      writes.update(2, "UPDATE a SET b = 1 WHERE c = 0");
+      writes.insert("INSERT INTO a (b, c)", [[7, 8]], FACTS);
+    });
+    expect(after[1]).toBe(`INSERT INTO a (b, c) VALUES (IF(ROW_COUNT() = 2 AND ${fact}, 7, NULL), 8)`);
+  });
+});
+
+describe("guard rows", () => {
+  test("are written by one statement, at the time of the decision in steps", () => {
+    const rows = [lock(1, { holders: 4 }), lock(2)];
+    const after = [lock(1, { holders: 5, revision: 2n }), lock(2, { holders: 1, revision: 2n })];
+    expect(written({ locks: after }, { locks: rows })).toEqual([
+      `UPDATE rowlock_lock SET holders = holders + 1, revision = 2, ${DECIDED_AT} WHERE id IN (1, 2)`,
+      expect.stringMatching(/ROW_COUNT\(\) <> 2$/),
+    ]);
+  });
+
+  test("are picked by id where they come to different values", () => {
+    const rows = [lock(1), lock(2), lock(3)];
+    const after = [lock(1, { limit: 5 }), lock(2, { limit: 6 }), lock(3)];
+    expect(written({ locks: after }, { locks: rows })[0]).toContain(
+      "SET limit_value = CASE id WHEN 1 THEN 5 WHEN 2 THEN 6 ELSE limit_value END,",
+    );
+  });
+
+  test("that do not change are written nevertheless, so that a cluster sees that they were decided about", () => {
+    expect(written({ locks: [lock(1)] }, { locks: [lock(1)] })[0]).toBe(
+      "UPDATE rowlock_lock SET decided_at = 5000000 WHERE id IN (1)",
+    );
+  });
+
+  test("that were not locked are written only at the revisions that they were known at", () => {
+    const rows = [lock(1, { revision: 70n }), lock(2, { revision: 80n })];
+    const after = rows.map((row) => ({ ...row, revision: row.revision + 1n }));
+    expect(written({ locks: after }, { locks: rows }, true)[0]).toBe(
+      `UPDATE rowlock_lock SET revision = revision + 1, ${DECIDED_AT} ` +
+        "WHERE id IN (1, 2) AND revision = CASE id WHEN 1 THEN 70 WHEN 2 THEN 80 END",
+    );
+  });
+
+  test("that are many are written in parts", () => {
+    const rows = numbers(1, UPDATE_ROWS_MAX + 1).map((id) => lock(id));
+    const sql = written({ locks: rows.map((row) => ({ ...row, waiting: 3 })) }, { locks: rows });
+    expect(sql).toHaveLength(3);
+    expect(sql[1]).toMatch(
+      new RegExp(`WHERE id IN \\(${rows.length}\\) AND ROW_COUNT\\(\\) = ${UPDATE_ROWS_MAX}$`),
+    );
+  });
+
+  test("that were never read cannot be written", () => {
+    expect(() => written({ locks: [lock(1)] }, { locks: [] })).toThrow("never read");
+  });
+});
+
+describe("claims", () => {
+  test("are written where they are those that were read, and not others that have their numbers", () => {
+    const sql = written({ changed: [held(1, { deadlineUs: 9 })] }, { claims: [held(1)] });
+    expect(sql[0]).toBe(
+      "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) " +
+        "AND secret IN ('secret-of-this-claim__')",
+    );
+  });
+
+  test("that were not read in this transaction are proven by the revision of their lock", () => {
+    const rows = { locks: [lock(1)], claims: [held(1)] };
+    const sql = written(
+      { locks: [lock(1, { revision: 2n })], changed: [held(1, { deadlineUs: 9 })] },
+      rows,
+      true,
+    );
+    expect(sql[1]).toBe(
+      "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) AND ROW_COUNT() = 1",
+    );
+  });
+
+  test("of which nothing has been read are written whole", () => {
+    const [sql] = written({ changed: [held(1)] });
+    for (const column of ["state", "ttl", "deadline", "replica", "fencing_token", "end_reason", "end_note"])
+      expect(sql).toContain(`${column} = `);
+  });
+
+  test("that do not change are not written", () => {
+    expect(written({ changed: [held(1)] }, { claims: [held(1)] })).toEqual([]);
+  });
+
+  test("that are few are written by one statement, and those that are many by what has become of them", () => {
+    const rows = numbers(1, 5).map((number) => waiting(number));
+    const after = [ended(1), held(2), ended(3), held(4), held(5)];
+    const sql = (count: number) =>
+      written({ changed: after.slice(0, count) }, { claims: rows })
+        .filter((each) => each.startsWith("UPDATE"))
+        .map((each) => /IN \((\(.*?\))\) AND secret/.exec(each)?.[1]);
+    expect(sql(4)).toEqual(["(1, 1), (1, 2), (1, 3), (1, 4)"]);
+    expect(sql(5)).toEqual(["(1, 2), (1, 4), (1, 5)", "(1, 1), (1, 3)"]);
+    expect(written({ changed: after.slice(0, 2) }, { claims: rows })[0]).toContain(
+      "state = CASE WHEN lock_id = 1 AND ticket_number = 1 THEN 3 WHEN lock_id = 1 AND ticket_number = 2 THEN 2 ELSE",
+    );
+  });
+
+  test("are added with their terms where one has some", () => {
+    const added = [held(1), held(2, { terms: TERMS })];
+    expect(written({ added })[0]).toMatch(/end_note, terms\) VALUES \(1, 1, .*, null\), \(1, 2, .*\}'\)$/);
+    expect(written({ added: [held(1)] })[0]).toMatch(/end_note\) VALUES \(1, 1, /);
+  });
+});
+
+describe("a decision without a read", () => {
+  const rows = { locks: [lock(1)] };
+  const locks = [lock(1, { revision: 2n })];
+  const isFact = expect.stringMatching(/rules_revision = 7 AND .* LOCKED/);
+
+  test("asserts what it went by with the last statement: the one that adds claims, or one of its own", () => {
+    const adding = written({ locks, added: [held(1)] }, rows, true);
+    expect(adding).toEqual([expect.stringMatching(/^UPDATE rowlock_lock/), isFact]);
+    expect(adding[1]).toMatch(/^INSERT INTO rowlock_claim .* VALUES \(IF\(ROW_COUNT\(\) = 1 AND/);
+    const alone = written({ locks }, rows, true);
+    expect(alone).toEqual([expect.stringMatching(/^UPDATE rowlock_lock/), isFact]);
+    expect(alone[1]).toMatch(/NOT \(ROW_COUNT\(\) = 1 AND/);
+  });
+
+  test("looks for request ids in a statement of its own, as one that adds claims cannot", () => {
+    const sql = written({ locks, added: [held(1)] }, rows, true, ["never seen"]);
+    expect(sql).toHaveLength(3);
+    expect(sql[1]).not.toContain("rules_revision");
+    expect(sql[2]).toMatch(/NOT \(ROW_COUNT\(\) = 1 AND .*'never seen'/);
+  });
+});
+
+test("a rule is written once, over the one that was there, and all servers learn that rules have changed", () => {
+  const rule = { prefix: "etl/", limit: 3, version: 8n, reason: "why", changeMark: 9n };
+  expect(written({ rule })).toEqual([
+    "INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark) VALUES ('etl/', 3, 8, 'why', 9) " +
+      "ON DUPLICATE KEY UPDATE limit_value = 3, version = 8, reason = 'why', change_mark = 9",
+    expect.stringMatching(/^UPDATE rowlock_meta SET rules_revision = rules_revision \+ 1 \+ /),
+  ]);
+  expect(written({})).toEqual([]);
+});
+
+test("rules have to stay as they are where a lock without a limit of its own leaves waiters", () => {
+  const leaves = (...locks: Lock[]) => leavesWaiters({ ...NO_CHANGES, locks });
+  expect(leaves(lock(1, { waiting: 1 }))).toBe(true);
+  expect(leaves(lock(1), lock(2, { waiting: 1, limit: 5 }))).toBe(false);
+  expect(leaves(lock(1, { waiting: 1, limit: 0 }))).toBe(false);
+  expect(leaves(lock(1), lock(2, { waiting: 1 }))).toBe(true);
+  expect(leaves()).toBe(false);
+});
+
+describe("records", () => {
+  const remembers = (id: number, more: Partial<LockRecord> = {}, of: Partial<Lock> = {}) =>
+    lock(id, { ...of, record: { ...RECORD, ...more } });
+  const statements = (before: Lock[], after: Lock[]) =>
+    written({ locks: after }, { locks: before }).filter((sql) => sql.includes("rowlock_record"));
+
+  test("are picked by their locks, and tied to the guard rows", () => {
+    const before = [remembers(1), remembers(2), remembers(3)];
+    const after = [remembers(1, { status: "x" }), remembers(2, { status: "y" }), lock(3)];
+    expect(statements(before, after)).toEqual([
+      "UPDATE rowlock_record SET status = CASE lock_id WHEN 1 THEN 'x' WHEN 2 THEN 'y' ELSE status END " +
+        "WHERE lock_id IN (1, 2) AND ROW_COUNT() = 3",
+      "DELETE r FROM rowlock_record r WHERE r.lock_id IN (3) AND ROW_COUNT() = 2",
+    ]);
+  });
+
+  test("of a lock that has none, or whose record nobody touched, are not written", () => {
+    const record = { ...RECORD };
+    expect(recordChanges([lock(1)], { lock: () => lock(1), claim: () => undefined })).toBeNull();
+    const same = [lock(1, { record })];
+    expect(statements(same, [lock(1, { record, limit: 3 })])).toEqual([]);
+    // Another object that says the same.
+    expect(statements(same, [remembers(1)])).toEqual([]);
+  });
+
+  test.each([
+    ["nobody holds it any more", { holders: 1 }, {}, true],
+    ["somebody holds it", {}, { holders: 1 }, true],
+    ["somebody waits for it", {}, { waiting: 1 }, true],
+    ["nobody waits for it any more", { waiting: 1 }, {}, true],
+    ["its last waiter holds it", { waiting: 1 }, { holders: 1 }, false],
+    ["one of its two holders is left", { holders: 2 }, { holders: 1 }, false],
+    ["its holder is gone and its waiter is left", { holders: 1, waiting: 1 }, { waiting: 1 }, false],
+  ])("are looked at where %s", (_, before, after, expected) => {
+    const record = { ...RECORD };
+    const from = lock(1, { ...before, record });
+    const changes = recordChanges([lock(1, { ...after, record })], {
+      lock: () => from,
+      claim: () => undefined,
+    });
+    expect(changes?.changed).toHaveLength(expected ? 1 : 0);
+  });
+
+  test("come where there was none, also for a lock that was not read", () => {
+    const changes = recordChanges([remembers(1)], { lock: () => undefined, claim: () => undefined });
+    expect(changes).toEqual({ added: [remembers(1)], changed: [], removed: [] });
+    expect(statements([lock(1)], [remembers(1)])).toEqual([
+      expect.stringMatching(
+        /^INSERT INTO rowlock_record \(lock_id, folder, name, .* VALUES \(IF\(.*, 1, NULL\), 'etl\/'/,
+      ),
+    ]);
+  });
+
+  test("that a guard row speaks of and that are not there are a bug", () => {
+    const row = ["4", Buffer.from("failed"), "10", 3, "8", null, null, null, null, null, null, null, "2"];
+    expect([...recordsOf([4n], [row])]).toEqual([
+      [4n, { ...RECORD, status: "failed", notBeforeUs: 10, attemptsLeft: 3, version: 8n, attemptsSince: 2n }],
+    ]);
+    expect(() => recordsOf([4n, 5n], [row])).toThrow("Lock 5 should have a record");
+    expect(recordsOf([], [])).toEqual(new Map());
+  });
+});
+
+describe("rows that an impatient transaction is about to write", () => {
+  const locked = (
+    changes: Partial<Changes>,
+    guards: readonly Lock[] = [],
+    records: { changed?: readonly Lock[]; removed?: readonly Lock[]; added?: readonly Lock[] } | null = null,
+    setsPatience = false,
+  ) => {
+    const { trip, statements } = openTrip();
+    const recordChanges = records && { added: [], changed: [], removed: [], ...records };
+    addRowLocks(trip, { setsPatience } as Session, { ...NO_CHANGES, ...changes }, guards, recordChanges);
+    return statements.map(textOf);
+  };
+  const ONE = /SELECT 1 FROM rowlock_\w+ WHERE [^()]* FOR UPDATE NOWAIT/g;
+
+  test("are locked one by one where they are few", () => {
+    const records = { changed: [lock(3)], removed: [lock(4)], added: [lock(5)] };
+    const [sql, ...others] = locked({ changed: [held(7)] }, [lock(1)], records);
+    expect(others).toEqual([]);
+    expect(sql?.match(ONE)).toEqual([
+      "SELECT 1 FROM rowlock_lock WHERE id = 1 FOR UPDATE NOWAIT",
+      "SELECT 1 FROM rowlock_claim WHERE lock_id = 1 AND ticket_number = 7 FOR UPDATE NOWAIT",
+      "SELECT 1 FROM rowlock_record WHERE lock_id = 3 FOR UPDATE NOWAIT",
+      "SELECT 1 FROM rowlock_record WHERE lock_id = 4 FOR UPDATE NOWAIT",
+    ]);
+  });
+
+  test("are counted where they are more, so that one that is missing fails the statement", () => {
+    const records = { changed: [lock(3)], removed: [lock(4)] };
+    const [sql] = locked({ changed: [held(7), held(8)] }, [lock(1)], records);
+    expect(sql).toBe(
+      "DO (SELECT COUNT(*) FROM rowlock_lock WHERE id IN (1) FOR UPDATE SKIP LOCKED) " +
+        "+ (SELECT COUNT(*) FROM rowlock_claim WHERE (lock_id, ticket_number) IN ((1, 7), (1, 8)) FOR UPDATE SKIP LOCKED) " +
+        "+ (SELECT COUNT(*) FROM rowlock_record WHERE lock_id IN (3, 4) FOR UPDATE SKIP LOCKED) - CAST(5 AS UNSIGNED)",
+    );
+    expect(
+      locked(
+        {},
+        numbers(1, 5).map((id) => lock(id)),
+      ),
+    ).toEqual([
+      expect.stringMatching(/^DO \(SELECT COUNT\(\*\) FROM rowlock_lock [^+]* - CAST\(5 AS UNSIGNED\)$/),
+    ]);
+    const claims = numbers(1, 5).map((number) => held(number));
+    expect(locked({ changed: claims })[0]).toMatch(
+      /^DO \(SELECT COUNT\(\*\) FROM rowlock_claim [^+]* - CAST\(5/,
+    );
+    const five = numbers(1, 5).map((id) => lock(id));
+    expect(locked({}, [], { changed: five })[0]).toMatch(
+      /^DO \(SELECT COUNT\(\*\) FROM rowlock_record [^+]* - CAST\(5/,
+    );
+  });
+
+  test("are locked with the request ids that callers chose, which others may be adding", () => {
+    const own = held(1, { requestId: "a caller's own" });
+    expect(locked({ added: [own] })).toEqual([
+      "DO (SELECT COUNT(*) FROM rowlock_claim WHERE request_id IN ('a caller's own') FOR UPDATE NOWAIT)",
+    ]);
+  });
+
+  test("are locked by the writes themselves on a server that can be told not to wait", () => {
+    expect(locked({ changed: [held(7)] }, [lock(1)], null, true)).toEqual([]);
+  });
+
+  test("are none where nothing is there yet", () => {
+    expect(locked({})).toEqual([]);
+    expect(locked({}, [], { added: [lock(1)] })).toEqual([]);
+  });
+});
