@@ -32,7 +32,7 @@ describe("a read has seen the queue", () => {
   });
 
   test("up to the last of the head where more wait", () => {
-    expect(seenTo(lockOf(0, 9), { head: [waiting(3), waiting(7)], complete: false })).toBe(7n);
+    expect(seenTo(lockOf(0, 9), { head: [waiting(3), waiting(4), waiting(7)], complete: false })).toBe(7n);
   });
 
   test("not at all where others wait whom it did not read, or the lock is not known", () => {
