@@ -2,7 +2,7 @@
 // that no lease which it goes on with has ended.
 
 import { describe, expect, test } from "vitest";
-import type { Claim } from "../../../../server/core/claim.ts";
+import type { Claim, ClaimKey } from "../../../../server/core/claim.ts";
 import {
   assertAllWritten,
   assertRulesUnchanged,
@@ -32,7 +32,7 @@ function factsOf({
   const failOver = { epoch: 3n, atUs: 10, grantsFromUs: 20 };
   const read = {
     loaded: { nowUs: NOW_US, atLeastUs: EARLIEST_US, failOver, rulesRevision: 7n },
-    before: { lock: () => undefined, claim: ({ ticketNumber }) => rows.get(ticketNumber) },
+    before: { lock: () => undefined, claim: ({ ticketNumber }: ClaimKey) => rows.get(ticketNumber) },
   } as unknown as Read;
   return unchanged({ ...NO_CHANGES, ...changes }, read, { newRequestIds, serverIdentity: "it" }, "LOCKED");
 }
