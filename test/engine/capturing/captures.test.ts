@@ -39,6 +39,7 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
   const earlier: Claim[] = [];
   const requestIds: (readonly string[])[] = [];
   const confirms = { untilFree: Promise.resolve(), ended: new Set<string>() };
+  const times = { rulesRead: 0, dueAsked: 0 };
   const reads = { atOnce: 0, atOnceMax: 0, begun: 0, fails: false, untilFree: Promise.resolve() };
   const grants = { untilFree: Promise.resolve() };
   let secrets = 0;
@@ -62,9 +63,15 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
         const read = all.filter(({ dueAtUs }) => !after || dueAtUs > after.dueAtUs).slice(0, entries);
         return freePage([{ locks: read, end: read.length === entries ? (read.at(-1) ?? null) : null }]);
       },
-      nextDueIn: async () => 7_000,
+      nextDueIn: async () => {
+        times.dueAsked += 1;
+        return 7_000;
+      },
       namedLocks: async () => ({ nowUs: 0, locks: [] }),
-      limitRules: async () => rules,
+      limitRules: async () => {
+        times.rulesRead += 1;
+        return rules;
+      },
       claimsByRequest: async (ids) => {
         requestIds.push(ids);
         return { nowUs: 0, claims: earlier };
@@ -116,6 +123,7 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
     earlier,
     requestIds,
     confirms,
+    times,
     reads,
     grants,
   };
@@ -174,6 +182,38 @@ describe("a capture", () => {
     expect(tried).toHaveLength(CAPTURE_TRIED_MAX + 3);
   });
 
+  test("that is given leases asks for nothing more, and its answer says no time", async () => {
+    const { capture, times, tried } = scene(3);
+    const captured = await capture({ max: 2 });
+    expect(captured.leases).toHaveLength(2);
+    expect(captured).toEqual({ leases: captured.leases, retryAfterUs: null });
+    const some = await capture({ max: 5 });
+    expect(some).toEqual({ leases: some.leases, retryAfterUs: null });
+    expect(tried).toHaveLength(5);
+    expect(times).toEqual({ rulesRead: 0, dueAsked: 0 });
+  });
+
+  test("begins at the first lock where the one before it had all that it asked for", async () => {
+    const { capture, tried } = scene(3);
+    await capture();
+    await capture();
+    expect(tried).toEqual(["t/10000", "t/10000"]);
+  });
+
+  test("begins at the first lock once one that went on from the middle has come around", async () => {
+    let isBusy = true;
+    const { capture, tried } = scene(CAPTURE_TRIED_MAX + 5, () => (isBusy ? BUSY : HELD));
+    expect(await capture()).toMatchObject({ isCutShort: true });
+    isBusy = false;
+    tried.splice(0);
+    expect((await capture({ max: 8 })).leases).toHaveLength(8);
+    expect(tried[0]).toBe(`t/${10_000 + CAPTURE_TRIED_MAX}`);
+    expect(tried[5]).toBe("t/10000");
+    tried.splice(0);
+    await capture({ max: 2 });
+    expect(tried).toEqual(["t/10000", "t/10001"]);
+  });
+
   test("that fails by a bug leaves all that it was taking to others", async () => {
     let isBroken = true;
     const { capture } = scene(2, () => (isBroken ? new Error("a bug") : { kind: "held", claim: CLAIM }));
@@ -209,8 +249,9 @@ describe("what a capture asks of a lock", () => {
     const { capture, commands, requestIds } = scene(3);
     await capture({ max: 3 });
     for (const { requestId } of commands) expect(requestId).toMatch(new RegExp(`^${SERVER_MADE_PREFIX}.+`));
-    expect(new Set(commands.map(({ requestId }) => requestId)).size).toBe(3);
-    expect(new Set(commands.map(({ secret }) => secret)).size).toBe(3);
+    await capture();
+    expect(new Set(commands.map(({ requestId }) => requestId)).size).toBe(4);
+    expect(new Set(commands.map(({ secret }) => secret)).size).toBe(4);
     expect(requestIds).toEqual([]);
   });
 
@@ -238,6 +279,15 @@ describe("a capture that is refused", () => {
     await capture();
     await capture();
     expect(wanted.at(-1)?.paused).toEqual([]);
+  });
+
+  test("reads the patterns where these may be why, and not where they cannot be", async () => {
+    const busy = scene(3, () => BUSY);
+    await busy.capture();
+    expect(busy.times.rulesRead).toBe(0);
+    const paused = scene(3, () => refused("never_fits"));
+    await paused.capture();
+    expect(paused.times.rulesRead).toBeGreaterThan(0);
   });
 
   test("as a fail-over has stopped all grants tries nothing more, and does not say that there is more", async () => {
@@ -279,12 +329,36 @@ describe("captures of the same locks at the same time", () => {
     for (const { leases } of await Promise.all(captures)) expect(leases).toHaveLength(1);
   });
 
+  test("that come as one has looked look after the next one", async () => {
+    const { capture, reads } = scene(3);
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    reads.untilFree = first.promise;
+    const captures = [capture(), capture()];
+    await settled();
+    reads.untilFree = second.promise;
+    first.resolve();
+    await settled();
+    captures.push(capture());
+    await settled();
+    second.resolve();
+    for (const { leases } of await Promise.all(captures)) expect(leases).toHaveLength(1);
+    expect(reads.atOnceMax).toBe(1);
+  });
+
   test("with other targets do not wait for each other", async () => {
     const { capture, reads } = scene(3);
     const target = { kind: "prefix", prefix: "t/1" } as const;
-    const terms = { ...TERMS, ifStatus: [""] };
-    await Promise.all([capture(), capture({ target }), capture({ terms })]);
-    expect(reads.atOnceMax).toBe(3);
+    const [one, other] = [
+      ["", "a"],
+      ["", "b"],
+    ].map((ifStatus) => ({ ...TERMS, ifStatus }));
+    await Promise.all([
+      capture(),
+      capture({ target }),
+      capture({ terms: one ?? null }),
+      capture({ terms: other ?? null }),
+    ]);
+    expect(reads.atOnceMax).toBe(4);
   });
 
   test("are not stopped by one whose read fails, or that nobody wants any more", async () => {

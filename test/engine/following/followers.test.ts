@@ -138,4 +138,135 @@ describe("the followers of a replica", () => {
       },
     );
   });
+
+  test("of one claim are told together, once, and are forgotten then", () => {
+    const followers = new Followers();
+    const told: [who: string, state: Claim["state"], nowUs: number][] = [];
+    const named = (who: string) => ({
+      told: ({ state }: Claim, nowUs: number) => void told.push([who, state, nowUs]),
+    });
+    followers.add(claim(1n), named("a"), 1n);
+    followers.add(claim(1n), named("b"), 1n);
+    followers.add(claim(2n), named("c"), 1n);
+    expect(followers.count).toBe(2);
+    followers.tell(claim(1n, "held"), 5);
+    followers.tell(claim(1n, "ended"), 6);
+    followers.tell({ ...claim(2n, "held"), lockId: 8n }, 6);
+    expect(told).toEqual([
+      ["a", "held", 5],
+      ["b", "held", 5],
+    ]);
+    expect(followers.count).toBe(1);
+    expect(followers.followsClaim(claim(1n))).toBe(false);
+    expect(followers.claim(claim(1n))).toBeUndefined();
+    expect(followers.claim(claim(2n))).toEqual(claim(2n));
+    expect(followers.follows(LOCK)).toBe(true);
+    expect(followers.lockIds()).toEqual([LOCK]);
+  });
+
+  test("of which one leaves go on, and with the last one nothing is kept", () => {
+    const followers = new Followers();
+    const [one, other, stranger] = [follower(), follower(), follower()];
+    followers.add(claim(1n), one, 1n);
+    followers.add(claim(1n), other, 1n);
+    expect(followers.remove(claim(1n), stranger)).toBe(true);
+    expect(followers.remove(claim(1n), one)).toBe(true);
+    expect(followers.remove(claim(1n), one)).toBe(true);
+    expect(followers.followsClaim(claim(1n))).toBe(true);
+    expect(followers.remove(claim(2n), one)).toBe(false);
+    expect(followers.remove(claim(1n), other)).toBe(false);
+    expect(followers.remove(claim(1n), other)).toBe(false);
+    expect(followers.count).toBe(0);
+    expect(followers.follows(LOCK)).toBe(false);
+    expect(followers.lockIds()).toEqual([]);
+    expect([...followers.claims()]).toEqual([]);
+    expect([...followers.of(LOCK)]).toEqual([]);
+  });
+
+  test("have places read for them as long as one of them shows places", () => {
+    const followers = new Followers();
+    const [shows, other, silent] = [
+      { ...follower(), placed() {} },
+      { ...follower(), placed() {} },
+      follower(),
+    ];
+    expect(followers.watches(LOCK)).toBe(false);
+    followers.add(claim(1n), silent, 1n);
+    expect(followers.watches(LOCK)).toBe(false);
+    followers.add(claim(1n), shows, 1n);
+    followers.add(claim(1n), shows, 1n);
+    followers.add(claim(2n), other, 1n);
+    expect(followers.watches(LOCK)).toBe(true);
+    followers.remove(claim(1n), shows);
+    followers.remove(claim(1n), shows);
+    expect(followers.watches(LOCK)).toBe(true);
+    followers.tell(claim(2n, "held"), 0);
+    expect(followers.watches(LOCK)).toBe(false);
+    followers.add(claim(3n), shows, 1n);
+    followers.remove(claim(1n), silent);
+    expect(followers.watches(LOCK)).toBe(true);
+    followers.remove(claim(3n), shows);
+    expect(followers.watches(LOCK)).toBe(false);
+  });
+
+  test("need no look at a lock that nobody follows, nor after one that has seen all", () => {
+    const followers = new Followers();
+    expect(followers.isStale(LOCK, 1n)).toBe(false);
+    followers.sawOwn(LOCK, 1n, 2n);
+    followers.saw(LOCK, 1n, followers.lastAddition(LOCK));
+    followers.add(claim(1n), follower(), 5n);
+    expect(followers.isStale(LOCK, 5n)).toBe(false);
+    expect(followers.isStale(LOCK, 6n)).toBe(true);
+    followers.saw(LOCK, 6n, followers.lastAddition(LOCK));
+    expect(followers.isStale(LOCK, 6n)).toBe(false);
+    // Whoever comes back to a claim was there when it was read.
+    const before = followers.lastAddition(LOCK);
+    followers.add(claim(1n), follower(), 6n);
+    followers.saw(LOCK, 7n, before);
+    expect(followers.isStale(LOCK, 7n)).toBe(false);
+  });
+
+  test("have numbers of their own, so that what was read before one came is not told to it", () => {
+    const followers = new Followers();
+    const lastAdditions = () => [...followers.of(LOCK)].map(({ lastAddition }) => lastAddition);
+    const [one, other] = [follower(), follower()];
+    followers.add(claim(1n), one, 1n);
+    const before = followers.additions;
+    followers.add(claim(1n), one, 1n);
+    expect(followers.additions).toBe(before);
+    followers.add(claim(2n), other, 1n);
+    const [first, second] = lastAdditions();
+    expect(first).toBeLessThanOrEqual(before);
+    expect(second).toBeGreaterThan(before);
+    const between = followers.additions;
+    followers.add(claim(1n), other, 1n);
+    expect(lastAdditions()[0]).toBeGreaterThan(between);
+  });
+
+  test("of locks that were never decided about here, or by the rules of now, have nothing decided again", () => {
+    const followers = new Followers();
+    const rules = [{ prefix: "", limit: 1, version: 1n, reason: "", changeMark: 0n }];
+    const asked: string[] = [];
+    const changes = {
+      rules,
+      concerns: (name: string) => {
+        asked.push(name);
+        return name === "concerned";
+      },
+    };
+    followers.decidedBy({ id: LOCK, name: "concerned" }, []);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    followers.add(claim(1n), follower(), 1n);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    followers.decidedBy({ id: LOCK, name: "concerned" }, rules);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    expect(asked).toEqual([]);
+    followers.decidedBy({ id: LOCK, name: "concerned" }, []);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(true);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(true);
+    followers.decidedBy({ id: LOCK, name: "other" }, []);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    expect(asked).toEqual(["concerned", "concerned", "other"]);
+  });
 });
