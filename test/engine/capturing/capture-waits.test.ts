@@ -353,6 +353,7 @@ describe("an attempt that is under way when its wait ends", () => {
     const { waits, decided } = scene();
     const wait = new TestWait(waits);
     await decided();
+    expect(wait.isOver).toBe(false);
     await end(wait, waits);
     expect(wait.answered).toBeUndefined();
     expect(wait.isOver).toBe(true);
@@ -468,7 +469,7 @@ describe("a line", () => {
   test("of those who want other statuses is another one", async () => {
     const { waits, decided } = scene();
     const terms = { ...TERMS, ifStatus: ["ready"] };
-    const stuck = new TestWait(waits);
+    const stuck = new TestWait(waits, wanting({ terms: { ...TERMS, ifStatus: ["failed"] } }));
     const others = [1, 2].map(() => new TestWait(waits, wanting({ terms }), () => LEASE));
     await decided();
     expect(others.map(({ answered }) => answered)).toEqual([LEASE, LEASE]);
