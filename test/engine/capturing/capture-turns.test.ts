@@ -7,6 +7,7 @@ import {
   CAPTURES_QUEUED_EACH_MAX,
   CAPTURES_QUEUED_MAX,
 } from "../../../server/engine/engine-bounds.ts";
+import type { Fault } from "../../../server/engine/faults.ts";
 
 class Asked {
   isCancelled = false;
@@ -39,7 +40,7 @@ function scene() {
   const settled = async () => {
     for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { begun, ask, many, settled };
+  return { turns, begun, ask, many, settled };
 }
 
 describe("captures", () => {
@@ -121,5 +122,71 @@ describe("captures", () => {
     expect(results.filter((result) => result instanceof Error)).toHaveLength(1);
     expect(await Promise.race([polite.result, settled().then(() => "waits")])).toBe("waits");
     expect(await ask("greedy 1").result).toMatchObject({ reason: "captures_queued" });
+  });
+
+  describe("where all places to wait are taken", () => {
+    /** Nine clients that may not have more, one with one less, and one with one. */
+    function crowd() {
+      const all = scene();
+      const working = all.many("working", CAPTURES_AT_ONCE_MAX);
+      const greedy = Array.from({ length: CAPTURES_QUEUED_MAX / CAPTURES_QUEUED_EACH_MAX - 1 }, (_, index) =>
+        all.many(`greedy ${index}`, CAPTURES_QUEUED_EACH_MAX),
+      );
+      const less = all.many("less", CAPTURES_QUEUED_EACH_MAX - 1);
+      const one = all.many("one", 1);
+      const answered = new Map<Asked, unknown>();
+      for (const asked of [...greedy.flat(), ...less, ...one])
+        void asked.result.then((result) => answered.set(asked, result));
+      return { ...all, working, greedy, less, one, answered };
+    }
+
+    test("who has most loses the last of it to who comes, wherever that stands", async () => {
+      const { ask, settled, greedy, answered } = crowd();
+      const polite = ask("polite");
+      let isRefused = false;
+      void polite.result.then(() => {
+        isRefused = true;
+      });
+      await settled();
+      expect(isRefused).toBe(false);
+      expect([...answered.keys()]).toEqual([greedy[0]?.at(-1)]);
+      expect([...answered.values()]).toMatchObject([
+        { kind: "overloaded", retryAfterMs: expect.any(Number) },
+      ]);
+    });
+
+    test("who would have as many as who has most takes none of theirs", async () => {
+      const { ask, settled, answered } = crowd();
+      const refused = (await ask("less").result) as Fault;
+      expect(refused).toMatchObject({ kind: "overloaded", reason: "captures_queued" });
+      expect(refused.retryAfterMs).toBeGreaterThan(0);
+      await settled();
+      expect(answered.size).toBe(0);
+    });
+
+    test("who has been given up is not refused, and takes nobody's place", async () => {
+      const { settled, answered, turns } = crowd();
+      const work = () => expect.unreachable();
+      expect(await turns.run("gone", () => true, work)).toBeNull();
+      await settled();
+      expect(answered.size).toBe(0);
+    });
+
+    test("all of them are free again when those that waited are gone", async () => {
+      const { ask, many, settled, working, greedy, less, one } = crowd();
+      const polite = ask("polite");
+      for (const asked of [...greedy.flat(), ...less, ...one, polite]) asked.isCancelled = true;
+      working[0]?.end();
+      await settled();
+      // One is at work again, and the others wait.
+      const next = Array.from({ length: CAPTURES_QUEUED_MAX / CAPTURES_QUEUED_EACH_MAX }, (_, index) =>
+        many(`next ${index}`, CAPTURES_QUEUED_EACH_MAX),
+      ).flat();
+      let answered = 0;
+      for (const { result } of next) void result.then(() => (answered += 1));
+      await settled();
+      expect(answered).toBe(0);
+      expect(next.filter(({ isBegun }) => isBegun)).toHaveLength(1);
+    });
   });
 });
