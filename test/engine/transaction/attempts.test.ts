@@ -1,10 +1,17 @@
 // How long a transaction is repeated: until it gets through, as often as is of use, and never for ever.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import {
+  asFault,
+  isHeldUp,
+  mayBeDone,
+  outcomeUnknown,
+  withAttempts,
+} from "../../../server/engine/transaction/attempts.ts";
 import { decideWork } from "../../../server/engine/transaction/deciding.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
-import { CHANGED, StoreError } from "../../../server/storage/store.ts";
+import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 
 const unlucky = (kind: StoreError["kind"] = "transient") => new StoreError(kind, "deadlock", "A test's.");
 
@@ -80,5 +87,105 @@ describe("a transaction", () => {
     });
     await expect(deciding).rejects.toMatchObject({ kind: "unavailable", reason: "deadlock" });
     expect(heartbeats).toBe(1);
+  });
+});
+
+describe("a transaction that is repeated", () => {
+  const quick = async (errors: readonly StoreError[], isGivenUp?: (error: unknown) => boolean) => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
+    const causes: string[] = [];
+    let tries = 0;
+    const ended = withAttempts(
+      async () => {
+        const error = errors[tries++];
+        if (error) throw error;
+        return "done";
+      },
+      (cause) => causes.push(cause),
+      isGivenUp,
+    ).catch((error: unknown) => error);
+    await vi.runAllTimersAsync();
+    const result = { ended: await ended, causes, tries };
+    vi.useRealTimers();
+    return result;
+  };
+
+  test("says why each time, and nothing where it got through at once", async () => {
+    expect((await quick([])).causes).toEqual([]);
+    const changed = new StoreError("transient", CHANGED, "A test's.");
+    expect((await quick([changed, unlucky(), unlucky("unknown_outcome")])).causes).toEqual([
+      CHANGED,
+      "deadlock",
+      "deadlock",
+    ]);
+  });
+
+  test("is known not to be done where each try was rolled back, and may be where one was not answered", async () => {
+    const unavailable = unlucky("unavailable");
+    for (const [errors, outcomeUnknown] of [
+      [[unavailable], false],
+      [[unlucky(), unavailable], false],
+      [[unlucky("unknown_outcome"), unavailable], true],
+      [[unlucky("unknown_outcome"), unlucky(), unavailable], true],
+      [[unlucky(), unlucky("unknown_outcome"), unavailable], true],
+    ] as const)
+      expect((await quick(errors)).ended).toMatchObject({ kind: "unavailable", outcomeUnknown });
+  });
+
+  test("is handed back as it failed where its caller has a better way on", async () => {
+    const locked = new StoreError("transient", ROW_LOCKED, "A test's.");
+    const isLocked = (error: unknown) => error === locked;
+    expect(await quick([unlucky(), locked], isLocked)).toEqual({
+      ended: locked,
+      causes: ["deadlock", ROW_LOCKED],
+      tries: 2,
+    });
+    expect((await quick([unlucky("unavailable")], isLocked)).ended).toBeInstanceOf(Fault);
+  });
+});
+
+describe("what callers are told of an error", () => {
+  const fault = (reason: string, isUnknown: boolean) =>
+    new Fault("unavailable", reason, "A test's.", {
+      retryAfterMs: 7,
+      outcomeUnknown: isUnknown,
+      cause: "a cause",
+    });
+  const bug = new Error("A bug, made by a test.");
+
+  test("says what the database says, when to try again, and whether it may have been done", () => {
+    expect(asFault(unlucky("unavailable"))).toMatchObject({
+      ...{ kind: "unavailable", reason: "deadlock", retryAfterMs: 1_000, outcomeUnknown: false },
+    });
+    expect(asFault(unlucky("unknown_outcome"))).toMatchObject({ outcomeUnknown: true });
+    expect(asFault(bug)).toBe(bug);
+  });
+
+  test("of a call that an earlier attempt may have done is the same but for that", () => {
+    const error = mayBeDone(fault("deadlock", false));
+    expect(error).toMatchObject({ kind: "unavailable", reason: "deadlock", message: "A test's." });
+    expect(error).toMatchObject({ retryAfterMs: 7, outcomeUnknown: true, cause: "a cause" });
+    const known = fault("deadlock", true);
+    expect(mayBeDone(known)).toBe(known);
+    expect(mayBeDone(bug)).toBe(bug);
+  });
+
+  test("of a change that is in doubt is to look before another try", () => {
+    const cause = fault("read_only", false);
+    expect(outcomeUnknown(cause)).toMatchObject({ kind: "outcome_unknown", reason: "read_only", cause });
+    expect(outcomeUnknown()).toMatchObject({
+      reason: "changed_since",
+      retryAfterMs: 0,
+      outcomeUnknown: true,
+    });
+  });
+
+  test("names a row that is held, and nothing else, as held up", () => {
+    expect([fault(ROW_LOCKED, false), fault("deadlock", false), bug].map(isHeldUp)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(isHeldUp(new StoreError("transient", ROW_LOCKED, "A test's."))).toBe(false);
   });
 });

@@ -1,9 +1,10 @@
 // From names to ids while the database is slow or away: what waits for it is bounded, and hears of it soon.
 
 import { describe, expect, test } from "vitest";
-import { RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
+import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { LockIds } from "../../../server/engine/transaction/lock-ids.ts";
+import { turn } from "../../support/scripted-transactions.ts";
 
 const away = () => new Fault("unavailable", "unreachable", "It is away.", { retryAfterMs: 1_000 });
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name ${index}`);
@@ -49,5 +50,98 @@ describe("the ids of locks", () => {
     resolve();
     await Promise.all(asked);
     expect(await ids.get("one too many")).toBe(1n);
+  });
+
+  /** A database that answers when the test says so. */
+  function scene() {
+    const looked: { part: readonly string[]; answer: (found?: readonly string[]) => Promise<void> }[] = [];
+    const ids = new LockIds({
+      resolve(part) {
+        const { promise, resolve } = Promise.withResolvers<ReadonlyMap<string, bigint>>();
+        const answer = async (found = part) => {
+          resolve(new Map(found.map((name) => [name, BigInt(name.length)])));
+          await turn();
+        };
+        looked.push({ part, answer });
+        return promise;
+      },
+    });
+    return { ids, looked, parts: () => looked.map(({ part }) => part) };
+  }
+
+  test("that are asked for in one turn are looked up together, each name once", async () => {
+    const { ids, looked, parts } = scene();
+    const asked = [ids.get("a"), ids.get("bb"), ids.get("a")];
+    expect(parts()).toEqual([]);
+    await turn();
+    expect(parts()).toEqual([["a", "bb"]]);
+    await looked[0]?.answer();
+    expect(await Promise.all(asked)).toEqual([1n, 2n, 1n]);
+  });
+
+  test("that are asked for during a look-up go with the next one, so many at a time", async () => {
+    const { ids, looked, parts } = scene();
+    void ids.get("a");
+    await turn();
+    const asked = names(RESOLVE_NAMES_MAX + 1).map((name) => ids.get(name));
+    await turn();
+    expect(parts()).toHaveLength(1);
+    await looked[0]?.answer();
+    expect(parts()[1]).toEqual(names(RESOLVE_NAMES_MAX));
+    await looked[1]?.answer();
+    expect(parts()[2]).toHaveLength(1);
+    await looked[2]?.answer();
+    expect(await asked.at(-1)).toBe(BigInt(`name ${RESOLVE_NAMES_MAX}`.length));
+  });
+
+  test("are known from then on, at once, until they are forgotten", async () => {
+    const { ids, looked } = scene();
+    expect(ids.known("a")).toBeUndefined();
+    const first = ids.get("a");
+    await turn();
+    await looked[0]?.answer();
+    await first;
+    expect(ids.get("a")).toBe(1n);
+    expect(ids.known("a")).toBe(1n);
+    ids.forget("a");
+    expect(ids.known("a")).toBeUndefined();
+    const again = ids.get("a");
+    await turn();
+    expect(looked).toHaveLength(2);
+    await looked[1]?.answer();
+    expect(await again).toBe(1n);
+  });
+
+  test("that were used last are kept where there are too many to remember", async () => {
+    const all = names(LOCK_IDS_MAX);
+    const ids = new LockIds({ resolve: async (part) => new Map(part.map((name) => [name, 1n])) });
+    for (let from = 0; from < all.length; from += RESOLVE_QUEUED_MAX)
+      await Promise.all(all.slice(from, from + RESOLVE_QUEUED_MAX).map((name) => ids.get(name)));
+    expect(ids.get("name 0")).toBe(1n);
+    await ids.get("one more");
+    expect(ids.known("name 0")).toBe(1n);
+    expect(ids.known("name 1")).toBeUndefined();
+  });
+
+  test("are not waited for for ever where a look-up leaves one out", async () => {
+    const { ids, looked } = scene();
+    const asked = Promise.allSettled([ids.get("a"), ids.get("left out")]);
+    await turn();
+    await looked[0]?.answer(["a"]);
+    expect((await asked).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    const again = ids.get("left out");
+    await turn();
+    await looked[1]?.answer();
+    expect(await again).toBe(8n);
+  });
+
+  test("that are refused as too many say what is full, and when to try again", async () => {
+    const { ids } = scene();
+    for (const name of names(RESOLVE_QUEUED_MAX)) void ids.get(name);
+    expect(() => ids.get("one too many")).toThrow(
+      expect.objectContaining({ kind: "overloaded", reason: "names_queued", retryAfterMs: 250 }),
+    );
+    // Whoever asks for a name that is asked for already waits with the others.
+    expect(ids.get("name 0")).toBeInstanceOf(Promise);
   });
 });

@@ -1,0 +1,115 @@
+// One transaction's worth of commands: what each attempt begins with, and how it is divided.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Command } from "../../../server/core/command.ts";
+import {
+  decideWork,
+  type JobsByLock,
+  parts,
+  type Work,
+} from "../../../server/engine/transaction/deciding.ts";
+import type { Job } from "../../../server/engine/transaction/lanes.ts";
+import { isRowLocked } from "../../../server/storage/store.ts";
+import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const setLimit = (lockId: bigint): Command => ({
+  ...{ verb: "set_limit", name: `lock ${lockId}`, limit: 3, expectedVersion: undefined, reason: "" },
+});
+const about = (...lockIds: bigint[]): Work => ({
+  jobs: new Map(lockIds.map((id) => [id, [{ command: setLimit(id) } as Job]])) as JobsByLock,
+  earlier: [],
+});
+
+function scene(beforehand: () => Promise<void> | null = () => null) {
+  const store = new ScriptedTransactions(1n, 2n);
+  const retried: string[] = [];
+  const decide = (work: Work, impatient = true) =>
+    decideWork(work, impatient, {
+      policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+      store,
+      likelyQueue: (lockId) => lockId === 2n,
+      beforehand,
+      onRetry: (cause) => retried.push(cause),
+    });
+  return { store, retried, decide };
+}
+
+describe("a decision", () => {
+  test("reads what its commands need, and answers with what was committed", async () => {
+    const { store, decide } = scene();
+    const deciding = decide(about(1n, 2n), false);
+    await turn();
+    expect(store.at(0).plan).toMatchObject({
+      impatient: false,
+      locks: [{ likelyQueue: false }, { likelyQueue: true }],
+    });
+    await store.at(0).commit();
+    expect((await deciding).outcome(1n, 0)).toMatchObject({ kind: "limit", version: 1n });
+  });
+
+  test("begins when what has to come first is done, with each attempt", async () => {
+    const first: PromiseWithResolvers<void>[] = [];
+    const { store, decide } = scene(() => {
+      const one = Promise.withResolvers<void>();
+      first.push(one);
+      return one.promise;
+    });
+    const deciding = decide(about(1n));
+    await turn();
+    expect(store.begun).toEqual([]);
+    first[0]?.resolve();
+    await turn();
+    await store.at(0).fail(changedSince());
+    await vi.runAllTimersAsync();
+    expect([first.length, store.begun.length]).toEqual([2, 1]);
+    first[1]?.resolve();
+    await turn();
+    await store.at(1).commit();
+    await deciding;
+  });
+
+  test("that was rolled back leaves no attempt behind, and one that may have been committed does", async () => {
+    const { store, decide, retried } = scene();
+    const work = about(1n);
+    const deciding = decide(work);
+    await turn();
+    await store.at(0).decideAndFail(changedSince());
+    await vi.runAllTimersAsync();
+    expect(work.earlier).toEqual([]);
+    await store.at(1).commitUnheard();
+    await vi.runAllTimersAsync();
+    expect(work.earlier).toHaveLength(1);
+    await store.at(2).commitUnheard();
+    await vi.runAllTimersAsync();
+    expect(work.earlier).toHaveLength(2);
+    await store.at(3).commit();
+    expect((await deciding).outcome(1n, 0)).toMatchObject({ version: 1n });
+    expect(retried).toHaveLength(3);
+  });
+
+  test("that meets a held row is handed back as it is, and said to be tried again", async () => {
+    const { store, decide, retried } = scene();
+    const deciding = decide(about(1n)).catch((error: unknown) => error);
+    await turn();
+    await store.at(0).fail(held());
+    expect(isRowLocked(await deciding)).toBe(true);
+    expect(store.begun).toHaveLength(1);
+    expect(retried).toHaveLength(1);
+  });
+});
+
+test("work is divided into parts of about the same size, in order, each with what may have been done before", () => {
+  const earlier = [{}] as unknown as Work["earlier"];
+  const work = { ...about(1n, 2n, 3n, 4n, 5n), earlier };
+  const divided = (count: number) => parts(work, count).map(({ jobs }) => [...jobs.keys()]);
+  expect(divided(2)).toEqual([
+    [1n, 2n, 3n],
+    [4n, 5n],
+  ]);
+  expect(divided(5)).toEqual([[1n], [2n], [3n], [4n], [5n]]);
+  expect(parts(work, 2).map((part) => part.earlier)).toEqual([earlier, earlier]);
+  expect(parts(work, 5)[2]?.jobs.get(3n)).toBe(work.jobs.get(3n));
+});
