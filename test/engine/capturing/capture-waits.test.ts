@@ -299,9 +299,9 @@ describe("when a line looks by itself", () => {
     const { waits, decided } = scene();
     const slow = new TestWait(waits);
     await decided();
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(200);
     await slow.finds(NOTHING);
-    await vi.advanceTimersByTimeAsync(500 * CAPTURE_REST_SHARE - 1);
+    await vi.advanceTimersByTimeAsync(200 * CAPTURE_REST_SHARE - 1);
     expect(slow.attempts).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(slow.attempts).toBe(2);
