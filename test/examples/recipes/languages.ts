@@ -12,13 +12,23 @@ export interface Language {
   readonly name: string;
   /** Of its programs' files. */
   readonly ending: string;
-  /** What runs them. */
+  /** What runs them, and what stands before the program's file. */
   readonly interpreter: string;
+  readonly options?: readonly string[];
 }
+
+/**
+ * Runs a program that writes each line at once and whole. Python's own option for that, PYTHONUNBUFFERED, writes a line in
+ * pieces, between which another program can write to the same file.
+ */
+const LINE_BY_LINE = `import runpy, sys
+sys.stdout.reconfigure(line_buffering=True)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")`;
 
 export const LANGUAGES: readonly Language[] = [
   { name: "TypeScript", ending: "ts", interpreter: process.execPath },
-  { name: "Python", ending: "py", interpreter: PYTHON },
+  { name: "Python", ending: "py", interpreter: PYTHON, options: ["-c", LINE_BY_LINE] },
   { name: "the shell", ending: "sh", interpreter: "/bin/sh" },
 ];
 

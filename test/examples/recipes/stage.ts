@@ -103,12 +103,12 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
     },
     start(program, args = [], settings = {}) {
       const out = openSync(journal, "a");
-      const child = spawn(language.interpreter, [join(programs, `${program}.${language.ending}`), ...args], {
+      const { interpreter, options = [], ending } = language;
+      const child = spawn(interpreter, [...options, join(programs, `${program}.${ending}`), ...args], {
         cwd: folder,
         env: {
           PATH: `${bin}:${process.env.PATH}`,
           NODE_COMPILE_CACHE: COMPILED,
-          PYTHONUNBUFFERED: "1",
           ROWLOCK_ADDR: server.grpcAddress,
           ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)])),
         },
