@@ -14,14 +14,22 @@ import {
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim, EndReason } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
+import { encode } from "../../../server/grpc/messages/encoding.ts";
 import {
   claimMessage,
   leaseMessage,
   lockMessage,
   ticketMessage,
 } from "../../../server/grpc/messages/messages.ts";
+import {
+  limitsTokenAfter,
+  nameOfPageToken,
+  pageTokenAfter,
+  settingOfPageToken,
+} from "../../../server/grpc/messages/page-tokens.ts";
+import { recordMessage } from "../../../server/grpc/messages/records.ts";
 import { endedMessage, refusedMessage, showsHolders } from "../../../server/grpc/messages/refusal.ts";
-import { durationMessage, spanText, timestampMessage } from "../../../server/grpc/messages/times.ts";
+import { durationMessage, leaseLeftUs, spanText, timestampMessage } from "../../../server/grpc/messages/times.ts";
 
 const NOW_US = 1_790_000_000_123_456;
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -103,7 +111,14 @@ describe("times", () => {
     [-5, "0 ms"],
     [450_000, "450 ms"],
     [12 * SECOND_US, "12 s"],
+    [999_499, "999 ms"],
+    [SECOND_US, "1 s"],
     [119 * SECOND_US, "119 s"],
+    [120 * SECOND_US, "2 min"],
+    [7_199 * SECOND_US, "120 min"],
+    [7_200 * SECOND_US, "2 h"],
+    [172_799 * SECOND_US, "48 h"],
+    [172_800 * SECOND_US, "2 days"],
     [180 * SECOND_US, "3 min"],
     [5 * 3_600 * SECOND_US, "5 h"],
     [24 * 86_400 * SECOND_US, "24 days"],
@@ -336,6 +351,8 @@ describe("a refusal", () => {
     ["lapsed", RefusalReason.LAPSED, /nobody came for the lease/],
     ["timed_out", RefusalReason.TIMED_OUT, /max_wait has passed/],
     ["never_fits", RefusalReason.NEVER_FITS, /limit is lower/],
+    ["exhausted", RefusalReason.EXHAUSTED, /no attempts left when its turn came/],
+    ["status_mismatch", RefusalReason.STATUS_MISMATCH, /had the status "" when its turn came/],
   ])("for a claim that ended as %s says so", (endReason, reason, message) => {
     const ended = claim({
       state: "ended",
@@ -348,5 +365,162 @@ describe("a refusal", () => {
   test("for a place that lapsed says that no sign of life came", () => {
     const ended = claim({ state: "ended", endReason: "lapsed", grantedAtUs: null });
     expect(endedMessage("a", ended, null).message).toMatch(/no sign of life/);
+  });
+});
+
+describe("what a lock's record has to do with a refusal", () => {
+  const refused = (reason: "not_before" | "exhausted" | "status_mismatch", more: object = {}) =>
+    refusedMessage("a", { kind: "refused", reason, limit: limitMessage(1), ...more }, 1, null);
+
+  test("is when it is due, and when to try again", () => {
+    expect(refused("not_before", { forUs: 3 * SECOND_US })).toMatchObject({
+      reason: RefusalReason.NOT_BEFORE,
+      message: expect.stringMatching(/"a" is not due yet.* in 3 s\.$/),
+      retryAfter: { seconds: 3n, nanos: 0 },
+      status: "",
+    });
+  });
+
+  test("is that no attempts are left, which no time mends", () => {
+    const refusal = refused("exhausted");
+    expect(refusal.reason).toBe(RefusalReason.EXHAUSTED);
+    expect(refusal.limit).toBeUndefined();
+    expect(refusal.message).toMatch(/"a" has no attempts left/);
+    expect(refusal.retryAfter).toBeUndefined();
+  });
+
+  test("is the status that it has", () => {
+    expect(refused("status_mismatch", { status: "done" })).toMatchObject({
+      reason: RefusalReason.STATUS_MISMATCH,
+      message: expect.stringMatching(/has the status "done", which is none of those wanted/),
+      status: "done",
+    });
+    const ended = claim({ state: "ended", endReason: "status_mismatch", endNote: "done" });
+    expect(endedMessage("a", ended, null)).toMatchObject({
+      message: expect.stringMatching(/the status "done"/),
+      status: "done",
+    });
+    // An operator's note is no status.
+    const byOperator = claim({ state: "ended", endReason: "force_released", endNote: "stuck" });
+    expect(endedMessage("a", byOperator, null).status).toBe("");
+  });
+});
+
+describe("the reason of a limit", () => {
+  test("is told with its pattern to whoever the limit refuses", () => {
+    const limit = { limit: 0, source: "pattern", pattern: "etl/*", version: 3n, reason: "night" } as const;
+    const refusal = refusedMessage("etl/a", { kind: "refused", reason: "paused", limit }, 1, null);
+    expect(refusal.message).toContain('its limit is 0, by the pattern "etl/*" (reason: night)');
+    expect(refusal.limit).toMatchObject({ limit: 0, source: LimitSource.PATTERN, pattern: "etl/*", version: 3n });
+    const ended = claim({ state: "ended", endReason: "never_fits" });
+    expect(endedMessage("etl/a", ended, null, limit).limit).toMatchObject({ pattern: "etl/*", reason: "night" });
+    expect(endedMessage("etl/a", ended, null).limit).toBeUndefined();
+  });
+});
+
+describe("what a lock remembers", () => {
+  const run = {
+    owner: "nightly",
+    fencingToken: 2n ** 53n + 1n,
+    grantedAtUs: NOW_US,
+    endedAtUs: NOW_US + SECOND_US,
+    end: "expired",
+    status: "failed",
+  } as const;
+
+  test("is shown as it is, with the run before", () => {
+    expect(
+      recordMessage({
+        notBeforeUs: NOW_US,
+        attemptsLeft: 0,
+        attemptsSince: 0n,
+        status: "new",
+        lastRun: run,
+        version: 4n,
+        wakesAtUs: null,
+      }),
+    ).toMatchObject({
+      notBefore: { seconds: 1_790_000_000n, nanos: 123_456_000 },
+      attemptsLeft: 0,
+      status: "new",
+      version: 4n,
+      lastRun: {
+        owner: "nightly",
+        fencingToken: 9_007_199_254_740_993n,
+        grantedAt: { seconds: 1_790_000_000n },
+        endedAt: { seconds: 1_790_000_001n },
+        endReason: RefusalReason.EXPIRED,
+        status: "failed",
+      },
+    });
+  });
+
+  test("shows nothing of what was never set", () => {
+    const message = recordMessage({
+      notBeforeUs: null,
+      attemptsLeft: null,
+      attemptsSince: 0n,
+      status: "",
+      lastRun: null,
+      version: 1n,
+      wakesAtUs: null,
+    });
+    expect([message.notBefore, message.attemptsLeft, message.lastRun]).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe("what a provisional lease has left", () => {
+  test("is never more than the time for which it was granted, and not its whole time to live", () => {
+    const grantedAtUs = NOW_US;
+    const provisional = claim({ provisional: true, grantedAtUs, deadlineUs: grantedAtUs + 10 * SECOND_US });
+    expect(leaseLeftUs(provisional, NOW_US)).toBe(10 * SECOND_US);
+    expect(leaseLeftUs(provisional, NOW_US - 5 * SECOND_US)).toBe(10 * SECOND_US);
+    expect(leaseLeftUs(provisional, NOW_US + 4 * SECOND_US)).toBe(6 * SECOND_US);
+    expect(leaseLeftUs(provisional, NOW_US + 60 * SECOND_US)).toBe(0);
+    expect(leaseMessage(provisional, "a", NOW_US).provisional).toBe(true);
+  });
+
+  test("is not shown as provisional where it has no end, as nothing ends it by itself", () => {
+    const endless = claim({ provisional: true, ttlUs: null, deadlineUs: null });
+    expect(leaseLeftUs(endless, NOW_US)).toBeNull();
+    expect(leaseMessage(endless, "a", NOW_US).provisional).toBe(false);
+  });
+});
+
+describe("a place that may wait for a while", () => {
+  test("is never kept for longer than its whole wait, although the clock was set back", () => {
+    const waiter = claim({ state: "waiting", requestedAtUs: NOW_US, waitUntilUs: NOW_US + 3 * SECOND_US });
+    const place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
+    const ticket = ticketMessage(waiter, "a", place, NOW_US - 60 * SECOND_US, 10 * SECOND_US);
+    expect(ticket.keptFor).toMatchObject({ seconds: 3n, nanos: 0 });
+    expect(ticket.waited).toMatchObject({ seconds: 0n, nanos: 0 });
+  });
+});
+
+describe("bytes", () => {
+  test("of an answer that is encoded already go as they are", () => {
+    const bytes = Buffer.from([8, 1]);
+    expect(encode(LeaseSchema, bytes)).toBe(bytes);
+  });
+});
+
+describe("the token of a page", () => {
+  test.each(["a", "é", "", "\u{1f512}/x", "n".repeat(255)])("brings %o back", (name) => {
+    expect(nameOfPageToken(pageTokenAfter(name))).toBe(name);
+    const byName = { kind: "name", target: name } as const;
+    expect(settingOfPageToken(limitsTokenAfter(byName))).toEqual(byName);
+    const byPattern = { kind: "pattern", target: `${name}*` } as const;
+    expect(settingOfPageToken(limitsTokenAfter(byPattern))).toEqual(byPattern);
+  });
+
+  test.each(["?", "YQ==", "YR", " YQ", "_w"])("is none of this server's: %o", (token) => {
+    expect(nameOfPageToken(token)).toBeNull();
+    expect(settingOfPageToken(token)).toBeNull();
+  });
+
+  test("of limits stands for a name, or for a pattern with its star", () => {
+    expect(settingOfPageToken(pageTokenAfter("petl/"))).toBeNull();
+    expect(settingOfPageToken(pageTokenAfter("xetl/*"))).toBeNull();
+    expect(settingOfPageToken(pageTokenAfter(""))).toBeNull();
   });
 });

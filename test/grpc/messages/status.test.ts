@@ -43,6 +43,11 @@ describe("an error of the contract", () => {
     [callErrors.notGrantedYet(), "FAILED_PRECONDITION", "NOT_GRANTED_YET", {}],
     [callErrors.requestIdReused(), "ALREADY_EXISTS", "REQUEST_ID_REUSED", {}],
     [callErrors.versionMismatch(7n), "ABORTED", "VERSION_MISMATCH", { version: "7" }],
+    [callErrors.recordVersionMismatch(7n), "ABORTED", "VERSION_MISMATCH", { version: "7" }],
+    [callErrors.recordVersionMismatch(0n), "ABORTED", "VERSION_MISMATCH", { version: "0" }],
+    [callErrors.lockInUse("a"), "FAILED_PRECONDITION", "LOCK_IN_USE", {}],
+    [callErrors.timedOut(), "DEADLINE_EXCEEDED", "TIMEOUT", {}],
+    [callErrors.cancelled(), "CANCELLED", "CANCELLED", {}],
   ])("is told with its code and its reason: %s", (thrown, code, reason, metadata) => {
     expect(seen(thrown)).toMatchObject({ code, reason, metadata, others: [], incident: undefined });
   });
@@ -57,6 +62,42 @@ describe("an error of the contract", () => {
       reason: "BAD_REQUEST",
       message: "name: is required (and 1 more in the details)",
       others: [{ $typeName: "google.rpc.BadRequest", fieldViolations: violations }],
+    });
+  });
+
+  test("about a record that is not there does not name a version to look at", () => {
+    expect(callErrors.recordVersionMismatch(0n).message).toMatch(/has no record/);
+    expect(callErrors.recordVersionMismatch(7n).message).toMatch(/has version 7/);
+  });
+
+  test("with one violation says nothing of more", () => {
+    const violations = [{ field: "name", description: "is required" }];
+    expect(callErrors.badRequest(violations).message).toBe("name: is required");
+  });
+
+  test.each([
+    [callErrors.tooManyWaits(5), "waits_on_connection"],
+    [callErrors.tooManySessionWaits(5), "session_waits"],
+    [callErrors.tooMuchUnderWay("session_commands"), "session_commands"],
+    [callErrors.serverIsFull("server_waits", "waits"), "server_waits"],
+    [callErrors.sessionBound("results_unread", "Read."), "results_unread"],
+  ])("about a bound names it, and says to try again in a second: %s", (thrown, bound) => {
+    expect(seen(thrown)).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "OVERLOADED",
+      metadata: { bound },
+      others: [{ $typeName: "google.rpc.RetryInfo", retryDelay: { seconds: 1n, nanos: 0 } }],
+    });
+  });
+
+  test.each([
+    [callErrors.servedElsewhere(), "SHUTTING_DOWN"],
+    [callErrors.sessionSilent(5_000), "SESSION_SILENT"],
+  ])("that sends a client elsewhere says to go at once: %s", (thrown, reason) => {
+    expect(seen(thrown)).toMatchObject({
+      code: "UNAVAILABLE",
+      reason,
+      others: [{ $typeName: "google.rpc.RetryInfo", retryDelay: { seconds: 0n, nanos: 100_000_000 } }],
     });
   });
 

@@ -131,3 +131,49 @@ test("nothing is sent after the end, and no timer is left", () => {
   vi.advanceTimersByTime(10_000);
   expect(aheads()).toEqual([2]);
 });
+
+test("places that are told in turn go in the order in which they were asked for, so many at once and no more", () => {
+  const turns = new PlaceTurns();
+  const told: number[] = [];
+  const ask = (from: number, count: number) => {
+    for (let index = from; index < from + count; index++) turns.take(() => told.push(index));
+  };
+  ask(0, PLACES_AT_ONCE + 3);
+  expect(told).toHaveLength(PLACES_AT_ONCE);
+  vi.advanceTimersByTime(PLACES_PAUSE_MS - 1);
+  expect(told).toHaveLength(PLACES_AT_ONCE);
+  vi.advanceTimersByTime(1);
+  expect(told).toHaveLength(PLACES_AT_ONCE + 3);
+  // What the pause left over is there for others, and no more than that.
+  ask(100, PLACES_AT_ONCE);
+  expect(told).toHaveLength(2 * PLACES_AT_ONCE);
+  vi.advanceTimersByTime(PLACES_PAUSE_MS);
+  expect(told).toHaveLength(2 * PLACES_AT_ONCE + 3);
+  expect(told).toEqual(told.toSorted((a, b) => a - b));
+  vi.advanceTimersByTime(2 * PLACES_PAUSE_MS);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a place that is overtaken while it awaits its turn is not told, and nor is one of a stream that has ended", () => {
+  const sent: number[] = [];
+  const waiting: (() => void)[] = [];
+  const updates = new PlaceUpdates({
+    intervalMs: 0,
+    turn: (go) => waiting.push(go),
+    send({ ahead }, _nowUs, written) {
+      sent.push(ahead);
+      written();
+    },
+  });
+  updates.offer(at(9), NOW_US);
+  updates.offer(at(8), NOW_US);
+  updates.offer(at(7), NOW_US);
+  expect(waiting).toHaveLength(1);
+  waiting.shift()?.();
+  expect(sent).toEqual([9, 7]);
+  updates.offer(at(6), NOW_US);
+  expect(waiting).toHaveLength(1);
+  updates.stop();
+  waiting.shift()?.();
+  expect(sent).toEqual([9, 7]);
+});

@@ -1,0 +1,156 @@
+// Many renewals in one command: each has its own outcome, and one that is held up holds up no other.
+
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { RenewLeasesSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import { formatClaimId } from "../../../server/core/claim-id.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import { renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
+
+const NOW_US = 1_800_000_000_000_000;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const refOf = (ticket: number): ClaimRef => ({
+  lockId: 1n,
+  ticketNumber: BigInt(ticket),
+  secret: "abcdefghijklmnopqrstuv",
+});
+
+function claimOf(ticket: number, state: Claim["state"]): Claim {
+  const times = {
+    requestedAtUs: NOW_US,
+    grantedAtUs: NOW_US,
+    endedAtUs: null,
+    deadlineUs: NOW_US + 1_000_000,
+  };
+  const end = { endReason: state === "ended" ? "expired" : null, endNote: "" } as const;
+  const kind = {
+    mode: "permit",
+    permits: 1,
+    fencingToken: 1n,
+    ttlUs: 1_000_000,
+    provisional: false,
+  } as const;
+  return { ...refOf(ticket), ...times, ...end, ...kind, state, requestId: "" } as unknown as Claim;
+}
+
+type Settle = (what: Claim["state"] | "unknown_claim" | Error) => void;
+
+/** Renewals of leases 1 to `count`, each of which ends as the test says. */
+function scene(count: number) {
+  const settle = new Map<number, Settle>();
+  const told: [ticket: number, how: string | undefined][] = [];
+  const endedMeanwhile = new Map<number, Claim>();
+  const engine = {
+    renew: (ref: ClaimRef) =>
+      new Promise((resolve, reject) => {
+        const ticket = Number(ref.ticketNumber);
+        settle.set(ticket, (what) => {
+          if (what instanceof Error) return reject(what);
+          const outcome =
+            what === "unknown_claim" ? { kind: what } : { kind: what, claim: claimOf(ticket, what) };
+          resolve({ outcome, lockName: `lock-${ticket}`, nowUs: NOW_US });
+        });
+      }),
+  };
+  const call = {
+    cancelled: false,
+    getPeer: () => "",
+    once() {},
+    off() {},
+    endOf: (ref: ClaimRef) => endedMeanwhile.get(Number(ref.ticketNumber)),
+    tellsEnd: (ref: ClaimRef, how?: Claim) =>
+      void told.push([Number(ref.ticketNumber), how?.endReason ?? undefined]),
+  };
+  const leases = Array.from({ length: count }, (_, index) => ({ leaseId: formatClaimId(refOf(index + 1)) }));
+  const answer = renewLeases({ engine } as never, create(RenewLeasesSchema, { leases }), call);
+  const outcomes = answer.then((message) =>
+    message.leases.map(({ outcome }) =>
+      outcome.case === "lease" ? outcome.value.lockName : outcome.value.message.split(/[:;(]/)[0]?.trim(),
+    ),
+  );
+  // The test looks at it when all of it has happened.
+  outcomes.catch(() => {});
+  return {
+    answer,
+    outcomes,
+    told,
+    endedMeanwhile,
+    end: (ticket: number, what: Parameters<Settle>[0]) => settle.get(ticket)?.(what),
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("each has its own outcome, and the session is told of those that have ended", async () => {
+  const { outcomes, told, end } = scene(5);
+  end(1, "held");
+  end(2, "ended");
+  end(3, "unknown_claim");
+  end(4, "waiting");
+  end(5, new Fault("unavailable", "timeout", "Away.", { retryAfterMs: 1 }));
+  const [first, ...rest] = await outcomes;
+  expect(first).toBe("lock-1");
+  expect(rest).toEqual([
+    "The claim has ended",
+    expect.stringContaining("no ticket or lease"),
+    "The ticket still waits",
+    "Away.",
+  ]);
+  expect(told).toEqual([
+    [2, "expired"],
+    [3, undefined],
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("one that is held up is answered as not done, so long after the first of the others", async () => {
+  const { answer, outcomes, end } = scene(3);
+  await turn();
+  // Where none is answered yet, all of them are waited for.
+  expect(vi.getTimerCount()).toBe(0);
+  end(1, "held");
+  await turn();
+  vi.advanceTimersByTime(RENEWED_LATER_MS_MAX - 1);
+  end(2, "held");
+  await turn();
+  // The second one begins no wait of its own.
+  vi.advanceTimersByTime(1);
+  expect(await outcomes).toEqual(["lock-1", "lock-2", expect.stringContaining("Another transaction holds")]);
+  const [, , late] = (await answer).leases;
+  expect(late?.outcome).toMatchObject({ case: "error", value: { code: 14 } });
+  // What becomes of it later is nobody's.
+  end(3, new Error("late"));
+  await turn();
+});
+
+test("one that failed at first lets the others be waited for no longer than one that was renewed", async () => {
+  const { outcomes, end } = scene(2);
+  end(1, "unknown_claim");
+  await turn();
+  vi.advanceTimersByTime(RENEWED_LATER_MS_MAX);
+  expect(await outcomes).toEqual([
+    expect.stringContaining("no ticket or lease"),
+    expect.stringContaining("Another transaction holds"),
+  ]);
+});
+
+test("a lease that ends while others are waited for is told as lost, and not as renewed", async () => {
+  const { outcomes, endedMeanwhile, end } = scene(2);
+  end(1, "held");
+  await turn();
+  endedMeanwhile.set(1, claimOf(1, "ended"));
+  end(2, "held");
+  expect(await outcomes).toEqual(["The claim has ended", "lock-2"]);
+});
+
+test("a bug fails the whole command", async () => {
+  const { outcomes, end } = scene(2);
+  end(1, "held");
+  end(2, new TypeError("a bug"));
+  await expect(outcomes).rejects.toThrow("a bug");
+});

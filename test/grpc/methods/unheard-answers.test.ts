@@ -1,0 +1,93 @@
+// What becomes of a claim whose client hung up before its answer: others must not wait for nothing, and who can come back
+// must find it. And what is said of a place that moves on while it is read.
+
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { AcquireRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Place } from "../../../server/core/command.ts";
+import { PLACE_TRIES_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import { acquire } from "../../../server/grpc/methods/acquire.ts";
+
+const NOW_US = 1_800_000_000_000_000;
+
+function claimOf(state: Claim["state"]): Claim {
+  const ref = { lockId: 1n, ticketNumber: 2n, secret: "abcdefghijklmnopqrstuv" };
+  const times = {
+    requestedAtUs: NOW_US,
+    grantedAtUs: NOW_US,
+    waitUntilUs: null,
+    deadlineUs: NOW_US + 1_000_000,
+  };
+  const kind = {
+    mode: "permit",
+    permits: 1,
+    fencingToken: 1n,
+    ttlUs: 1_000_000,
+    provisional: false,
+    requestId: "",
+  };
+  return { ...ref, ...times, ...kind, state } as unknown as Claim;
+}
+
+interface Scene {
+  readonly state: "held" | "waiting";
+  /** That the decision told along, and those that are read later, one after the other. */
+  readonly place?: Place | null;
+  readonly places?: (Place | null)[];
+  readonly cancelled?: boolean;
+  readonly requestId?: string;
+}
+
+async function played({ state, place = null, places = [], cancelled = false, requestId = "" }: Scene) {
+  const detached: unknown[][] = [];
+  let decisions = 0;
+  const engine = {
+    acquire: async () => {
+      decisions += 1;
+      return { outcome: { kind: state, claim: claimOf(state), place }, lockName: "a", nowUs: NOW_US };
+    },
+    place: async () => places.shift() ?? null,
+    detach: (...args: unknown[]) => void detached.push(args),
+  };
+  const call = { cancelled, getPeer: () => "", once() {}, off() {} };
+  const message = create(AcquireRequestSchema, { name: "a", requestId, whenBusy: WhenBusy.ENQUEUE });
+  const { outcome } = await acquire({ engine, graceUs: 10_000_000 } as never, message, call);
+  return { outcome, detached, decisions };
+}
+
+const PLACE: Place = { ahead: 3, permitsAhead: 4, queueLength: 5 };
+
+test.each<[string, Scene, boolean]>([
+  ["a lease that nobody hears of is given back", { state: "held", cancelled: true }, true],
+  ["a lease that is heard of is kept", { state: "held" }, false],
+  ["a lease that can be asked for again is kept", { state: "held", cancelled: true, requestId: "r" }, false],
+  ["a place that nobody hears of is given back", { state: "waiting", place: PLACE, cancelled: true }, true],
+  ["a place that is heard of is kept", { state: "waiting", place: PLACE }, false],
+  [
+    "a place that can be asked for again is kept",
+    { state: "waiting", place: PLACE, cancelled: true, requestId: "r" },
+    false,
+  ],
+])("%s", async (_, scene, isGivenBack) => {
+  const { detached } = await played(scene);
+  expect(detached).toMatchObject(isGivenBack ? [[{ ticketNumber: 2n }, null, false]] : []);
+});
+
+test("a place is as it was decided, or as it is read after that", async () => {
+  const decided = await played({ state: "waiting", place: PLACE, places: [{ ...PLACE, ahead: 1 }] });
+  expect(decided.outcome).toMatchObject({ case: "ticket", value: { ahead: 3, queueLength: 5 } });
+  const read = await played({ state: "waiting", places: [{ ...PLACE, ahead: 1 }] });
+  expect(read.outcome).toMatchObject({ case: "ticket", value: { ahead: 1, queueLength: 5 } });
+  expect(read.decisions).toBe(1);
+});
+
+test("a place that moves on each time that it is read is told as the first one in the end", async () => {
+  const { outcome, decisions } = await played({ state: "waiting" });
+  expect(outcome).toMatchObject({ case: "ticket", value: { ahead: 0, permitsAhead: 0n, queueLength: 1 } });
+  expect(decisions).toBe(PLACE_TRIES_MAX);
+  const later = await played({ state: "waiting", places: [null, PLACE] });
+  expect(later.outcome).toMatchObject({ case: "ticket", value: { ahead: 3 } });
+  expect(later.decisions).toBe(2);
+});

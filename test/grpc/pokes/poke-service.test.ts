@@ -1,0 +1,62 @@
+// Who may poke this server, and how much one poke may ask for.
+
+import { status } from "@grpc/grpc-js";
+import { expect, test } from "vitest";
+import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
+import { POKED_CLAIMS_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import { encode } from "../../../server/grpc/messages/encoding.ts";
+import { pokeServiceHandlers } from "../../../server/grpc/pokes/poke-service.ts";
+
+const SECRET = "abcdefghijklmnopqrstuv";
+
+type Handler = (
+  call: { request: Buffer },
+  callback: (error: { code: status; details: string } | null, answer?: Buffer) => void,
+) => void;
+
+function poked(request: Buffer) {
+  const read: bigint[] = [];
+  const counted: [string, number][] = [];
+  const { Poke } = pokeServiceHandlers(
+    { secret: SECRET, onPoke: (claims) => read.push(...claims.map(({ ticketNumber }) => ticketNumber)) },
+    { poke: (what, claims) => void counted.push([what, claims]) },
+  );
+  const answers: { code: status; hasAnswer: boolean }[] = [];
+  (Poke as unknown as Handler)({ request }, (error, answer) =>
+    answers.push({ code: error?.code ?? status.OK, hasAnswer: answer !== undefined }),
+  );
+  return { read, counted, answers };
+}
+
+const { input } = ReplicaService.method.poke;
+const poke = (secret: string, count: number) =>
+  encode(input, {
+    secret,
+    claims: Array.from({ length: count }, (_, index) => ({ lockId: 1n, ticketNumber: BigInt(index + 1) })),
+  });
+
+test("whoever knows the secret makes it read the claims, and is answered", () => {
+  const { read, counted, answers } = poked(poke(SECRET, 3));
+  expect(read).toEqual([1n, 2n, 3n]);
+  expect(counted).toEqual([["received", 3]]);
+  expect(answers).toEqual([{ code: status.OK, hasAnswer: true }]);
+});
+
+test.each(["", "x", `${SECRET}x`, SECRET.toUpperCase()])("who says %o instead of it is refused", (secret) => {
+  const { read, counted, answers } = poked(poke(secret, 3));
+  expect(read).toEqual([]);
+  expect(counted).toEqual([]);
+  expect(answers).toEqual([{ code: status.PERMISSION_DENIED, hasAnswer: false }]);
+});
+
+test("of too many claims some are read", () => {
+  const { read, counted } = poked(poke(SECRET, POKED_CLAIMS_MAX + 5));
+  expect(read).toHaveLength(POKED_CLAIMS_MAX);
+  expect(counted).toEqual([["received", POKED_CLAIMS_MAX]]);
+});
+
+test("bytes that are no poke are refused", () => {
+  const { read, answers } = poked(Buffer.from([255, 255]));
+  expect(read).toEqual([]);
+  expect(answers).toEqual([{ code: status.INVALID_ARGUMENT, hasAnswer: false }]);
+});

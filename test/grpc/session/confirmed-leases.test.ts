@@ -1,0 +1,262 @@
+// Which leases of a session are confirmed, and how long each is kept in mind.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import { formatClaimId } from "../../../server/core/claim-id.ts";
+import { HeldLeases } from "../../../server/engine/following/held-leases.ts";
+import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
+import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
+import { SessionLeases } from "../../../server/grpc/session/session-leases.ts";
+
+const NOW_US = 1_800_000_000_000_000;
+const TTL_US = 600_000_000;
+const CONFIRM_MS = 1_000;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
+  const ref: ClaimRef = { lockId: 7n, ticketNumber: BigInt(ticket), secret: "abcdefghijklmnopqrstuv" };
+  const times = { requestedAtUs: NOW_US, grantedAtUs: NOW_US, waitUntilUs: null, ttlUs: TTL_US, endedAtUs: null };
+  const kind = { mode: "permit", permits: 1, owner: "", labels: {}, requestId: "", terms: null } as const;
+  const end = { endReason: null, endNote: "", replica: null, fencingToken: 1n, provisional: true } as const;
+  return { ...ref, ...times, ...kind, ...end, state: "held", deadlineUs: NOW_US + TTL_US, ...change };
+}
+
+type Confirmed = { readonly kind: "held"; readonly claim: Claim } | { readonly kind: "ended" };
+
+function scene() {
+  const heldHere = new HeldLeases();
+  const state = { nowUs: NOW_US };
+  const asked: { readonly ticket: number; readonly answer: (outcome: Confirmed | Error) => void }[] = [];
+  const said: string[] = [];
+  const bugs: unknown[] = [];
+  const leases = new SessionLeases({
+    engine: {
+      nowUs: () => state.nowUs,
+      onLost: (lease, listener) => heldHere.add(lease, listener),
+      confirm: (ref) =>
+        new Promise((resolve, reject) => {
+          asked.push({
+            ticket: Number(ref.ticketNumber),
+            answer: (outcome) =>
+              outcome instanceof Error
+                ? reject(outcome)
+                : resolve({ outcome, nowUs: state.nowUs, lockId: ref.lockId, lockName: "lock" } as never),
+          });
+        }),
+    },
+    confirmAfterMs: CONFIRM_MS,
+    say: (part) => {
+      for (const { ttl } of part.confirmed ?? []) said.push(`confirmed for ${ttl?.seconds} s`);
+      for (const { lockName } of part.lost ?? []) said.push(`lost ${lockName}`);
+    },
+    onBug: (error) => bugs.push(error),
+  });
+  /** A call is given the lease, and tells of it in this response. */
+  const give = (claim: Claim, response = 1) => {
+    const lease = leases.decided(claim);
+    const message = leaseMessage(claim, "lock", NOW_US);
+    leases.told(message, response);
+    if (lease) leases.answered([lease]);
+    return message;
+  };
+  const acknowledge = (received = 1n) => {
+    leases.acknowledged(received);
+    vi.advanceTimersByTime(CONFIRM_MS);
+  };
+  const end = (claim: Claim, endReason: Claim["endReason"]) =>
+    heldHere.ended({ ...claim, state: "ended", endReason });
+  return { leases, heldHere, state, asked, said, bugs, give, acknowledge, end };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const held = (claim: Claim): Confirmed => ({ kind: "held", claim: { ...claim, provisional: false } });
+
+test("nothing is confirmed before its time, and all that was acknowledged by then is", () => {
+  const { leases, give, asked } = scene();
+  give(claimOf(1), 1);
+  give(claimOf(2), 2);
+  leases.acknowledged(1n);
+  vi.advanceTimersByTime(CONFIRM_MS - 1);
+  leases.acknowledged(2n);
+  expect(asked).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(asked.map(({ ticket }) => ticket)).toEqual([1, 2]);
+  vi.advanceTimersByTime(10 * CONFIRM_MS);
+  expect(asked).toHaveLength(2);
+});
+
+test("a lease without end is confirmed, and its client is told nothing of that", async () => {
+  const { give, acknowledge, asked, said } = scene();
+  const endless = claimOf(1, { provisional: false, ttlUs: null, deadlineUs: null });
+  give(endless);
+  acknowledge();
+  expect(asked).toHaveLength(1);
+  asked[0]?.answer(held(endless));
+  await turn();
+  expect(said).toEqual([]);
+  // Once is enough.
+  give(endless, 2);
+  acknowledge(2n);
+  expect(asked).toHaveLength(1);
+});
+
+test("a lease with an end that is not provisional is not confirmed", () => {
+  const { give, acknowledge, asked } = scene();
+  give(claimOf(1, { provisional: false }));
+  acknowledge();
+  expect(asked).toEqual([]);
+});
+
+test("a lease that was renewed after it was acknowledged needs no confirmation", () => {
+  const { leases, give, asked } = scene();
+  give(claimOf(1), 1);
+  leases.acknowledged(1n);
+  give(claimOf(1, { provisional: false }), 2);
+  vi.advanceTimersByTime(CONFIRM_MS);
+  expect(asked).toEqual([]);
+});
+
+test("a lease that has ended by then is not confirmed", () => {
+  const { leases, give, end, asked } = scene();
+  const claim = claimOf(1);
+  give(claim);
+  leases.acknowledged(1n);
+  end(claim, "expired");
+  vi.advanceTimersByTime(CONFIRM_MS);
+  expect(asked).toEqual([]);
+});
+
+test("a confirmation is told with what the lease has left then, and the lease is kept in mind for longer", async () => {
+  const { leases, give, acknowledge, asked, said, state } = scene();
+  const claim = claimOf(1, { deadlineUs: NOW_US + 10_000_000 });
+  give(claim);
+  acknowledge();
+  asked[0]?.answer(held({ ...claim, deadlineUs: NOW_US + TTL_US }));
+  await turn();
+  expect(said).toEqual([`confirmed for ${TTL_US / 1e6} s`]);
+  state.nowUs = NOW_US + 10_000_000 + LEASE_FORGOTTEN_AFTER_MS * 1_000 + 1;
+  leases.forgetEnded();
+  expect(leases.count).toBe(1);
+  state.nowUs = NOW_US + TTL_US + LEASE_FORGOTTEN_AFTER_MS * 1_000;
+  leases.forgetEnded();
+  expect(leases.count).toBe(1);
+  state.nowUs += 1;
+  leases.forgetEnded();
+  expect(leases.count).toBe(0);
+});
+
+test.each<[string, (scene: ReturnType<typeof scene>, claim: Claim) => void]>([
+  ["that the database does not know as held", ({ asked }) => asked[0]?.answer({ kind: "ended" })],
+  [
+    "that ended while it was confirmed",
+    ({ asked, end }, claim) => {
+      end(claim, "released");
+      asked[0]?.answer(held(claim));
+    },
+  ],
+  [
+    "whose session is over",
+    ({ asked, leases }, claim) => {
+      leases.close();
+      asked[0]?.answer(held(claim));
+    },
+  ],
+])("of a lease %s no confirmation is told", async (_, play) => {
+  const all = scene();
+  const claim = claimOf(1);
+  all.give(claim);
+  all.acknowledge();
+  play(all, claim);
+  await turn();
+  expect(all.said.filter((text) => text.startsWith("confirmed"))).toEqual([]);
+  expect(all.bugs).toEqual([]);
+});
+
+test("a session that is over confirms nothing more, and leaves no timer", () => {
+  const { leases, give } = scene();
+  give(claimOf(1));
+  leases.acknowledged(1n);
+  expect(vi.getTimerCount()).toBe(1);
+  leases.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a bug in a confirmation is told as one, and not repeated", async () => {
+  const { give, acknowledge, asked, bugs } = scene();
+  give(claimOf(1));
+  acknowledge();
+  asked[0]?.answer(new TypeError("a bug"));
+  await turn();
+  expect(bugs).toMatchObject([{ message: "a bug" }]);
+  vi.advanceTimersByTime(10 * CONFIRM_MS);
+  expect(asked).toHaveLength(1);
+});
+
+test("no lease is forgotten whose answer or release is under way, nor one without end", () => {
+  const { leases, give, state } = scene();
+  const [asked, released, endless] = [
+    claimOf(1),
+    claimOf(2, { provisional: false }),
+    claimOf(3, { deadlineUs: null, ttlUs: null }),
+  ];
+  leases.decided(asked);
+  give(released);
+  leases.givesBack(formatClaimId(released));
+  give(endless);
+  state.nowUs = NOW_US + 100 * TTL_US;
+  leases.forgetEnded();
+  expect(leases.count).toBe(3);
+  leases.gaveBack(formatClaimId(released), false);
+  leases.forgetEnded();
+  expect(leases.count).toBe(2);
+});
+
+test("an end that one answer tells of leaves nothing to the lease in another one", () => {
+  const { leases } = scene();
+  const claim = claimOf(1);
+  const lease = leases.decided(claim);
+  leases.toldEnded(claim, { ...claim, state: "ended", endReason: "expired" });
+  expect(leases.count).toBe(1);
+  const message = leaseMessage(claim, "lock", NOW_US);
+  leases.told(message, 1);
+  expect(message.ttl).toMatchObject({ seconds: 0n, nanos: 0 });
+  leases.answered(lease ? [lease] : []);
+  expect(leases.count).toBe(0);
+});
+
+test("of two releases under way the one that is done makes the end no loss, whichever is answered first", () => {
+  for (const first of [true, false]) {
+    const { leases, give, end, said } = scene();
+    const claim = claimOf(1);
+    const id = formatClaimId(claim);
+    give(claim);
+    leases.givesBack(id);
+    leases.givesBack(id);
+    end(claim, "released");
+    leases.gaveBack(id, first);
+    leases.gaveBack(id, !first);
+    expect(said).toEqual([]);
+    expect(leases.count).toBe(0);
+  }
+});
+
+test("the end of a release that nobody began changes nothing", () => {
+  const { leases, give, end, said } = scene();
+  const claim = claimOf(1);
+  give(claim);
+  leases.gaveBack(formatClaimId(claim), true);
+  expect(leases.count).toBe(1);
+  end(claim, "released");
+  expect(said).toEqual(["lost lock"]);
+});
+
+test("an operator who ends a lease while it is given back makes it a loss", () => {
+  const { leases, give, end, said } = scene();
+  const claim = claimOf(1);
+  give(claim);
+  leases.givesBack(formatClaimId(claim));
+  end(claim, "force_released");
+  expect(said).toEqual(["lost lock"]);
+});
