@@ -35,18 +35,21 @@ test("while there is no trouble a probe counts for two seconds", async () => {
   expect(state.probes).toBe(2);
 });
 
-test.each(["failure", "isSuspect"] as const)("after decisions with a %s it counts for one", async (trouble) => {
-  const { readiness, state, recent } = scene();
-  await readiness.check();
-  recent[trouble] = true;
-  recent.committed = true;
-  vi.advanceTimersByTime(999);
-  await readiness.check();
-  expect(state.probes).toBe(1);
-  vi.advanceTimersByTime(1);
-  await readiness.check();
-  expect(state.probes).toBe(2);
-});
+test.each(["failure", "isSuspect"] as const)(
+  "after decisions with a %s it counts for one",
+  async (trouble) => {
+    const { readiness, state, recent } = scene();
+    await readiness.check();
+    recent[trouble] = true;
+    recent.committed = true;
+    vi.advanceTimersByTime(999);
+    await readiness.check();
+    expect(state.probes).toBe(1);
+    vi.advanceTimersByTime(1);
+    await readiness.check();
+    expect(state.probes).toBe(2);
+  },
+);
 
 test("an answer of not ready counts for a second, so that the end of an outage is seen soon", async () => {
   const { readiness, state } = scene();
@@ -119,7 +122,10 @@ test("the latest answer needs no wait, and is draining from then on", async () =
   expect(readiness.latest).toEqual({ ready: true });
   state.error = away;
   await readiness.check();
-  expect(readiness.latest).toMatchObject({ ready: false, reason: expect.stringContaining("connection_lost") });
+  expect(readiness.latest).toMatchObject({
+    ready: false,
+    reason: expect.stringContaining("connection_lost"),
+  });
   readiness.drain();
   expect(readiness.latest).toEqual({ ready: false, reason: "draining" });
   vi.advanceTimersByTime(5_000);

@@ -29,7 +29,12 @@ import {
 } from "../../../server/grpc/messages/page-tokens.ts";
 import { recordMessage } from "../../../server/grpc/messages/records.ts";
 import { endedMessage, refusedMessage, showsHolders } from "../../../server/grpc/messages/refusal.ts";
-import { durationMessage, leaseLeftUs, spanText, timestampMessage } from "../../../server/grpc/messages/times.ts";
+import {
+  durationMessage,
+  leaseLeftUs,
+  spanText,
+  timestampMessage,
+} from "../../../server/grpc/messages/times.ts";
 
 const NOW_US = 1_790_000_000_123_456;
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -411,9 +416,17 @@ describe("the reason of a limit", () => {
     const limit = { limit: 0, source: "pattern", pattern: "etl/*", version: 3n, reason: "night" } as const;
     const refusal = refusedMessage("etl/a", { kind: "refused", reason: "paused", limit }, 1, null);
     expect(refusal.message).toContain('its limit is 0, by the pattern "etl/*" (reason: night)');
-    expect(refusal.limit).toMatchObject({ limit: 0, source: LimitSource.PATTERN, pattern: "etl/*", version: 3n });
+    expect(refusal.limit).toMatchObject({
+      limit: 0,
+      source: LimitSource.PATTERN,
+      pattern: "etl/*",
+      version: 3n,
+    });
     const ended = claim({ state: "ended", endReason: "never_fits" });
-    expect(endedMessage("etl/a", ended, null, limit).limit).toMatchObject({ pattern: "etl/*", reason: "night" });
+    expect(endedMessage("etl/a", ended, null, limit).limit).toMatchObject({
+      pattern: "etl/*",
+      reason: "night",
+    });
     expect(endedMessage("etl/a", ended, null).limit).toBeUndefined();
   });
 });
@@ -465,7 +478,11 @@ describe("what a lock remembers", () => {
       version: 1n,
       wakesAtUs: null,
     });
-    expect([message.notBefore, message.attemptsLeft, message.lastRun]).toEqual([undefined, undefined, undefined]);
+    expect([message.notBefore, message.attemptsLeft, message.lastRun]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 

@@ -25,8 +25,20 @@ test("each command that can be sent has a method to run and its own field for th
 
 test("of one message, cancels come first, then what keeps or gives back leases, and who only looks comes last", () => {
   const asked = [
-    "watchLocks", "listLimits", "listLocks", "getLock", "waitInQueue", "capture", "acquire",
-    "deleteLock", "updateLock", "setLimit", "forceRelease", "renewLeases", "renew", "release",
+    "watchLocks",
+    "listLimits",
+    "listLocks",
+    "getLock",
+    "waitInQueue",
+    "capture",
+    "acquire",
+    "deleteLock",
+    "updateLock",
+    "setLimit",
+    "forceRelease",
+    "renewLeases",
+    "renew",
+    "release",
   ] as const;
   const commands = asked.map((name) => command({ case: name, value: {} } as Asked));
   commands.push(command({ case: "cancel", value: 7n }));

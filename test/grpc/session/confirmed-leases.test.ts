@@ -17,7 +17,13 @@ afterEach(() => void vi.useRealTimers());
 
 function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
   const ref: ClaimRef = { lockId: 7n, ticketNumber: BigInt(ticket), secret: "abcdefghijklmnopqrstuv" };
-  const times = { requestedAtUs: NOW_US, grantedAtUs: NOW_US, waitUntilUs: null, ttlUs: TTL_US, endedAtUs: null };
+  const times = {
+    requestedAtUs: NOW_US,
+    grantedAtUs: NOW_US,
+    waitUntilUs: null,
+    ttlUs: TTL_US,
+    endedAtUs: null,
+  };
   const kind = { mode: "permit", permits: 1, owner: "", labels: {}, requestId: "", terms: null } as const;
   const end = { endReason: null, endNote: "", replica: null, fencingToken: 1n, provisional: true } as const;
   return { ...ref, ...times, ...kind, ...end, state: "held", deadlineUs: NOW_US + TTL_US, ...change };
@@ -147,7 +153,7 @@ test("a confirmation is told with what the lease has left then, and the lease is
   expect(leases.count).toBe(0);
 });
 
-test.each<[string, (scene: ReturnType<typeof scene>, claim: Claim) => void]>([
+test.each<[string, (all: ReturnType<typeof scene>, claim: Claim) => void]>([
   ["that the database does not know as held", ({ asked }) => asked[0]?.answer({ kind: "ended" })],
   [
     "that ended while it was confirmed",
