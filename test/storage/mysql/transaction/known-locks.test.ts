@@ -178,6 +178,17 @@ describe("a lock", () => {
       expect(known.isKnown).toBe(false);
     }
   });
+
+  test("in doubt can be doubted again, and its places prolonged and asked about", () => {
+    const known = new Known();
+    known.learn({}, waiting(1));
+    known.learn({ id: 2n }, held(1, { lockId: 2n }));
+    known.cache.doubt([1n]);
+    known.cache.doubt([1n]);
+    known.cache.prolonged(5n, [waiting(1)], 9_000);
+    expect(known.read({ locks: planned(2n), claims: [waiting(1)] })).toBeNull();
+    expect(known.isKnown).toBe(false);
+  });
 });
 
 describe("more of a lock is asked for", () => {

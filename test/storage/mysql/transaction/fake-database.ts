@@ -1,0 +1,149 @@
+// A database of a few rows behind a session, which answers the reads of transactions and notes all that is sent. Its writes
+// change nothing: what they would do is for the tests on real databases.
+
+import type { Claim } from "../../../../server/core/claim.ts";
+import type { DatabaseClock } from "../../../../server/core/database-clock.ts";
+import type { LimitRule } from "../../../../server/core/limit.ts";
+import type { Lock } from "../../../../server/core/lock.ts";
+import type { Clock } from "../../../../server/core/rows.ts";
+import type { Row, Session } from "../../../../server/storage/mysql/connection/session.ts";
+import type { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
+import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
+import { bytesOf, claimValues, lockValues } from "../../../../server/storage/rows/values.ts";
+import type { DecideRows, LoadPlan } from "../../../../server/storage/store.ts";
+import { NO_PLAN } from "../../../support/store-fixture.ts";
+import { textOf } from "./lock-fixture.ts";
+
+const OPEN = { affectedRows: 1, serverStatus: 0b11 };
+
+/** Known exactly from the first reading on, so that no test depends on how long anything takes. */
+class SteadyClock implements Pick<DatabaseClock, "read" | "estimate" | "doubt"> {
+  #known: Clock | null = null;
+
+  read(nowUs: number): Clock {
+    this.#known = { nowUs, atLeastUs: nowUs, jumpedAtUs: null, backAtUs: null };
+    return this.#known;
+  }
+
+  estimate(): Clock | null {
+    return this.#known;
+  }
+
+  doubt(): void {
+    this.#known = null;
+  }
+}
+
+export class FakeDatabase {
+  nowUs = 5_000_000_000;
+  identity: string | null = "it";
+  /** No row in rowlock_meta at all. */
+  isEmpty = false;
+  rules: LimitRule[] = [];
+  readonly locks = new Map<bigint, Lock>();
+  claims: Claim[] = [];
+  /** What a trip fails of, by its name. */
+  readonly failures = new Map<string, Error>();
+  /** Rows that statements answer which begin so or have that in them. */
+  readonly answers = new Map<string, readonly Row[]>();
+  /** All that was sent. */
+  readonly trips: { readonly name: string; readonly sql: readonly string[] }[] = [];
+  readonly outcomes: string[] = [];
+  readonly destroyed: unknown[] = [];
+  readonly clock = new SteadyClock() as unknown as DatabaseClock;
+  readonly cache = new LockCache(this.clock);
+  readonly rulesKept = new RuleCache();
+  readonly session = {
+    alive: true,
+    sent: 0,
+    setsPatience: false,
+    isPatient: null,
+    inTransaction: false,
+    serverIdentity: "it",
+    run: (trip: Trip) => this.#run(trip),
+    destroy: (error: unknown) => void this.destroyed.push(error),
+  } as unknown as Session & { alive: boolean; setsPatience: boolean };
+
+  get names(): string[] {
+    return this.trips.map(({ name }) => name);
+  }
+
+  /** The statements of the last trip of that name. */
+  sqlOf(name: string): readonly string[] {
+    return this.trips.findLast((trip) => trip.name === name)?.sql ?? [];
+  }
+
+  transact(plan: Partial<LoadPlan>, decide: DecideRows): Promise<void> {
+    return transactOn(this.session, { ...NO_PLAN, ...plan }, decide, {
+      rules: this.rulesKept,
+      cache: this.cache,
+      clock: this.clock,
+      observer: {
+        statement() {},
+        transaction: (seconds, trips, outcome) =>
+          void this.outcomes.push(`${outcome} in ${trips} ${seconds >= 0 && seconds < 100}`),
+        connection() {},
+      },
+    });
+  }
+
+  async #run(trip: Trip): Promise<unknown[]> {
+    this.session.sent += 1;
+    const sql = textOf({ sql: trip.sql, values: trip.values })
+      .split("; ")
+      .map((each) => each.trim());
+    this.trips.push({ name: trip.name, sql });
+    const failure = this.failures.get(trip.name);
+    if (failure) throw failure;
+    return sql.map((each) => this.#answer(each));
+  }
+
+  #answer(sql: string): unknown {
+    for (const [part, rows] of this.answers) if (sql.includes(part)) return rows;
+    if (sql.includes("FROM rowlock_meta m LEFT JOIN")) return this.#rules();
+    if (sql.startsWith("SELECT CAST(UNIX_TIMESTAMP"))
+      return this.isEmpty ? [] : [[this.nowUs, "7", "3", 10, 20, this.identity && bytesOf(this.identity)]];
+    if (sql.startsWith("SELECT l.id")) return this.#guards(sql);
+    if (sql.startsWith("(SELECT lock_id"))
+      return sql.split(" UNION ALL ").flatMap((each) => this.#claims(each));
+    return /^\(?SELECT/.test(sql) ? [] : OPEN;
+  }
+
+  #rules(): Row[] {
+    if (this.rules.length === 0) return [[null, null, null, null, null, "7"]];
+    return this.rules.map(({ prefix, limit, version, reason, changeMark }) => [
+      bytesOf(prefix),
+      limit,
+      `${version}`,
+      bytesOf(reason),
+      `${changeMark}`,
+      "7",
+    ]);
+  }
+
+  #guards(sql: string): unknown[] {
+    const ids = /IN \(([^)]*)\)/.exec(sql)?.[1]?.split(", ") ?? [];
+    return ids.flatMap((id) => {
+      const lock = this.locks.get(BigInt(id));
+      return lock ? [[lock.id, bytesOf(lock.name), ...lockValues(lock)]] : [];
+    });
+  }
+
+  #claims(sql: string): unknown[] {
+    const state = sql.includes("state = 2") ? "held" : sql.includes("state = 1") ? "waiting" : null;
+    const lockId = /lock_id = (\d+)/.exec(sql)?.[1];
+    const ticket = /ticket_number = (\d+)/.exec(sql)?.[1];
+    const max = Number(/LIMIT (\d+)/.exec(sql)?.[1] ?? 1_000);
+    const requestIds = /request_id IN \(([^)]*)\)/.exec(sql)?.[1];
+    return this.claims
+      .filter((claim) => state === null || claim.state === state)
+      .filter((claim) => lockId === undefined || `${claim.lockId}` === lockId)
+      .filter((claim) => ticket === undefined || `${claim.ticketNumber}` === ticket)
+      .filter((claim) => requestIds === undefined || requestIds.includes(`'${claim.requestId}'`))
+      .filter((claim) => !sql.includes("deadline <=") || (claim.deadlineUs ?? this.nowUs + 1) <= this.nowUs)
+      .slice(0, max)
+      .map((claim) => [...claimValues(claim), state === "waiting" ? 1 : 0]);
+  }
+}

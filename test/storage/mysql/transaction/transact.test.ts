@@ -1,0 +1,444 @@
+// The trips of a deciding transaction and what becomes of it: what is read and locked for it, when it is written and
+// committed, and what is rolled back, doubted or repeated where something fails. Without a database.
+
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
+import type { Claim } from "../../../../server/core/claim.ts";
+import { inTransaction, onSnapshot } from "../../../../server/storage/mysql/transaction/in-transaction.ts";
+import { lockUnlocked } from "../../../../server/storage/mysql/transaction/row-locks.ts";
+import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../../../server/storage/storage-bounds.ts";
+import type { Changes, Loaded, LoadPlan } from "../../../../server/storage/store.ts";
+import { ROW_LOCKED, StoreError } from "../../../../server/storage/store.ts";
+import { RECORD } from "../../../support/claims.ts";
+import { NO_CHANGES, planned, raised } from "../../../support/store-fixture.ts";
+import { FakeDatabase } from "./fake-database.ts";
+import { held, LOCK, numbers, waiting } from "./lock-fixture.ts";
+
+const RULE = { prefix: "etl/", limit: 3, version: 8n, reason: "why", changeMark: 9n };
+
+let database: FakeDatabase;
+beforeEach(() => {
+  database = new FakeDatabase();
+  database.locks.set(1n, { ...LOCK });
+  database.locks.set(2n, { ...LOCK, id: 2n, name: "etl/b" });
+});
+
+const ticketsOf = (claims: readonly Claim[] = []) => claims.map(({ ticketNumber }) => Number(ticketNumber));
+
+/** What a transaction reads; it writes the guard rows and these changes. */
+async function decide(plan: Partial<LoadPlan> = {}, changes: Partial<Changes> = {}): Promise<Loaded> {
+  let read: Loaded | undefined;
+  await database.transact({ locks: planned(1n), ...plan }, (loaded) => {
+    read = structuredClone(loaded);
+    return { ...NO_CHANGES, locks: raised(loaded), ...changes };
+  });
+  return read as Loaded;
+}
+
+/** Makes a lock one that is decided without a read; the database then has it as it was written. */
+async function learn(): Promise<void> {
+  const write = async () => {
+    await decide();
+    const lock = database.locks.get(1n);
+    if (lock) lock.revision += 1n;
+  };
+  await write();
+  await write();
+  await write();
+  expect(database.names.at(-1)).toBe("decide_commit");
+  database.trips.length = 0;
+  database.outcomes.length = 0;
+}
+
+describe("a transaction", () => {
+  test("reads in one trip, behind the locks on its guard rows, and writes in another, which ends in COMMIT", async () => {
+    const read = await decide({ locks: planned(1n, 2n) });
+    expect(database.names).toEqual(["load", "load_rules", "save_commit"]);
+    expect(database.sqlOf("load")).toEqual([
+      "START TRANSACTION",
+      expect.stringMatching(/^SELECT l.id, .* WHERE l.id IN \(1, 2\) ORDER BY l.id FOR UPDATE$/),
+      expect.stringMatching(/^SELECT .* FROM rowlock_meta/),
+      expect.stringMatching(/^\(SELECT .* deadline <= .* lock_id IN \(1, 2\)/),
+    ]);
+    expect(database.sqlOf("save_commit")).toEqual([
+      expect.stringMatching(/^UPDATE rowlock_lock .* WHERE id IN \(1, 2\)$/),
+      expect.stringMatching(/ROW_COUNT\(\) <> 2$/),
+      "COMMIT",
+    ]);
+    expect([...read.locks.values()]).toEqual([LOCK, { ...LOCK, id: 2n, name: "etl/b" }]);
+    expect(read).toMatchObject({
+      nowUs: database.nowUs,
+      rulesRevision: 7n,
+      limitRules: [],
+      isSuccessor: false,
+      failOver: { epoch: 3n, atUs: 10, grantsFromUs: 20 },
+    });
+    expect(database.outcomes).toEqual(["committed in 3 true"]);
+    expect(database.session.inTransaction).toBe(false);
+  });
+
+  test("reads rules only when they have changed", async () => {
+    database.rules = [RULE];
+    const { limitRules } = await decide();
+    expect(limitRules).toEqual([RULE]);
+    expect((await decide()).limitRules).toEqual([RULE]);
+    expect(database.names.filter((name) => name === "load_rules")).toHaveLength(1);
+  });
+
+  test("learns that its rows come from another server, and nothing of that where no server is known", async () => {
+    database.identity = "another";
+    expect((await decide()).isSuccessor).toBe(true);
+    database.identity = null;
+    expect((await decide()).isSuccessor).toBe(false);
+  });
+
+  test("of locks that it knows is one trip, from START TRANSACTION to COMMIT", async () => {
+    await learn();
+    await decide();
+    expect(database.names).toEqual(["decide_commit"]);
+    expect(database.sqlOf("decide_commit")).toEqual([
+      "START TRANSACTION",
+      expect.stringMatching(/^UPDATE rowlock_lock .* AND revision = CASE id WHEN 1 THEN 4 END$/),
+      expect.stringMatching(/rules_revision = 7/),
+      "COMMIT",
+    ]);
+    expect(database.outcomes).toEqual(["committed in 1 true"]);
+  });
+
+  test("waits for row locks unless it is impatient", async () => {
+    await decide();
+    expect(database.session.isPatient).toBe(true);
+    await decide({ impatient: true, locks: planned(2n) });
+    expect(database.session.isPatient).toBe(false);
+    expect(database.sqlOf("load")[1]).toMatch(/FOR UPDATE NOWAIT$/);
+  });
+
+  test("that is impatient locks what it will write before it writes, guard rows only where they are not locked", async () => {
+    await learn();
+    await decide({ impatient: true }, { changed: [held(1)] });
+    expect(database.names).toEqual(["decide_commit"]);
+    expect(database.sqlOf("decide_commit")[1]).toMatch(/^DO \(SELECT 1 FROM rowlock_lock .*rowlock_claim/);
+    await decide({ impatient: true, locks: planned(2n) }, { changed: [held(1)] });
+    expect(database.sqlOf("save_commit")[0]).toMatch(/^DO \(SELECT 1 FROM rowlock_claim/);
+    await decide({ locks: planned(2n) }, { changed: [held(1)] });
+    expect(database.sqlOf("save_commit").join()).not.toContain("DO (");
+  });
+
+  test("fails where the database has no row of facts", async () => {
+    database.isEmpty = true;
+    await expect(decide()).rejects.toThrow("rowlock_meta is missing");
+    expect(database.names).toEqual(["load", "rollback"]);
+  });
+});
+
+describe("claims", () => {
+  beforeEach(() => {
+    database.locks.set(1n, { ...LOCK, holders: 2, waiting: 3 });
+    database.claims = [
+      held(1, { deadlineUs: database.nowUs - 1 }),
+      held(2),
+      ...numbers(3, 5).map((number) => waiting(number)),
+    ];
+  });
+
+  test("that are due are read with the guard rows, and no others", async () => {
+    const { claims, queues } = await decide({ locks: [{ id: 1n, heads: 2, likelyQueue: true }] });
+    expect(ticketsOf(claims)).toEqual([1]);
+    expect(ticketsOf(queues.get(1n)?.head)).toEqual([3, 4]);
+    expect(queues.get(1n)?.complete).toBe(false);
+    expect(database.names).not.toContain("load_queues");
+  });
+
+  test("are read by key, by request id and as holders, and each is one object", async () => {
+    const locks = [{ id: 1n, heads: 9, likelyQueue: true }];
+    let isSame = false;
+    await database.transact(
+      {
+        locks,
+        claims: [waiting(4)],
+        requestIds: [waiting(4).requestId, waiting(5).requestId],
+        holdersOf: [1n],
+      },
+      (loaded) => {
+        expect(ticketsOf(loaded.claims).sort()).toEqual([1, 2, 4, 5]);
+        const { head = [], complete } = loaded.queues.get(1n) ?? {};
+        expect(complete).toBe(true);
+        isSame = head[1] === loaded.claims.find(({ ticketNumber }) => ticketNumber === 4n);
+        return { ...NO_CHANGES, locks: raised(loaded) };
+      },
+    );
+    expect(isSame).toBe(true);
+  });
+
+  test("of a queue that nobody expected are read in one trip more", async () => {
+    const { queues } = await decide({ locks: planned(1n) });
+    expect(database.names).toEqual(["load", "load_rules", "load_queues", "save_commit"]);
+    expect(ticketsOf(queues.get(1n)?.head)).toEqual([3]);
+    database.locks.set(1n, { ...LOCK, waiting: 1 });
+    expect((await decide({ locks: planned(1n) })).queues.get(1n)?.complete).toBe(true);
+  });
+
+  test("of many queues are read by several statements, as a parser takes so many branches only", async () => {
+    const ids = numbers(10, 10 + BRANCHES_MAX).map(BigInt);
+    await decide({ locks: ids.map((id) => ({ id, heads: 1, likelyQueue: true })) });
+    const branches = database.sqlOf("load").slice(3);
+    expect(branches.map((sql) => sql.split(" UNION ALL ").length)).toEqual([BRANCHES_MAX, 2]);
+  });
+
+  test("are written only where the decision has changed them, from what they were before", async () => {
+    await database.transact({ locks: planned(2n), claims: [waiting(4)] }, (loaded) => {
+      for (const claim of loaded.claims) claim.endNote = "changed";
+      return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+    });
+    expect(database.sqlOf("save_commit")[1]).toMatch(/^UPDATE rowlock_claim SET end_note = 'changed' WHERE/);
+  });
+});
+
+test("a record is read where the guard row says that there is one, and the decision may change it", async () => {
+  database.locks.set(1n, { ...LOCK, record: RECORD });
+  const row = ["1", Buffer.from("failed"), null, 3, "8", null, null, null, null, null, null, null, "2"];
+  database.answers.set("FROM rowlock_record", [row]);
+  let status: string | undefined;
+  await database.transact({ locks: planned(1n) }, (loaded) => {
+    const lock = loaded.locks.get(1n);
+    status = lock?.record?.status;
+    if (lock?.record) lock.record = { ...lock.record, status: "done" };
+    return { ...NO_CHANGES, locks: raised(loaded) };
+  });
+  expect(status).toBe("failed");
+  expect(database.names).toEqual(["load", "load_rules", "load_records", "save_commit"]);
+  expect(database.sqlOf("save_commit")[1]).toMatch(
+    /^UPDATE rowlock_record SET status = 'done' WHERE lock_id IN \(1\)/,
+  );
+});
+
+describe("a decision that goes on", () => {
+  const goOn = async (plan: Partial<LoadPlan> = {}, again: bigint[] = [2n, 1n], waits = false) => {
+    const times: number[] = [];
+    await database.transact({ locks: planned(1n, 2n), ...plan }, (loaded) => {
+      times.push(loaded.nowUs);
+      database.nowUs += 1_000;
+      const locks = raised(loaded);
+      if (waits && times.length === 1) for (const lock of locks) lock.waiting += 1;
+      return { ...NO_CHANGES, locks, again: times.length === 1 ? again : [] };
+    });
+    return times;
+  };
+
+  test("is written, read again with the longest head in order of ids, and committed at the end, all at one time", async () => {
+    const times = await goOn();
+    expect(new Set(times).size).toBe(1);
+    expect(database.names).toEqual(["load", "load_rules", "save", "load", "save_commit"]);
+    expect(database.sqlOf("save").at(-1)).not.toBe("COMMIT");
+    const again = database.sqlOf("load");
+    expect(again[0]).toMatch(/IN \(1, 2\) ORDER BY l.id FOR UPDATE$/);
+    expect(again.at(-1)).toContain(`LIMIT ${QUEUE_HEAD_MAX})`);
+    expect(database.outcomes).toEqual(["committed in 5 true"]);
+  });
+
+  test("is not decided by what was known of its locks the next time", async () => {
+    await learn();
+    await goOn({}, [1n]);
+    expect(database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
+  });
+
+  test("asserts the rules where its first part has left waiters", async () => {
+    await goOn({}, [1n], true);
+    expect(database.sqlOf("save").join()).not.toContain("rules_revision <>");
+    expect(database.sqlOf("save_commit").at(-2)).toMatch(/rules_revision <> 7 LOCK IN SHARE MODE$/);
+  });
+});
+
+const EMPTY_PLAN: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
+
+describe("a transaction that leaves waiters", () => {
+  const leave = (plan: Partial<LoadPlan> = {}, more: Partial<Changes> = {}) =>
+    database.transact({ locks: planned(1n), ...plan }, (loaded) => {
+      const locks = raised(loaded).map((lock) => ({ ...lock, waiting: 1 }));
+      return { ...NO_CHANGES, ...more, locks };
+    });
+
+  test("asserts directly before COMMIT that the rules are those that it went by", async () => {
+    await leave();
+    expect(database.sqlOf("save_commit").at(-2)).toMatch(/rules_revision <> 7 LOCK IN SHARE MODE$/);
+    await leave({ impatient: true });
+    expect(database.sqlOf("save_commit").at(-2)).toMatch(/rules_revision <> 7$/);
+    await decide({ locks: planned(2n) });
+    expect(database.sqlOf("save_commit").join()).not.toContain("rules_revision <>");
+  });
+
+  test("does so with the other facts where it has read nothing", async () => {
+    await learn();
+    await leave();
+    const sql = database.sqlOf("decide_commit");
+    expect(sql.filter((each) => each.includes("rules_revision"))).toEqual([
+      expect.stringMatching(/rules_revision = 7 .* LOCK IN SHARE MODE$/),
+    ]);
+  });
+
+  test("and changes a rule holds the rules anyway", async () => {
+    database.answers.set("SELECT DISTINCT c.lock_id", [["1"]]);
+    await leave({ locks: [], rule: { prefix: "etl/", afterLockId: 0n } }, { rule: RULE });
+    expect(database.sqlOf("save_commit").join()).not.toMatch(/rules_revision <>|LOCK IN SHARE MODE/);
+  });
+});
+
+describe("a change of a rule", () => {
+  test("locks the rules first, and then the locks under its prefix that are waited for", async () => {
+    database.answers.set("SELECT DISTINCT c.lock_id", [["1"], ["2"]]);
+    const read = await decide({ locks: [], rule: { prefix: "etl/", afterLockId: 4n } }, { rule: RULE });
+    expect(database.names).toEqual(["load_rule", "load", "load_rules", "save_commit"]);
+    expect(database.sqlOf("load_rule")).toEqual([
+      "START TRANSACTION",
+      expect.stringMatching(/^SELECT rules_revision .* FOR UPDATE$/),
+      expect.stringMatching(/c.lock_id > 4 AND l.name >= 'etl\/' AND l.name < 'etl0'/),
+    ]);
+    expect(database.sqlOf("load").join()).not.toContain("START TRANSACTION");
+    expect(database.sqlOf("load").at(-1)).toContain(`LIMIT ${HEADS_PER_RULE_LOCK})`);
+    expect([...read.locks.keys()]).toEqual([1n, 2n]);
+    expect(database.sqlOf("save_commit").join()).toContain("INSERT INTO rowlock_limit_rule");
+  });
+
+  test("of rules alone reads no lock", async () => {
+    const read = await decide({ locks: [], rule: { prefix: "etl/", afterLockId: 0n, rulesOnly: true } });
+    expect(read.locks.size).toBe(0);
+    expect(database.names.slice(0, 2)).toEqual(["load_rule", "load_rules"]);
+    expect(database.sqlOf("load_rule").join()).not.toContain("FROM rowlock_lock");
+  });
+
+  test("keeps no rules that are not committed, and knows no lock that it has decided about", async () => {
+    await learn();
+    database.answers.set("SELECT DISTINCT c.lock_id", [["1"]]);
+    database.rules = [RULE];
+    await decide({ locks: [], rule: { prefix: "etl/", afterLockId: 0n } });
+    expect(database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
+    expect((await decide({ locks: planned(2n) })).limitRules).toEqual([]);
+  });
+});
+
+describe("where something fails", () => {
+  const BAD_LUCK = new StoreError("transient", "deadlock", "A deadlock.");
+  const isKnown = () => database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it") !== null;
+
+  test("all of it is rolled back, and the caller hears why", async () => {
+    const bug = new Error("a bug");
+    const failing = database.transact({ locks: planned(1n) }, () => {
+      throw bug;
+    });
+    await expect(failing).rejects.toBe(bug);
+    expect(database.names).toEqual(["load", "load_rules", "rollback"]);
+    expect(database.sqlOf("rollback")).toEqual(["ROLLBACK"]);
+    expect(database.outcomes).toEqual(["rolled_back in 3 true"]);
+    expect(database.session.inTransaction).toBe(false);
+  });
+
+  test("a session that cannot be rolled back is not used again", async () => {
+    const lost = new Error("lost");
+    database.failures.set("save_commit", BAD_LUCK).set("rollback", lost);
+    await expect(decide()).rejects.toBe(BAD_LUCK);
+    expect(database.destroyed).toEqual([lost]);
+    expect(database.session.inTransaction).toBe(true);
+  });
+
+  test("a session that is lost is not asked to roll back", async () => {
+    database.failures.set("save_commit", BAD_LUCK);
+    database.session.alive = false;
+    await expect(decide()).rejects.toBe(BAD_LUCK);
+    expect(database.names).not.toContain("rollback");
+  });
+
+  test("its locks, and the clock that it went by, are read the next time", async () => {
+    await learn();
+    const doubt = vi.spyOn(database.clock, "doubt");
+    expect(isKnown()).toBe(true);
+    database.failures.set("decide_commit", BAD_LUCK);
+    await expect(decide()).rejects.toBe(BAD_LUCK);
+    expect(doubt).toHaveBeenCalledOnce();
+    database.clock.read(database.nowUs, 0, 0);
+    expect(isKnown()).toBe(false);
+    // Who has read the clock has nothing to doubt.
+    database.failures.set("save_commit", BAD_LUCK);
+    await expect(decide()).rejects.toBe(BAD_LUCK);
+    expect(doubt).toHaveBeenCalledOnce();
+  });
+
+  test("a row that another transaction holds is no reason to doubt what is known", async () => {
+    await learn();
+    const locked = new StoreError("transient", ROW_LOCKED, "Locked.");
+    database.failures.set("decide_commit", locked);
+    await expect(decide()).rejects.toBe(locked);
+    expect(isKnown()).toBe(true);
+  });
+});
+
+describe("a claim that is there already", () => {
+  const TWICE = new StoreError("transient", "duplicate_request", "Twice.");
+  const add = (...added: Claim[]) => decide({}, { added });
+  beforeEach(() => database.failures.set("save_commit", TWICE));
+
+  test("under the same request id is to be decided again", async () => {
+    database.answers.set("SELECT 1 FROM rowlock_claim", [[1]]);
+    await expect(add(held(1, { requestId: "a" }), held(2, { requestId: "b" }))).rejects.toBe(TWICE);
+    expect(database.sqlOf("duplicate_request")).toEqual([
+      "SELECT 1 FROM rowlock_claim WHERE request_id IN ('a', 'b') LIMIT 1",
+    ]);
+  });
+
+  test("under the same ticket number is a bug, and nobody repeats it", async () => {
+    const bug = await add(held(1)).catch((error: unknown) => error);
+    expect(bug).toMatchObject({ message: expect.stringContaining("ticket number"), cause: TWICE });
+    expect(bug).not.toBeInstanceOf(StoreError);
+  });
+
+  test("is not looked for where none was added, or it was another failure", async () => {
+    await expect(add()).rejects.toBe(TWICE);
+    for (const other of [new StoreError("transient", "deadlock", "A deadlock."), new Error("a bug")]) {
+      database.failures.set("save_commit", other);
+      await expect(add(held(1))).rejects.toBe(other);
+    }
+    expect(database.names).not.toContain("duplicate_request");
+  });
+});
+
+describe("other transactions", () => {
+  test("are open while they work, and rolled back where that fails", async () => {
+    const { session } = database;
+    expect(await inTransaction(session, async () => session.inTransaction)).toBe(true);
+    expect(session.inTransaction).toBe(false);
+    const bug = new Error("a bug");
+    const failing = inTransaction(session, () => Promise.reject(bug));
+    await expect(failing).rejects.toBe(bug);
+    expect(database.names).toEqual(["rollback"]);
+    expect(session.inTransaction).toBe(false);
+  });
+
+  test("that only read see one snapshot, and end before their answer is used", async () => {
+    const answer = await onSnapshot(database.session, async () => {
+      expect(database.names).toEqual(["begin_snapshot"]);
+      return 5;
+    });
+    expect(answer).toBe(5);
+    expect(database.trips).toEqual([
+      {
+        name: "begin_snapshot",
+        sql: [
+          "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+          "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        ],
+      },
+      { name: "end_snapshot", sql: ["COMMIT"] },
+    ]);
+  });
+
+  test("lock those of some claims that nobody else has locked", async () => {
+    database.answers.set("SKIP LOCKED", [["1", "4"]]);
+    const locked = await lockUnlocked(database.session, "some", 1, [waiting(4), waiting(5)]);
+    expect(locked).toEqual([{ lockId: 1n, ticketNumber: 4n }]);
+    expect(database.sqlOf("some")).toEqual([
+      "START TRANSACTION",
+      expect.stringMatching(
+        /state = 1 AND \(lock_id, ticket_number\) IN \(\(1, 4\), \(1, 5\)\) FOR UPDATE SKIP LOCKED$/,
+      ),
+    ]);
+  });
+});
