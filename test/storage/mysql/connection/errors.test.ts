@@ -141,3 +141,61 @@ test("no message holds SQL, and the cause is attached without it", () => {
   expect(bug?.message).toContain("1064");
   expect(JSON.stringify(bug?.cause)).not.toContain("INSERT");
 });
+
+describe("an error that says little", () => {
+  const UNKNOWN = "unavailable unexpected, reconnect";
+
+  test("is not known, whatever was thrown", () => {
+    for (const cause of [
+      "a text",
+      null,
+      { errno: 1213, fatal: true },
+      Object.assign(new Error("x"), { errno: "1213" }),
+    ])
+      expect(meaning(cause as Error)).toBe(UNKNOWN);
+  });
+
+  test("of the operating system is not taken for one of the server with the same number", () => {
+    expect(meaning(Object.assign(new Error("x"), { errno: -1213 }))).toBe(UNKNOWN);
+    expect(meaning(Object.assign(new Error("x"), { errno: 0, fatal: true }))).toBe(
+      "transient connection_lost, reconnect",
+    );
+  });
+
+  test("is a lost connection only where the driver calls it fatal and the server has given it no number", () => {
+    expect(meaning(Object.assign(new Error("x"), { fatal: false }))).toBe(UNKNOWN);
+    expect(meaning(new Error("x"))).toBe(UNKNOWN);
+    expect(meaning(Object.assign(new Error("x"), { fatal: true, errno: 65_000 }))).toBe(UNKNOWN);
+  });
+
+  test("is no bug, unless the server says that the statement was", () => {
+    expect(bugOf("a text")).toBeNull();
+    expect(bugOf({ sqlState: "42000" })).toBeNull();
+    expect(bugOf(Object.assign(new Error("x"), { sqlState: 42_000 }))).toBeNull();
+    expect(bugOf(serverError(65_000))).toBeNull();
+    for (const state of ["21000", "22003", "23000", "42000"])
+      expect(bugOf(serverError(65_000, "wrong", state))?.message).toContain("error 65000");
+  });
+});
+
+describe("what an operator reads", () => {
+  const message = (cause: unknown) => classify(cause).error.message;
+
+  test("names the number of the server's error, or what the network calls it, at its end", () => {
+    expect(message(serverError(1114))).toMatch(/in its tables \(error 1114\)\.$/);
+    expect(message(networkError("ECONNREFUSED"))).toMatch(/: nothing listens .* \(ECONNREFUSED\)\.$/);
+    expect(message(serverError(1290))).toMatch(/switched over \(error 1290\)\.$/);
+    expect(message(serverError(1146))).toMatch(/that this server needs: .* \(error 1146\)\.$/);
+  });
+
+  test("does not name what is no word of the network", () => {
+    for (const code of ["PROTOCOL_CONNECTION_LOST", "ERR_9", "not an ECONNRESET", "E", 5])
+      expect(message(Object.assign(new Error("x"), { code, fatal: true }))).toMatch(/[a-z]\.$/);
+    expect(message("a text")).toMatch(/does not know\.$/);
+  });
+});
+
+test("an outcome is unknown only where COMMIT was sent", () => {
+  expect(classify(networkError("ECONNRESET")).error.kind).toBe("transient");
+  expect(classify(networkError("ECONNRESET"), true).error.kind).toBe("unknown_outcome");
+});

@@ -1,7 +1,17 @@
-// Which members of a replication group may be written, by what one of them says of all.
+// Which servers may be written: none that is read-only, no member of a replication group by what it says of all, and no
+// node of Galera that has fallen out of its cluster.
 
 import { describe, expect, test } from "vitest";
-import { type Member, whyNotToWrite } from "../../../../server/storage/mysql/connection/standing.ts";
+import type { Row, Session } from "../../../../server/storage/mysql/connection/session.ts";
+import {
+  askStanding,
+  lostStanding,
+  type Member,
+  mustStandWell,
+  whyNotToWrite,
+} from "../../../../server/storage/mysql/connection/standing.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { StoreError } from "../../../../server/storage/store.ts";
 
 /** The first one is the member that is asked. */
 const membersOf = (...all: string[]): Member[] =>
@@ -31,5 +41,119 @@ describe("a member of a replication group", () => {
     [["ONLINE PRIMARY", "UNREACHABLE SECONDARY"], "1 of 2 members"],
   ])("may not: %s", (members, said) => {
     expect(why(...members)).toContain(said);
+  });
+
+  test("that is reached by exactly half of them may not, and one of a majority may", () => {
+    expect(why("ONLINE PRIMARY", "RECOVERING SECONDARY", "UNREACHABLE SECONDARY", "ERROR ")).toContain(
+      "2 of 4",
+    );
+    expect(why("ONLINE PRIMARY", "ONLINE SECONDARY", "ONLINE SECONDARY", "UNREACHABLE SECONDARY")).toBeNull();
+  });
+});
+
+describe("a server", () => {
+  /** What it stands for, by what it answers; the members are read only where there is a group. */
+  const standing = (
+    settings: Readonly<Record<string, string>>,
+    status: Readonly<Record<string, string>> = {},
+    members: readonly Row[] | Error = new Error("The members were read."),
+  ) => {
+    const trip = new Trip("set-up");
+    trip.add("SELECT 1");
+    const place = askStanding(trip);
+    expect([place, trip.length]).toEqual([1, 3]);
+    const run = async () => {
+      if (members instanceof Error) throw members;
+      return [members];
+    };
+    const results = [[], Object.entries(settings), Object.entries(status)];
+    return mustStandWell({ run } as unknown as Session, results, place);
+  };
+  const GROUP = { group_replication_group_name: "group-1", server_uuid: "member-0" };
+  const GALERA = { wsrep_provider: "/usr/lib/galera.so", wsrep_on: "ON" };
+  const PRIMARY = {
+    wsrep_cluster_status: "Primary",
+    wsrep_ready: "ON",
+    wsrep_cluster_state_uuid: "cluster-1",
+  };
+
+  test("that stands alone may be written, and belongs to no cluster", async () => {
+    expect(await standing({})).toBeNull();
+    expect(await standing({ read_only: "OFF", super_read_only: "0", innodb_read_only: "OFF" })).toBeNull();
+    expect(await standing({ group_replication_group_name: "", wsrep_provider: "none" })).toBeNull();
+    expect(await standing({ wsrep_provider: "", wsrep_on: "OFF" })).toBeNull();
+  });
+
+  test.each(["read_only", "super_read_only", "innodb_read_only"])(
+    "with %s may not be written",
+    async (name) => {
+      for (const value of ["ON", "1", "NO_LOCK"])
+        await expect(standing({ [name]: value })).rejects.toMatchObject({
+          kind: "unavailable",
+          reason: "read_only",
+          message: expect.stringContaining(`(${name} is on)`),
+        });
+    },
+  );
+
+  test("of a group that counts with it is known by the group", async () => {
+    const members: Row[] = [
+      ["member-0", "ONLINE", "PRIMARY"],
+      ["member-1", "ONLINE", "SECONDARY"],
+    ];
+    expect(await standing(GROUP, {}, members)).toBe("group-1");
+    await expect(standing({ ...GROUP, server_uuid: "member-1" }, {}, members)).rejects.toMatchObject({
+      reason: "cluster_not_ready",
+      message: expect.stringMatching(/group group-1, and it is not the primary/),
+    });
+    await expect(standing({ group_replication_group_name: "group-1" }, {}, members)).rejects.toMatchObject({
+      message: expect.stringContaining("OFFLINE"),
+    });
+  });
+
+  test("whose members the user may not see is refused with what to grant; other failures are themselves", async () => {
+    const cause = new Error("refused");
+    const denied = new StoreError("unavailable", "access_denied", "No.", { cause });
+    await expect(standing(GROUP, {}, denied)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "access_denied",
+      message: expect.stringMatching(/group-1.*GRANT SELECT ON performance_schema/),
+      cause,
+    });
+    for (const other of [new StoreError("transient", "connection_lost", "Lost."), new Error("a bug")])
+      await expect(standing(GROUP, {}, other)).rejects.toBe(other);
+  });
+
+  test("of Galera that counts with it is known by the cluster, where that has a name", async () => {
+    expect(await standing(GALERA, PRIMARY)).toBe("cluster-1");
+    expect(await standing(GALERA, { ...PRIMARY, wsrep_cluster_state_uuid: "" })).toBeNull();
+  });
+
+  test.each([
+    [
+      "that left its cluster",
+      GALERA,
+      { ...PRIMARY, wsrep_cluster_status: "non-Primary" },
+      "is non-Primary and",
+    ],
+    ["that is not ready", GALERA, { ...PRIMARY, wsrep_ready: "OFF" }, "wsrep_ready is OFF"],
+    ["that says nothing", GALERA, {}, "is undefined"],
+    ["that was taken out by hand", { ...GALERA, wsrep_on: "OFF" }, PRIMARY, "wsrep_on is OFF"],
+  ])("of Galera %s may not be written", async (_, settings, status, said) => {
+    await expect(standing(settings, status)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "cluster_not_ready",
+      message: expect.stringContaining(said),
+    });
+  });
+
+  test("has lost its standing when it turns out to be read-only or without its cluster, and by nothing else", () => {
+    const error = (reason: string) => new StoreError("unavailable", reason, "No.");
+    expect(["read_only", "cluster_not_ready", "full"].map((reason) => lostStanding(error(reason)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(lostStanding(Object.assign(new Error("a bug"), { reason: "read_only" }))).toBe(false);
   });
 });
