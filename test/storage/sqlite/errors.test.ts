@@ -1,0 +1,81 @@
+// What each result code of SQLite means, and what an operator is told to do about it. Without a disk that fails.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { sqliteError } from "../../../server/storage/sqlite/errors.ts";
+import { StoreError } from "../../../server/storage/store.ts";
+
+const FILE = "/data/rowlock.db";
+const failed = (errcode: unknown) => Object.assign(new Error("as SQLite says it"), { errcode });
+const meaning = (errcode: number, committing?: boolean) => {
+  const error = sqliteError(failed(errcode), FILE, committing);
+  return error instanceof StoreError ? `${error.kind} ${error.reason}` : error;
+};
+
+describe("an error of SQLite", () => {
+  test.each([
+    [5, "unavailable in_use"],
+    [6, "unavailable in_use"],
+    [8, "unavailable read_only"],
+    [10, "unavailable io_error"],
+    [11, "unavailable corrupt"],
+    [13, "unavailable full"],
+    [14, "unavailable cannot_open"],
+    [26, "unavailable corrupt"],
+    [2067, "transient duplicate_request"],
+  ])("%i is %s", (code, expected) => {
+    expect(meaning(code)).toBe(expected);
+  });
+
+  test("with an extended code means what its primary code does", () => {
+    expect(meaning(10 | (4 << 8))).toBe("unavailable io_error");
+    expect(meaning(8 | (1 << 8))).toBe("unavailable read_only");
+  });
+
+  test("keeps its cause for the log, and names the file", () => {
+    for (const code of [10, 13, 2067]) {
+      const cause = failed(code);
+      expect(sqliteError(cause, FILE)).toMatchObject({ cause });
+    }
+    expect(sqliteError(failed(13), FILE)).toMatchObject({ message: expect.stringContaining(FILE) });
+  });
+
+  test("that only a bug can cause stays as it is, as does what is none of SQLite's", () => {
+    for (const error of [
+      failed(19),
+      failed(1),
+      failed("13"),
+      new Error("a bug"),
+      "a text",
+      { errcode: 13 },
+      null,
+    ])
+      expect(sqliteError(error, FILE)).toBe(error);
+  });
+});
+
+test("a log that cannot be written leaves open what was committed, and nothing where no COMMIT was sent", () => {
+  const cause = failed(10);
+  expect(sqliteError(cause, FILE, true)).toMatchObject({
+    kind: "unknown_outcome",
+    reason: "io_error",
+    message: expect.stringContaining("while committing"),
+    cause,
+  });
+  expect(meaning(10, false)).toBe("unavailable io_error");
+  expect(meaning(13, true)).toBe("unavailable full");
+});
+
+test("a file that cannot be opened is refused with the reason", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "rowlock-sqlite-errors-"));
+  try {
+    const said = (file: string) => (sqliteError(failed(14), file) as StoreError).message;
+    expect(said(folder)).toContain("it is a folder");
+    expect(said(join(folder, "nowhere", "a.db"))).toContain("its folder does not exist");
+    expect(said(join(folder, "a.db"))).toContain("may write the file");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
