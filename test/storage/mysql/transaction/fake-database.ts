@@ -76,6 +76,8 @@ export class FakeDatabase {
   }
 
   transact(plan: Partial<LoadPlan>, decide: DecideRows): Promise<void> {
+    // As when the pool lends it anew.
+    Object.assign(this.session, { sent: 0 });
     return transactOn(this.session, { ...NO_PLAN, ...plan }, decide, {
       rules: this.rulesKept,
       cache: this.cache,
