@@ -58,6 +58,8 @@ inEachLanguage((language) => {
     const [first = ""] = whoDid("begins", stage.journal());
     await stage.dies(servers.get(first) as Run, `${first} dies`);
     await stage.told(/ begins/, 2);
+    // Until then nobody is known to have come for the lease, and its end would be no run.
+    await stage.until(async () => (await stage.lock(JOB)).holders[0]?.unclaimed === false);
     const target = { case: "name", value: JOB } as const;
     await stage.server.client.call("forceRelease", { target, reason: "it hangs" });
     await stage.told(/ begins/, 3);
