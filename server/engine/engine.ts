@@ -36,6 +36,7 @@ import {
   STALE_ID_TRIES_MAX,
   UNAVAILABLE_RETRY_AFTER_MS,
 } from "./engine-bounds.ts";
+import { FairGate } from "./fair-gate.ts";
 import { Fault } from "./faults.ts";
 import { Comebacks } from "./following/comebacks.ts";
 import { Detachments } from "./following/detachments.ts";
@@ -74,7 +75,6 @@ import { type Recent, RecentDecisions } from "./transaction/recent-decisions.ts"
 import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./transaction/witness.ts";
 import { inOwnTurn } from "./views/lock-steps.ts";
-import { ReadGate } from "./views/read-gate.ts";
 import { limitFor, Views } from "./views/views.ts";
 import { DecidedFeed } from "./watching/decided-feed.ts";
 import { LockWatches } from "./watching/lock-watches.ts";
@@ -118,7 +118,7 @@ export class Engine implements LockEngine {
   readonly #captures: Captures;
   readonly #captureWaits: CaptureWaits;
   /** For reads that complete an answer or an update. */
-  readonly #answers: ReadGate;
+  readonly #answers: FairGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   #stopping: Promise<void> | undefined;
   #stopped = false;
@@ -142,7 +142,7 @@ export class Engine implements LockEngine {
     const advances = this.#advances;
     const comebacks = new Comebacks({ store, policy, replica: options.replica.id, onFailure });
     const atOnce = Math.max(1, store.readers - LISTINGS_AT_ONCE_MAX);
-    this.#answers = new ReadGate({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
+    this.#answers = new FairGate({ atOnce, queuedMax: ANSWERS_QUEUED_MAX, bound: "answers_queued" });
     const queue = (lockId: bigint, caller?: Caller) => this.#answers.run(() => store.queue(lockId), caller);
     const places = new Places({ store: { queue }, followers, onFailure });
     this.#places = places;

@@ -2,11 +2,19 @@
 // next. All leases of a request carry ids made of its own, so that a repeated one finds them again, and two attempts
 // together never take more than were asked for.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
 import { type Claim, type ClaimRef, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
 import type { Store } from "../../storage/store.ts";
-import { CAPTURE_LINES_MAX, CAPTURE_TRIED_MAX } from "../engine-bounds.ts";
+import {
+  CAPTURE_LINES_MAX,
+  CAPTURE_TRIED_MAX,
+  CAPTURES_AT_ONCE_MAX,
+  CAPTURES_QUEUED_EACH_MAX,
+  CAPTURES_QUEUED_MAX,
+} from "../engine-bounds.ts";
+import { FairGate } from "../fair-gate.ts";
 import { Fault } from "../faults.ts";
 import type {
   AnswerTo,
@@ -17,7 +25,6 @@ import type {
   CaptureInput,
 } from "../lock-engine.ts";
 import { RecentMap } from "../recent-map.ts";
-import { sourceOf } from "../source-of.ts";
 import { isHeldUp, withoutRepeating } from "../transaction/attempts.ts";
 import {
   type Candidate,
@@ -28,7 +35,6 @@ import {
   type Reached,
   type Taking,
 } from "./candidates.ts";
-import { CaptureTurns } from "./capture-turns.ts";
 import { lineOf } from "./lines.ts";
 
 export interface CapturesOptions {
@@ -76,7 +82,12 @@ type Taken =
 
 export class Captures {
   readonly #options: CapturesOptions;
-  readonly #turns = new CaptureTurns();
+  readonly #turns = new FairGate({
+    atOnce: CAPTURES_AT_ONCE_MAX,
+    queuedMax: CAPTURES_QUEUED_MAX,
+    queuedEachMax: CAPTURES_QUEUED_EACH_MAX,
+    bound: "captures_queued",
+  });
   readonly #taking: Taking = new Set();
   /** By line: who looks for candidates, one after the other. */
   readonly #looking = new Map<string, Promise<unknown>>();
@@ -94,9 +105,15 @@ export class Captures {
    * have been.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
-    const client = sourceOf(asked.caller);
-    const found = await this.#turns.run(client, asked.isOver, () => this.#capture(asked));
-    if (!found) return NOTHING;
+    if (!(await this.#turns.begin(asked.caller, asked.isOver))) return NOTHING;
+    let found: Captured | Earlier;
+    try {
+      // What the client has said in the same breath is heard first.
+      await nextTurn();
+      found = asked.isOver() ? NOTHING : await this.#capture(asked);
+    } finally {
+      this.#turns.end();
+    }
     // Their locks may be held up, and nobody else's turn waits for that.
     return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
   }

@@ -9,22 +9,22 @@ import { effectiveLimit } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { LockView, Store, WaitedLock } from "../../storage/store.ts";
 import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
+import { FairGate } from "../fair-gate.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
 import { asFault } from "../transaction/attempts.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
-import { ReadGate } from "./read-gate.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
 export class Views {
   readonly #store: Source;
-  readonly #turns: ReadGate;
+  readonly #turns: FairGate;
 
   constructor(store: Source, readers: number) {
     this.#store = store;
     const atOnce = Math.min(LISTINGS_AT_ONCE_MAX, readers);
-    this.#turns = new ReadGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
+    this.#turns = new FairGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
   /** A name that nobody has used is shown as it would be; no row is made for it. */
@@ -37,12 +37,15 @@ export class Views {
     throw new Error(`Nothing was read of the lock ${name}.`);
   }
 
-  views(query: LocksQuery, caller?: Caller): AsyncIterable<ViewedLock> {
-    return this.#inTurn(caller, async function* (store, rules) {
+  /** `isOver`: whether nobody wants more. Nothing more is read then. */
+  views(query: LocksQuery, caller?: Caller, isOver = () => false): AsyncIterable<ViewedLock> {
+    const read = async function* (store: Source, rules: readonly LimitRule[]) {
       for await (const locks of listed(store, query)) {
+        if (isOver()) return;
         for await (const view of viewSteps(store, locks)) yield described(view, rules);
       }
-    });
+    };
+    return this.#inTurn(caller, read, isOver);
   }
 
   /** Of these locks, those that are there. */
@@ -60,10 +63,12 @@ export class Views {
   async *#inTurn<Item>(
     caller: Caller | undefined,
     read: (store: Source, rules: readonly LimitRule[]) => AsyncIterable<Item>,
+    isOver = () => false,
   ): AsyncGenerator<Item, void, void> {
-    await this.#turns.begin(caller);
+    if (!(await this.#turns.begin(caller, isOver))) return;
     try {
-      yield* read(this.#store, await inOwnTurn(() => this.#store.limitRules()));
+      const rules = await inOwnTurn(async () => (isOver() ? null : await this.#store.limitRules()));
+      if (rules && !isOver()) yield* read(this.#store, rules);
     } catch (error) {
       throw asFault(error);
     } finally {

@@ -112,7 +112,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     const locks: ViewedLock[] = [];
     let claims = 0;
     const query = { prefix, afterName, max: WATCH_LOCKS_MAX, busyOnly: false, order: "name" as const };
-    for await (const view of this.#options.views.views(query, watch.caller)) {
+    for await (const view of this.#options.views.views(query, watch.caller, () => watch.isClosed)) {
       // Nobody wants the rest.
       if (watch.isClosed) break;
       // What others have told of it may be older.

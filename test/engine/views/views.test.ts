@@ -8,7 +8,6 @@ import type { Lock } from "../../../server/core/lock.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
-import { ReadGate } from "../../../server/engine/views/read-gate.ts";
 import { limitFor, Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
@@ -166,29 +165,51 @@ test("a listing that fails, or is given up, gives its turn back", async () => {
   }
 });
 
-test("turns are given in order, and one that fails is followed by the next", async () => {
-  const turns = new ReadGate({ atOnce: 2, queuedMax: 3, bound: "test" });
-  const begun: number[] = [];
-  let atOnce = 0;
-  const work = (index: number) =>
-    turns.run(async () => {
-      begun.push(index);
-      atOnce += 1;
-      expect(atOnce).toBeLessThanOrEqual(2);
-      await new Promise((resolve) => setImmediate(resolve));
-      atOnce -= 1;
-      if (index === 1) throw new Error("a fault made by a test");
-    });
-  const all = [0, 1, 2, 3, 4].map(work);
-  await expect(work(5)).rejects.toMatchObject({ kind: "overloaded", reason: "test" });
-  expect((await Promise.allSettled(all)).map(({ status }) => status === "fulfilled")).toEqual([
-    true,
-    false,
-    true,
-    true,
-    true,
+/** What a listing reads that nobody wants after so many reads. */
+async function readUntil(reads: number): Promise<{ asked: readonly unknown[]; shown: readonly string[] }> {
+  const { store, asked } = smallStore();
+  const seen: string[] = [];
+  let isOver = reads === 0;
+  const watched = new Proxy(store, {
+    get: (target, verb: keyof typeof store) => async (first: never, second: never, third: never) => {
+      seen.push(verb);
+      isOver = seen.length >= reads;
+      return await (target[verb] as (...asked: unknown[]) => unknown)(first, second, third);
+    },
+  });
+  const shown = await taken(new Views(watched, 1).views(ALL, undefined, () => isOver));
+  expect(asked.length).toBeLessThanOrEqual(1);
+  return { asked: seen, shown };
+}
+
+test("of a listing that nobody wants any more, nothing more is read", async () => {
+  expect(await readUntil(0)).toEqual({ asked: [], shown: [] });
+  expect(await readUntil(1)).toEqual({ asked: ["limitRules"], shown: [] });
+  expect(await readUntil(2)).toEqual({ asked: ["limitRules", "list"], shown: [] });
+  expect(await readUntil(3)).toMatchObject({ asked: ["limitRules", "list", "views"] });
+});
+
+test("listings that nobody wants when their turn comes read nothing, and the next one has its turn", async () => {
+  const { store, asked } = smallStore();
+  const gate = Promise.withResolvers<void>();
+  const limitRules = async () => {
+    asked.push(["rules"]);
+    await gate.promise;
+    return [];
+  };
+  const views = new Views({ ...store, limitRules }, 1);
+  let isOver = false;
+  const first = taken(views.views(ALL));
+  const cancelled = Array.from({ length: 50 }, () => taken(views.views(ALL, undefined, () => isOver)));
+  const last = taken(views.views(ALL));
+  isOver = true;
+  gate.resolve();
+  expect(await Promise.all(cancelled)).toEqual(cancelled.map(() => []));
+  expect(await Promise.all([first, last])).toEqual([
+    ["000001", "000002"],
+    ["000001", "000002"],
   ]);
-  expect(begun).toEqual([0, 1, 2, 3, 4]);
+  expect(asked).toEqual([["rules"], ["list", "all"], ["rules"], ["list", "all"]]);
 });
 
 /** A store of two locks, which says what it was asked for. */

@@ -33,7 +33,15 @@ beforeEach(() => {
   });
 });
 
-async function* locksUnder({ prefix, afterName, max }: LocksQuery): AsyncGenerator<ViewedLock> {
+/** Whether the last page that was asked for is of no interest any more. */
+let isPageOver: (() => boolean) | undefined;
+
+async function* locksUnder(
+  { prefix, afterName, max }: LocksQuery,
+  _caller: unknown,
+  isOver?: () => boolean,
+): AsyncGenerator<ViewedLock> {
+  isPageOver = isOver;
   const from = afterName === null ? 0 : Number(afterName.slice(prefix.length)) + 1;
   const to = Math.min(from + max, sizes.get(prefix) ?? 0);
   for (let index = from; index < to; index++) yield viewOf(`${prefix}${index}`);
@@ -126,6 +134,14 @@ describe("where there are too many watches", () => {
     many((index) => index);
     expect(() => watches.open("x/", by("late"))).toThrow(expect.objectContaining({ reason: "watches" }));
   });
+});
+
+test("a watch that is closed while its page is read wants nothing more of it", async () => {
+  const watch = watching("large/", 1_000, "one");
+  await watch.next();
+  expect(isPageOver?.()).toBe(false);
+  watch.close(new Error("gone"));
+  expect(isPageOver?.()).toBe(true);
 });
 
 test("nothing is kept of watches that are closed", async () => {

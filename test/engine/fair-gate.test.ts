@@ -1,8 +1,8 @@
 // Whose turn it is where many wait, and who is refused where too many do.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Caller } from "../../../server/core/command.ts";
-import { ReadGate } from "../../../server/engine/views/read-gate.ts";
+import type { Caller } from "../../server/core/command.ts";
+import { FairGate } from "../../server/engine/fair-gate.ts";
 
 let over: (() => void)[];
 let order: string[];
@@ -16,7 +16,7 @@ const session = (): Caller => ({ getPeer: () => "shared", source: {} });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Work that says when it begins, and lasts until it is ended. */
-function ask(gate: ReadGate, name: string, caller?: Caller): Promise<string> {
+function ask(gate: FairGate, name: string, caller?: Caller): Promise<string> {
   return gate.run(() => {
     order.push(name);
     return new Promise<string>((resolve) => over.push(() => resolve(name)));
@@ -36,7 +36,7 @@ describe("where many wait", () => {
     ["sessions of one connection", () => [session(), session(), session()]],
   ] as const)("%s take turns, each in its own order", async (_what, make) => {
     const [greedy, polite, late] = make();
-    const gate = new ReadGate({ atOnce: 1, queuedMax: 100, bound: "b" });
+    const gate = new FairGate({ atOnce: 1, queuedMax: 100, bound: "b" });
     for (let index = 0; index < 5; index++) void ask(gate, `greedy ${index}`, greedy);
     for (let index = 0; index < 2; index++) void ask(gate, `polite ${index}`, polite);
     void ask(gate, "late 0", late);
@@ -56,7 +56,7 @@ describe("where many wait", () => {
   });
 
   test("as many run at once as may, also when work fails", async () => {
-    const gate = new ReadGate({ atOnce: 2, queuedMax: 100, bound: "b" });
+    const gate = new FairGate({ atOnce: 2, queuedMax: 100, bound: "b" });
     const failing = gate.run(() => Promise.reject(new Error("failed")));
     for (const name of ["a", "b", "c"]) void ask(gate, name);
     await expect(failing).rejects.toThrow("failed");
@@ -72,7 +72,7 @@ describe("where many wait", () => {
 
 describe("where too many wait", () => {
   test("who waits for most is refused the last of it, and not who comes last", async () => {
-    const gate = new ReadGate({ atOnce: 1, queuedMax: 4, bound: "too_many" });
+    const gate = new FairGate({ atOnce: 1, queuedMax: 4, bound: "too_many" });
     const [greedy, polite] = [session(), session()];
     const outcomes = Array.from({ length: 5 }, (_, index) =>
       ask(gate, `greedy ${index}`, greedy).catch((error: { reason: string }) => error.reason),
@@ -89,5 +89,28 @@ describe("where too many wait", () => {
     await turn();
     await endAll();
     expect(order).toEqual(["greedy 0", "greedy 1", "polite 0", "greedy 2", "polite 1"]);
+  });
+});
+
+describe("work that nobody wants any more", () => {
+  test("is never begun, and keeps its place in the queue until its turn", async () => {
+    const gate = new FairGate({ atOnce: 1, queuedMax: 10, queuedEachMax: 3, bound: "b" });
+    let isOver = false;
+    expect(await gate.begin(connection("a"))).toBe(true);
+    const waiting = Array.from({ length: 3 }, () => gate.begin(connection("a"), () => isOver));
+    const other = gate.begin(connection("b"));
+    isOver = true;
+    await expect(gate.begin(connection("a"))).rejects.toMatchObject({ kind: "overloaded", reason: "b" });
+    gate.end();
+    expect([await waiting[0], await other]).toEqual([false, true]);
+    gate.end();
+    expect(await Promise.all(waiting)).toEqual([false, false, false]);
+    expect(await gate.begin()).toBe(true);
+  });
+
+  test("before it was asked for takes no place", async () => {
+    const gate = new FairGate({ atOnce: 1, queuedMax: 1, bound: "b" });
+    expect(await gate.begin(undefined, () => true)).toBe(false);
+    expect(await gate.begin()).toBe(true);
   });
 });

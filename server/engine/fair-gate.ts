@@ -1,0 +1,85 @@
+// Lets a few pieces of work of one kind run at once. The others wait in a bounded queue, in turn by the client that asked for
+// them. A piece of work holds its place until it is over, whether or not anybody still waits for it. Work that nobody wants
+// when its turn comes is dropped. Knows nothing of the work.
+
+import type { Caller } from "../core/command.ts";
+import { OVERLOADED_RETRY_AFTER_MS } from "./engine-bounds.ts";
+import { FairQueue } from "./fair-queue.ts";
+import { Fault } from "./faults.ts";
+import { sourceOf } from "./source-of.ts";
+
+export interface FairGateOptions {
+  readonly atOnce: number;
+  readonly queuedMax: number;
+  /** Of one client; unset: as many as of all. */
+  readonly queuedEachMax?: number;
+  /** The bound's name, for the fault when the queue is full. */
+  readonly bound: string;
+}
+
+interface Turn {
+  readonly isOver: () => boolean;
+  /** Whether the work may begin. */
+  readonly resolve: (begins: boolean) => void;
+  readonly reject: (why: Fault) => void;
+}
+
+const isWanted = () => false;
+
+export class FairGate {
+  readonly #options: FairGateOptions;
+  readonly #queue: FairQueue<Turn>;
+  #running = 0;
+
+  constructor(options: FairGateOptions) {
+    this.#options = options;
+    this.#queue = new FairQueue({ max: options.queuedMax, eachMax: options.queuedEachMax });
+  }
+
+  /** Clients whose work waits. */
+  get sources(): number {
+    return this.#queue.sources;
+  }
+
+  async run<Answer>(work: () => Promise<Answer>, caller?: Caller): Promise<Answer> {
+    await this.begin(caller);
+    try {
+      return await work();
+    } finally {
+      this.end();
+    }
+  }
+
+  /**
+   * Resolves when it is the caller's turn. True: the work may begin, and the caller has to `end` it. False: `isOver` says that
+   * nobody wants the work any more. Throws a Fault where too much waits and this client has most of it; a client that is in
+   * the queue already may be refused later, too.
+   */
+  async begin(caller?: Caller, isOver: () => boolean = isWanted): Promise<boolean> {
+    if (isOver()) return false;
+    if (this.#running < this.#options.atOnce) {
+      this.#running += 1;
+      return true;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.#queue.add(sourceOf(caller), { isOver, resolve, reject })?.reject(this.#overloaded());
+    return await promise;
+  }
+
+  /** The next one takes the place, or it is free. */
+  end(): void {
+    for (let turn = this.#queue.next(); turn; turn = this.#queue.next()) {
+      const begins = !turn.isOver();
+      turn.resolve(begins);
+      if (begins) return;
+    }
+    this.#running -= 1;
+  }
+
+  #overloaded(): Fault {
+    const { bound } = this.#options;
+    return new Fault("overloaded", bound, `Too much waits for its turn (${bound}).`, {
+      retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
+    });
+  }
+}
