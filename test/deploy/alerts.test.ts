@@ -32,9 +32,10 @@ const EXPIRING = 60;
 const USUAL_MS = 8_000;
 const POLL_MS = 200;
 const START_MS_MAX = 150_000;
-const ALL_MS_MAX = 300_000;
+const ALL_MS_MAX = 600_000;
 /** Far above what any of them takes in quick motion. */
 const FIRES_MS_MAX = 60_000;
+const OVER_MS_MAX = 60_000;
 
 const stage = processStage();
 const binaries = [...(await ownBinaries())].filter(([flavour]) => flavour === "mariadb");
@@ -104,10 +105,11 @@ async function fires(prometheus: Prometheus, ...names: string[]): Promise<void> 
 }
 
 async function isOver(prometheus: Prometheus, ...names: string[]): Promise<void> {
-  for (;;) {
+  const fromMs = performance.now();
+  for (; ; await sleep(POLL_MS)) {
     const firing = await prometheus.alerts("firing");
     if (!names.some((name) => firing.includes(name))) return;
-    await sleep(POLL_MS);
+    if (performance.now() - fromMs > OVER_MS_MAX) throw new Error(`of ${names}, these still fire: ${firing}`);
   }
 }
 
@@ -130,6 +132,8 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       flushes = slowFlushes();
       running = await startPrivateServer(binary, flavour, {
         parent: disk.directory,
+        // InnoDB ends by itself in some of the times that its disk is full.
+        isRestarted: true,
         env: flushes.library === null ? {} : { LD_PRELOAD: flushes.library, SLOW_FSYNC: flushes.file },
       });
     }, START_MS_MAX);

@@ -5,15 +5,14 @@ import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 
 const SCRIPT = `
-read -r pid
-cat >/dev/null
+while read -r line; do pid=$line; done
 [ -n "$pid" ] && kill -KILL "$pid" && sleep 1
 umount -l -- "$1" 2>/dev/null
 rm -rf -- "$1"
 `;
 
 export interface Guardian {
-  /** Names the process to end along with this run. */
+  /** Names the process to end along with this run. A later one takes the place of an earlier one, which has ended. */
   watch(pid: number): void;
   /** Lets it go: the server has been stopped, and its directory removed, in good order. */
   dismiss(): void;

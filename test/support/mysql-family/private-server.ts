@@ -18,6 +18,7 @@ import { identify } from "./identify.ts";
 
 const START_PATIENCE_MS = 90_000;
 const STOP_PATIENCE_MS = 15_000;
+const RESTART_MS = 500;
 const LOG_TAIL_LINES = 20;
 const PORTS_FROM = 15_000;
 const PORTS_TO = 32_000;
@@ -47,20 +48,24 @@ export interface PrivateServerOptions {
   readonly flags?: readonly string[];
   /** Beside this process's own. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Started again where it ends by itself, on its data and its port, as a service manager does. */
+  readonly isRestarted?: boolean;
 }
 
 /** Starts `binary` and waits until it answers. Throws with the end of its log when it does not come up. */
 export async function startPrivateServer(
   binary: string,
   flavour: Flavour,
-  { parent = tmpdir(), flags: more = [], env = {} }: PrivateServerOptions = {},
+  { parent = tmpdir(), flags: more = [], env = {}, isRestarted = false }: PrivateServerOptions = {},
 ): Promise<RunningServer> {
   const directory = await mkdtemp(join(parent, `rowlock-${flavour}-`));
   const log = join(directory, "error.log");
   const data = join(directory, "data");
   let child: ChildProcess | undefined;
+  let isStopped = false;
   const guardian = postGuardian(directory);
   const stop = async () => {
+    isStopped = true;
     if (child !== undefined) await stopProcess(child);
     await rm(directory, { recursive: true, force: true });
     guardian.dismiss();
@@ -71,18 +76,22 @@ export async function startPrivateServer(
     const password = randomBytes(12).toString("hex");
     await writeFile(
       join(directory, "init.sql"),
-      `CREATE USER 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
+      `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
     );
     const port = await freePort();
     const flags = [...serverFlags(flavour, directory, data, log, port), ...more];
-    // A group of its own: the terminal's interrupt ends the tests, which then stop the server.
-    const started = spawn(binary, flags, {
-      detached: true,
-      stdio: "ignore",
-      env: { ...process.env, ...env },
-    });
-    child = started;
-    if (started.pid !== undefined) guardian.watch(started.pid);
+    const start = () => {
+      // A group of its own: the terminal's interrupt ends the tests, which then stop the server.
+      const started = spawn(binary, flags, {
+        detached: true,
+        stdio: "ignore",
+        env: { ...process.env, ...env },
+      });
+      child = started;
+      if (started.pid !== undefined) guardian.watch(started.pid);
+      return started;
+    };
+    const started = start();
     let failure: Error | undefined;
     started.on("error", (error) => {
       failure = error;
@@ -93,6 +102,15 @@ export async function startPrivateServer(
       if (hasEnded(started))
         throw new Error(`${binary} ended with ${started.exitCode ?? started.signalCode}`);
     });
+    if (isRestarted) startAgainWhenever(started);
+    function startAgainWhenever(ended: ChildProcess): void {
+      ended.once("exit", async (code, signal) => {
+        if (isStopped) return;
+        console.warn(`${binary} ended with ${code ?? signal}, and is started again.`);
+        await sleep(RESTART_MS);
+        if (!isStopped) startAgainWhenever(start());
+      });
+    }
     return { server, stop };
   } catch (error) {
     const tail = existsSync(log)
