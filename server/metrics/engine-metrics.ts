@@ -43,6 +43,7 @@ export class EngineMetrics {
   readonly #limitChanges: Labelled<HotCounter>;
   readonly #recordChanges: Labelled<HotCounter>;
   readonly #retries: Labelled<HotCounter>;
+  readonly #failOvers: HotCounter;
   readonly #clockJumps: Labelled<HotCounter>;
   readonly #loopFailures: Labelled<HotCounter>;
   readonly #batchCommands: HotHistogram;
@@ -78,6 +79,12 @@ export class EngineMetrics {
       labelNames: ["cause"],
       registry,
     });
+    this.#failOvers = hotCounter({
+      name: "rowlock_fail_overs_total",
+      help: "Fail-overs and restores of the database that this server noticed; each pauses grants.",
+      labelNames: [],
+      registry,
+    })({});
     const clockJumps = hotCounter({
       name: "rowlock_clock_jumps_total",
       help: "Jumps of the database's clock against this process's own, by direction: ahead or behind.",
@@ -93,7 +100,7 @@ export class EngineMetrics {
     this.#commands = new Labelled((verb) => commands({ verb }));
     this.#limitChanges = new Labelled((target) => limitChanges({ target }), ["name", "pattern"]);
     this.#recordChanges = new Labelled((change) => recordChanges({ change }), ["set", "deleted"]);
-    this.#retries = new Labelled((cause) => retries({ cause }), ["failed_over"]);
+    this.#retries = new Labelled((cause) => retries({ cause }), ["deadlock"]);
     this.#clockJumps = new Labelled((direction) => clockJumps({ direction }), ["ahead", "behind"]);
     this.#loopFailures = new Labelled((loop) => loopFailures({ loop }), LOOPS);
     this.#batchCommands = hotHistogram({
@@ -134,7 +141,7 @@ export class EngineMetrics {
         this.#clockJumps.of(event.byUs > 0 ? "ahead" : "behind").inc();
         return;
       case "failed_over":
-        // Counted as the cause for which transactions are repeated.
+        this.#failOvers.inc();
         return;
       case "captured":
         this.#captures.observe(event);

@@ -101,6 +101,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "batch", commands: 7, locks: 3 });
   engine({ kind: "retried", cause: "deadlock" });
   engine({ kind: "clock_jumped", byUs: -2_000_000 });
+  engine({ kind: "failed_over", pauseUs: 1_000_000 });
   engine({ kind: "captured", outcome: "some", refused: 2 });
   engine({ kind: "watch_opened" });
   engine({ kind: "watch_told", locks: 5, deleted: 1 });
@@ -221,6 +222,7 @@ describe("what is counted", () => {
         "rowlock_transaction_round_trips_sum 2",
         'rowlock_transaction_duration_seconds_count{outcome="committed"} 1',
         'rowlock_transaction_retries_total{cause="deadlock"} 1',
+        "rowlock_fail_overs_total 1",
         'rowlock_statement_duration_seconds_count{statement="lock.take"} 1',
         'rowlock_connection_events_total{event="opened"} 1',
         'rowlock_clock_jumps_total{direction="behind"} 1',
@@ -249,7 +251,8 @@ test("what is rare is there from the start, so that its first time is an increas
       'rowlock_leases_ended_total{class="etl/*",reason="expired"} 0',
       'rowlock_tickets_ended_total{class="other",reason="timed_out"} 0',
       'rowlock_limit_changes_total{target="pattern"} 0',
-      'rowlock_transaction_retries_total{cause="failed_over"} 0',
+      "rowlock_fail_overs_total 0",
+      'rowlock_transaction_retries_total{cause="deadlock"} 0',
       'rowlock_clock_jumps_total{direction="ahead"} 0',
       'rowlock_loop_failures_total{loop="poll"} 0',
       'rowlock_connection_events_total{event="destroyed"} 0',
