@@ -1,4 +1,4 @@
-// The statement of the README by which a user checks a lease in a transaction of their own, on each server of the MySQL
+// The statement of docs/clients.md by which a user checks a lease in a transaction of their own, on each server of the MySQL
 // family: what it finds, and that what it has found stays so until that transaction ends.
 
 import { readFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { startServer } from "../../support/harness.ts";
 import type { PlainSession } from "../../support/mysql-stage.ts";
 import { openPlainSession, statementOf, until } from "../../support/mysql-stage.ts";
 
-const README = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
+const CLIENTS = readFileSync(new URL("../../../docs/clients.md", import.meta.url), "utf8");
 
 /** The statements as they stand there, with the lock and the token of the test; the last one is the question. */
 function checkOf(flavour: "mysql" | "mariadb", lockName: string, fencingToken: bigint): string[] {
-  const [, pasted = ""] = README.match(/```sql\n([\s\S]*?)```/) ?? [];
+  const [, pasted = ""] = CLIENTS.match(/```sql\n([\s\S]*?)```/) ?? [];
   const [, forMariadb] = pasted.match(/-- on MariaDB: (.*)$/m) ?? [];
   const asked = pasted
     .replace("'etl/load'", `'${lockName}'`)
@@ -22,7 +22,7 @@ function checkOf(flavour: "mysql" | "mariadb", lockName: string, fencingToken: b
   return asked.replace(/--.*$/m, "").split(";").slice(0, -1);
 }
 
-test("the README has the statements", () => {
+test("docs/clients.md has the statements", () => {
   expect(checkOf("mariadb", "a", 7n).join()).toMatch(/'a' AND c\.fencing_token = 7 .*LOCK IN SHARE MODE$/s);
 });
 
