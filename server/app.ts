@@ -56,10 +56,8 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** How often health asks whether decisions get through. */
-const HEALTH_INTERVAL_MS = 1_000;
-/** Other servers over a database that is away find out by then: clients need not go to those. */
-const ELSEWHERE_AFTER_MS = 250;
+/** How often the register is read for who else could serve clients. */
+const LEARN_INTERVAL_MS = 1_000;
 /** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
 const GOODBYE_MS = 1_000;
 
@@ -96,46 +94,53 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
       logger: log,
       outage,
       room: roomOf(config, options.memoryMax, parts, log),
-      pokes: { secret: replica.secret, onPoke: (claims) => pokes.poked(claims) },
+      pokes: {
+        secret: replica.secret,
+        onPoke: (claims) => pokes.poked(claims),
+        decides: () => readiness.decides(),
+      },
     });
-    const readiness = new Readiness({
-      probe: () => engine.probe(),
-      recent: () => engine.recent,
-      onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),
-    });
-    readiness.subscribe(({ ready }) => grpc.setServing(ready));
     const others = new OtherServers({
       own: engine.replica,
       register: () => store.replicas(REPLICAS_MAX),
       tls: config.tls,
     });
-    const sendElsewhere = async () => {
-      if ((await others.serve()) && !(await readiness.check()).ready) grpc.sendElsewhere();
-    };
-    readiness.subscribe(({ ready }) => {
-      if (!ready) setTimeout(() => void sendElsewhere(), ELSEWHERE_AFTER_MS).unref();
+    const readiness = new Readiness({
+      probe: (heard) => engine.probe(heard),
+      recent: () => engine.recent,
+      onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),
+      graceMs: config.graceMs,
+      othersDecide: (withinMs) => others.decide(withinMs),
+      onElsewhere: () => grpc.sendElsewhere(),
     });
+    readiness.subscribe(({ ready }) => grpc.setServing(ready));
     metrics.observeReadiness(readiness);
     const metricsAddress = await startMetrics(config, metrics, readiness, parts, log);
     const grpcAddress = await grpc.start(config.listen).catch(cannotListen("ROWLOCK_LISTEN", config.listen));
     replica.port = grpcAddress.port;
     await engine.register();
-    others.learn();
+    await others.learn().catch(() => {});
     engine.onTrouble = () => void readiness.check();
-    const health = new Loop({
-      name: "health",
-      intervalMs: HEALTH_INTERVAL_MS,
-      jitter: 0.1,
-      run: async () => {
-        const { ready } = await readiness.check();
-        if (ready) others.learn();
-        else await sendElsewhere();
-      },
-      onFailure: (loop, error) => log.error({ loop, err: error }, "background work failed"),
-    });
-    health.start();
+    const loops = [
+      new Loop({
+        name: "health",
+        intervalMs: readiness.intervalMs,
+        jitter: 0.1,
+        run: async () => void (await readiness.check()),
+        onFailure: (loop, error) => log.error({ loop, err: error }, "background work failed"),
+      }),
+      new Loop({
+        name: "other-servers",
+        intervalMs: LEARN_INTERVAL_MS,
+        jitter: 0.1,
+        run: () => others.learn(),
+        // The health loop logs that the database is away.
+        onFailure: () => {},
+      }),
+    ];
+    for (const loop of loops) loop.start();
     // A probe that hangs must not keep waiters from being told.
-    parts.add(() => health.stop());
+    parts.add(async () => void (await Promise.all(loops.map((loop) => loop.stop()))));
     parts.add(() => grpc.drain(config.drainTimeoutMs));
     parts.add(async () => readiness.drain());
     let stopping: Promise<void> | undefined;

@@ -278,9 +278,12 @@ export class Engine implements LockEngine {
     return withoutRepeating(() => this.#background.beat());
   }
 
-  /** Makes decisions of its own, and asks whether the database is one to decide on; throws a Fault if not. */
-  async probe(): Promise<void> {
-    await Promise.all([this.#probe.run(), this.register()]);
+  /**
+   * Makes decisions of its own, and asks whether the database is one to decide on; throws a Fault if not. Calls `heard` with each
+   * answer of the database.
+   */
+  async probe(heard = () => {}): Promise<void> {
+    await Promise.all([this.#probe.run(heard), this.register().then(heard)]);
   }
 
   /** What the decisions of the last seconds say of the database, without those of the probe. */

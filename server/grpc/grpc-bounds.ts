@@ -59,7 +59,7 @@ export const POKED_CLAIMS_MAX = 1_000;
 export const POKE_TIMEOUT_MS = 1_000;
 export const POKE_REST_MS = 2_000;
 
-/** Other servers whose health is asked when this one has lost its database: one that serves is enough. */
+/** Other servers that are asked for a decision when this one has lost its database: one that decides is enough. */
 export const OTHERS_ASKED_MAX = 5;
 
 /** When a client may try elsewhere after this server began to stop: at once, but not in a tight loop. */

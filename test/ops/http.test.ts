@@ -154,7 +154,12 @@ describe("readiness", () => {
 
   /** A readiness whose clients' decisions go as the test says, and whose probes work unless it says otherwise. */
   function decided() {
-    const state = { committed: false, failure: null as unknown, isSuspect: false };
+    const state = {
+      committed: false,
+      committedMs: Number.NEGATIVE_INFINITY,
+      failure: null as unknown,
+      isSuspect: false,
+    };
     const probes = { count: 0, error: null as unknown };
     const readiness = new Readiness({
       probe: async () => {
@@ -169,7 +174,7 @@ describe("readiness", () => {
 
   test("decisions of clients that get through need no probe", async () => {
     const { state, probes, readiness } = decided();
-    state.committed = true;
+    Object.assign(state, { committed: true, committedMs: Number.POSITIVE_INFINITY });
     expect(await readiness.check()).toEqual({ ready: true });
     expect(probes.count).toBe(0);
   });

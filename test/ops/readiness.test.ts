@@ -1,14 +1,20 @@
-// For how long an answer of the readiness counts, and who is told of it and of its cause.
+// For how long an answer of the readiness counts, who is told of it and of its cause, and when clients are sent to another
+// server.
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Readiness, type ReadinessOptions } from "../../server/ops/readiness.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 function scene(options: Partial<ReadinessOptions> = {}) {
   const state = { error: null as unknown, probes: 0 };
-  const recent = { committed: false, failure: null as unknown, isSuspect: false };
+  const recent = {
+    committed: false,
+    committedMs: Number.NEGATIVE_INFINITY,
+    failure: null as unknown,
+    isSuspect: false,
+  };
   const causes: unknown[] = [];
   const readiness = new Readiness({
     probe: async () => {
@@ -22,12 +28,14 @@ function scene(options: Partial<ReadinessOptions> = {}) {
   return { state, recent, causes, readiness };
 }
 
+/** Once a probe is too old, answers that are there are read for some turns more. */
+const TURNS_MS = 10;
 const away = Object.assign(new Error("hush"), { reason: "connection_lost" });
 
-test("while there is no trouble a probe counts for two seconds", async () => {
+test("while there is no trouble a probe counts for one and a half seconds", async () => {
   const { readiness, state } = scene();
   await readiness.check();
-  vi.advanceTimersByTime(1_999);
+  vi.advanceTimersByTime(1_499);
   await readiness.check();
   expect(state.probes).toBe(1);
   vi.advanceTimersByTime(1);
@@ -41,7 +49,7 @@ test.each(["failure", "isSuspect"] as const)(
     const { readiness, state, recent } = scene();
     await readiness.check();
     recent[trouble] = true;
-    recent.committed = true;
+    Object.assign(recent, { committed: true, committedMs: performance.now() });
     vi.advanceTimersByTime(999);
     await readiness.check();
     expect(state.probes).toBe(1);
@@ -63,14 +71,17 @@ test("an answer of not ready counts for a second, so that the end of an outage i
   expect(await readiness.check()).toEqual({ ready: true });
 });
 
-test("clients' decisions that get through count as a fresh answer", async () => {
+test("clients' decisions that get through count as an answer of that moment", async () => {
   const { readiness, state, recent } = scene();
-  recent.committed = true;
+  Object.assign(recent, { committed: true, committedMs: performance.now() });
+  for (const afterMs of [0, 1_000, 499]) {
+    vi.advanceTimersByTime(afterMs);
+    await readiness.check();
+    expect(state.probes).toBe(0);
+  }
+  vi.advanceTimersByTime(1);
   await readiness.check();
-  recent.committed = false;
-  vi.advanceTimersByTime(1_999);
-  await readiness.check();
-  expect(state.probes).toBe(0);
+  expect(state.probes).toBe(1);
 });
 
 test("each answer is told with its cause, or with none", async () => {
@@ -82,7 +93,7 @@ test("each answer is told with its cause, or with none", async () => {
   recent.failure = away;
   await readiness.check();
   recent.failure = null;
-  recent.committed = true;
+  Object.assign(recent, { committed: true, committedMs: Number.POSITIVE_INFINITY });
   await readiness.check();
   expect(causes).toEqual([null, away, away, null]);
 });
@@ -90,9 +101,9 @@ test("each answer is told with its cause, or with none", async () => {
 test("an answer that does not come in time is told as a fault of the database, and leaves no timer", async () => {
   const { readiness, causes } = scene({ probe: () => new Promise(() => {}), timeoutMs: 500 });
   const asked = readiness.check();
-  vi.advanceTimersByTime(499);
+  await vi.advanceTimersByTimeAsync(499);
   expect(causes).toEqual([]);
-  vi.advanceTimersByTime(1);
+  await vi.advanceTimersByTimeAsync(TURNS_MS);
   expect(await asked).toEqual({ ready: false, reason: "the database did not answer within 500 ms" });
   expect(causes).toMatchObject([{ kind: "unavailable", reason: "timeout" }]);
   expect(vi.getTimerCount()).toBe(0);
@@ -101,7 +112,7 @@ test("an answer that does not come in time is told as a fault of the database, a
 test("a probe is given two seconds unless told otherwise, and leaves no timer where it ends by then", async () => {
   const { readiness } = scene({ probe: () => new Promise(() => {}) });
   const asked = readiness.check();
-  vi.advanceTimersByTime(2_000);
+  await vi.advanceTimersByTimeAsync(2_000 + TURNS_MS);
   expect(await asked).toMatchObject({ reason: "the database did not answer within 2000 ms" });
   await scene().readiness.check();
   expect(vi.getTimerCount()).toBe(0);
@@ -142,4 +153,146 @@ test("listeners are told of changes, and of no answer that is like the one befor
     await readiness.check();
   }
   expect(told).toEqual([false, true]);
+});
+
+describe("with another server", () => {
+  const GRACE_MS = 8_000;
+  const LATE_MS = GRACE_MS / 10;
+  const NEVER_MS = 2 ** 31 - 1;
+
+  /** A probe ends after `takesMs`, the other server after 10 ms. */
+  function pair(options: Partial<ReadinessOptions> = {}) {
+    const state = { takesMs: 0, steps: 1, error: null as unknown, doesOtherDecide: true };
+    const seen = { asked: 0, sent: 0 };
+    const pause = (ms: number) =>
+      new Promise<void>((resolve) => {
+        const timer = setInterval(() => {
+          clearInterval(timer);
+          resolve();
+        }, ms);
+      });
+    const parts = scene({
+      graceMs: GRACE_MS,
+      probe: async (heard) => {
+        const { error, takesMs, steps } = state;
+        for (let step = 0; step < steps; step++) {
+          await pause(takesMs / steps);
+          heard();
+        }
+        if (error !== null) throw error;
+      },
+      othersDecide: async (withinMs) => {
+        expect(withinMs).toBeLessThanOrEqual(2_000);
+        seen.asked += 1;
+        await pause(10);
+        return state.doesOtherDecide;
+      },
+      onElsewhere: () => {
+        seen.sent += 1;
+      },
+      ...options,
+    });
+    return { ...parts, state, seen };
+  }
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+  test("clients are sent there before half of the grace period is over", async () => {
+    const { readiness, state, seen } = pair();
+    // As an app does.
+    const loop = setInterval(() => void readiness.check(), readiness.intervalMs);
+    await pass(GRACE_MS);
+    expect([readiness.latest.ready, seen.asked]).toEqual([true, 0]);
+    state.takesMs = NEVER_MS;
+    await pass(0.3 * GRACE_MS);
+    expect(seen.sent).toBe(1);
+    expect(readiness.latest).toEqual({
+      ready: false,
+      reason: `the database did not answer within ${LATE_MS} ms, while that of another server did`,
+    });
+    clearInterval(loop);
+  });
+
+  test("that cannot decide either, all stay, and a probe has its whole time", async () => {
+    const { readiness, state, seen } = pair();
+    Object.assign(state, { takesMs: 1_900, doesOtherDecide: false });
+    const asked = readiness.check();
+    await pass(1_900);
+    expect(await asked).toEqual({ ready: true });
+    expect(seen).toEqual({ asked: 1, sent: 0 });
+  });
+
+  test("all stay where the own database answers while the other server is asked", async () => {
+    const { readiness, state, seen } = pair();
+    state.takesMs = LATE_MS + 8;
+    const asked = readiness.check();
+    await pass(LATE_MS + 20);
+    expect(await asked).toEqual({ ready: true });
+    expect(seen.sent).toBe(0);
+  });
+
+  test("nobody is asked by a server whose probes take many steps, or whose clients' decisions get through", async () => {
+    const far = pair();
+    Object.assign(far.state, { takesMs: 2 * LATE_MS, steps: 4 });
+    let asked = far.readiness.check();
+    await pass(far.state.takesMs + TURNS_MS);
+    expect(await asked).toEqual({ ready: true });
+    expect(far.seen.asked).toBe(0);
+
+    const busy = pair();
+    busy.state.takesMs = 2 * LATE_MS;
+    busy.recent.isSuspect = true;
+    asked = busy.readiness.check();
+    await pass(LATE_MS / 2);
+    Object.assign(busy.recent, { committed: true, committedMs: performance.now() });
+    await pass(2 * LATE_MS);
+    expect(await asked).toEqual({ ready: true });
+    expect(busy.seen.asked).toBe(0);
+  });
+
+  test("a pause of this process counts as a moment of silence only", async () => {
+    const { readiness, state, seen } = pair();
+    state.takesMs = LATE_MS - 1;
+    const asked = readiness.check();
+    await pass(1);
+    // Its clock goes on, and its timers do not.
+    vi.setSystemTime(Date.now() + 10 * LATE_MS);
+    await pass(LATE_MS);
+    expect(await asked).toEqual({ ready: true });
+    expect(seen.asked).toBe(0);
+  });
+
+  test("after an error clients are sent there if the next probe fails, too", async () => {
+    const lost = pair();
+    lost.state.error = away;
+    const asked = lost.readiness.check();
+    await pass(0);
+    expect((await asked).ready).toBe(false);
+    await pass(20);
+    expect(lost.seen).toEqual({ asked: 1, sent: 1 });
+
+    const restarted = pair();
+    restarted.state.error = away;
+    void restarted.readiness.check();
+    await pass(5);
+    restarted.state.error = null;
+    await pass(20);
+    expect(restarted.seen).toEqual({ asked: 1, sent: 0 });
+  });
+
+  test("it decides for others exactly while its own decisions get through", async () => {
+    const { readiness, state } = pair();
+    let asked = readiness.decides();
+    await pass(1);
+    expect(await asked).toBe(true);
+    state.error = away;
+    asked = readiness.decides();
+    await pass(1);
+    expect(await asked).toBe(false);
+    Object.assign(state, { error: null, takesMs: NEVER_MS });
+    asked = readiness.decides();
+    await pass(2_000 + TURNS_MS);
+    expect(await asked).toBe(false);
+    readiness.drain();
+    expect(await readiness.decides()).toBe(false);
+  });
 });

@@ -39,14 +39,16 @@ export class Probe {
     return this.#lockId;
   }
 
-  /** Throws what a call of a client would throw. What it leaves behind then ends by itself. */
-  async run(): Promise<void> {
+  /** Calls `heard` whenever one of them was answered. Throws what a call of a client would throw. What it leaves behind then ends by itself. */
+  async run(heard = () => {}): Promise<void> {
     const { acquire, release } = this.#options;
     const answers = await Promise.all([acquire(this.#input), acquire(this.#input)]);
+    heard();
     await Promise.all(
       answers.map(async ({ outcome, lockId }) => {
         this.#lockId = lockId;
         if ("claim" in outcome) await release(outcome.claim);
+        heard();
       }),
     );
   }

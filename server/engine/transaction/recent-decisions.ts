@@ -8,6 +8,8 @@ import { isHeldUp } from "./attempts.ts";
 export interface Recent {
   /** Whether a transaction was committed. */
   readonly committed: boolean;
+  /** performance.now() of the last commit; -Infinity: there was none. */
+  readonly committedMs: number;
   /** Why the last one failed of those that failed because of the database; null: none did. */
   readonly failure: Fault | null;
   /** Something failed that may be about one lock alone, or was no decision. */
@@ -50,6 +52,7 @@ export class RecentDecisions {
     const fromMs = performance.now() - RECENT_DECISIONS_MS;
     return {
       committed: this.#committedMs >= fromMs,
+      committedMs: this.#committedMs,
       failure: this.#failedMs >= fromMs ? this.#failure : null,
       isSuspect: this.#suspectedMs >= fromMs,
     };

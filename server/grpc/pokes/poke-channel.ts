@@ -3,14 +3,8 @@
 
 import { X509Certificate } from "node:crypto";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
-import { fromBinary } from "@bufbuild/protobuf";
 import type { ClientOptions } from "@grpc/grpc-js";
 import { Client, credentials } from "@grpc/grpc-js";
-import {
-  Health,
-  type HealthCheckResponse_ServingStatus,
-  HealthCheckResponseSchema,
-} from "#proto/grpc/health/v1/health_pb.js";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { parseListenAddress } from "../../config/listen-address.ts";
 import type { TlsMaterial } from "../../config/tls-material.ts";
@@ -27,7 +21,7 @@ export interface PokeChannel {
 
 const POKE = definitionOf(ReplicaService.method.poke);
 const { input } = ReplicaService.method.poke;
-const CHECK = definitionOf(Health.method.check);
+const DECIDE = definitionOf(ReplicaService.method.decide);
 
 const CHANNEL: ClientOptions = {
   "grpc.enable_channelz": 0,
@@ -37,18 +31,19 @@ const CHANNEL: ClientOptions = {
   "grpc.ssl_target_name_override": "rowlock",
 };
 
-/** What the health of the server there is; undefined: it does not answer in time. */
-export function healthOf(
-  address: string,
+/** Whether the server there proves within the time that it can decide. Never rejects. */
+export function decidesThere(
+  { address, secret }: { readonly address: string; readonly secret: string },
   tls: TlsMaterial | null,
-): Promise<HealthCheckResponse_ServingStatus | undefined> {
+  withinMs: number,
+): Promise<boolean> {
   const client = clientOf(address, tls);
-  const options = { deadline: Date.now() + POKE_TIMEOUT_MS };
+  const options = { deadline: Date.now() + withinMs };
+  const message = encode(ReplicaService.method.decide.input, { secret });
   return new Promise((resolve) => {
-    const nothing = Buffer.alloc(0);
-    client.makeUnaryRequest(CHECK.path, asItIs, asItIs, nothing, options, (error, answer) => {
+    client.makeUnaryRequest(DECIDE.path, asItIs, asItIs, message, options, (error) => {
       client.close();
-      resolve(error || !answer ? undefined : fromBinary(HealthCheckResponseSchema, answer).status);
+      resolve(error === null);
     });
   });
 }

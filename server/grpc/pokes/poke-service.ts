@@ -1,5 +1,5 @@
-// Where other servers poke this one. Whoever does not know the secret that this server has put into the register is
-// refused; whoever does can make it read some claims, and no more.
+// Where other servers poke this one, and ask whether it can decide. Whoever does not know the secret that this server has put
+// into the register is refused; whoever does can make it read some claims, and make one decision of its own at a time.
 
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
@@ -15,31 +15,52 @@ export interface PokeServiceOptions {
   readonly secret: string;
   /** Must neither wait nor throw. */
   readonly onPoke: (claims: readonly ClaimKey[]) => void;
+  /** Whether a decision gets through that ends after the call. Must not reject. */
+  readonly decides: () => Promise<boolean>;
 }
 
-const { input, output } = ReplicaService.method.poke;
+const { poke, decide } = ReplicaService.method;
 
-export const pokeServiceDefinition: ServiceDefinition = { Poke: definitionOf(ReplicaService.method.poke) };
+export const pokeServiceDefinition: ServiceDefinition = {
+  Poke: definitionOf(poke),
+  Decide: definitionOf(decide),
+};
+
+type Answer = (error: object | null, answer?: Buffer) => void;
 
 export function pokeServiceHandlers(
-  { secret, onPoke }: PokeServiceOptions,
+  { secret, onPoke, decides }: PokeServiceOptions,
   observer: Pick<CallObserver, "poke">,
 ): UntypedServiceImplementation {
   return {
-    Poke(call: { request: Buffer }, callback: (error: object | null, answer?: Buffer) => void) {
+    Poke(call: { request: Buffer }, callback: Answer) {
       try {
-        const message = decode(input, call.request);
+        const message = decode(poke.input, call.request);
         if (!sameSecret(message.secret, secret)) {
-          callback({ code: status.PERMISSION_DENIED, details: "This is not the secret of this server." });
+          callback(STRANGER);
           return;
         }
         const claims = message.claims.slice(0, POKED_CLAIMS_MAX);
         observer.poke("received", claims.length);
         onPoke(claims);
-        callback(null, encode(output, {}));
+        callback(null, encode(poke.output, {}));
+      } catch (error) {
+        callback({ code: status.INVALID_ARGUMENT, details: String(error) });
+      }
+    },
+
+    Decide(call: { request: Buffer }, callback: Answer) {
+      try {
+        const message = decode(decide.input, call.request);
+        if (!sameSecret(message.secret, secret)) callback(STRANGER);
+        else
+          void decides().then((does) => (does ? callback(null, encode(decide.output, {})) : callback(BLIND)));
       } catch (error) {
         callback({ code: status.INVALID_ARGUMENT, details: String(error) });
       }
     },
   };
 }
+
+const STRANGER = { code: status.PERMISSION_DENIED, details: "This is not the secret of this server." };
+const BLIND = { code: status.UNAVAILABLE, details: "This server cannot decide now." };

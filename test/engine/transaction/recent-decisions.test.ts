@@ -9,7 +9,12 @@ import { ROW_LOCKED } from "../../../server/storage/store.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-const NOTHING = { committed: false, failure: null, isSuspect: false };
+const NOTHING = {
+  committed: false,
+  committedMs: Number.NEGATIVE_INFINITY,
+  failure: null,
+  isSuspect: false,
+};
 const fault = (kind: Fault["kind"], reason: string) =>
   new Fault(kind, reason, "A test's.", { retryAfterMs: 1 });
 
@@ -25,11 +30,12 @@ describe("the last decisions", () => {
 
   test("say for a while that a transaction was committed", () => {
     const { decisions, onTrouble } = scene();
+    const committedMs = performance.now();
     decisions.committed();
     vi.advanceTimersByTime(RECENT_DECISIONS_MS);
-    expect(decisions.recent).toEqual({ ...NOTHING, committed: true });
+    expect(decisions.recent).toEqual({ ...NOTHING, committed: true, committedMs });
     vi.advanceTimersByTime(1);
-    expect(decisions.recent).toEqual(NOTHING);
+    expect(decisions.recent).toEqual({ ...NOTHING, committedMs });
     expect(onTrouble).not.toHaveBeenCalled();
   });
 
@@ -40,7 +46,7 @@ describe("the last decisions", () => {
     decisions.failed(last);
     expect(onTrouble).toHaveBeenCalledTimes(2);
     vi.advanceTimersByTime(RECENT_DECISIONS_MS);
-    expect(decisions.recent).toEqual({ committed: false, failure: last, isSuspect: true });
+    expect(decisions.recent).toEqual({ ...NOTHING, failure: last, isSuspect: true });
     vi.advanceTimersByTime(1);
     expect(decisions.recent).toEqual(NOTHING);
   });

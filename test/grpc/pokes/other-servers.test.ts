@@ -1,88 +1,75 @@
 // Whether another server can take clients over: who is asked, and what counts.
 
 import { beforeEach, expect, test } from "vitest";
-import { HealthCheckResponse_ServingStatus as Status } from "#proto/grpc/health/v1/health_pb.js";
 import { OTHERS_ASKED_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { OtherServers } from "../../../server/grpc/pokes/other-servers.ts";
-import { until } from "../../support/until.ts";
 
-let rows: { id: bigint; address: string; deadlineUs: number }[];
+let rows: { id: bigint; address: string; secret: string; deadlineUs: number }[];
 let isAway: boolean;
-let reads: number;
-let health: Map<string, Status>;
+let deciding: Set<string>;
 let asked: string[];
 let others: OtherServers;
 
 beforeEach(() => {
   rows = [];
   isAway = false;
-  reads = 0;
-  health = new Map();
+  deciding = new Set();
   asked = [];
   others = new OtherServers({
     own: 1n,
     register: async () => {
-      reads += 1;
       if (isAway) throw new Error("away");
       return { nowUs: 100, replicas: rows };
     },
     tls: null,
-    health: async (address) => {
-      asked.push(address);
-      return health.get(address);
+    decides: async ({ address, secret }, _tls, withinMs) => {
+      asked.push(`${address} ${secret} ${withinMs}`);
+      return deciding.has(address);
     },
   });
 });
 
-async function learn(): Promise<void> {
-  const before = reads;
-  await until(() => {
-    others.learn();
-    return reads > before;
-  });
-  await new Promise((resolve) => setImmediate(resolve));
-}
+const row = (id: bigint, address: string, overrides: Partial<(typeof rows)[number]> = {}) => ({
+  id,
+  address,
+  secret: `secret-${id}`,
+  deadlineUs: 200,
+  ...overrides,
+});
 
-test("one that serves is enough, and this server itself is none", async () => {
-  rows = [
-    { id: 1n, address: "own:1", deadlineUs: 200 },
-    { id: 2n, address: "silent:1", deadlineUs: 200 },
-    { id: 3n, address: "blind:1", deadlineUs: 200 },
-  ];
-  health.set("own:1", Status.SERVING).set("blind:1", Status.NOT_SERVING);
-  await learn();
-  expect(await others.serve()).toBe(false);
-  expect(asked).toEqual(["silent:1", "blind:1"]);
-  health.set("blind:1", Status.SERVING);
-  expect(await others.serve()).toBe(true);
+test("one that decides is enough, and this server itself is none", async () => {
+  rows = [row(1n, "own:1"), row(2n, "silent:1"), row(3n, "blind:1")];
+  deciding.add("own:1");
+  await others.learn();
+  expect(await others.decide(7)).toBe(false);
+  expect(asked).toEqual(["silent:1 secret-2 7", "blind:1 secret-3 7"]);
+  deciding.add("blind:1");
+  expect(await others.decide(7)).toBe(true);
 });
 
 test("those are asked that are there and can be reached, and not too many", async () => {
   rows = [
-    { id: 2n, address: "dead:1", deadlineUs: 99 },
-    { id: 3n, address: "anywhere:0", deadlineUs: 200 },
-    ...Array.from({ length: 9 }, (_, index) => ({
-      id: BigInt(10 + index),
-      address: `there:${index}`,
-      deadlineUs: 200,
-    })),
+    row(2n, "dead:1", { deadlineUs: 99 }),
+    row(3n, "anywhere:0"),
+    ...Array.from({ length: 9 }, (_, index) => row(BigInt(10 + index), `there:${index}`)),
+    row(30n, "earlier-version:1", { secret: "" }),
   ];
-  expect(await others.serve()).toBe(false);
-  await learn();
-  expect(await others.serve()).toBe(false);
+  expect(await others.decide(7)).toBe(false);
+  await others.learn();
+  expect(await others.decide(7)).toBe(false);
   expect(asked).toHaveLength(OTHERS_ASKED_MAX);
   expect(asked.every((address) => address.startsWith("there:"))).toBe(true);
 });
 
 test("where the register cannot be read, what was known counts", async () => {
-  rows = [{ id: 2n, address: "there:1", deadlineUs: 200 }];
-  health.set("there:1", Status.SERVING);
-  await learn();
+  rows = [row(2n, "there:1")];
+  deciding.add("there:1");
+  await others.learn();
   isAway = true;
-  await learn();
-  expect(await others.serve()).toBe(true);
+  await expect(others.learn()).rejects.toThrow("away");
+  expect(await others.decide(7)).toBe(true);
   isAway = false;
   rows = [];
-  await learn();
-  expect(await others.serve()).toBe(false);
+  await others.learn();
+  expect(await others.decide(7)).toBe(false);
 });

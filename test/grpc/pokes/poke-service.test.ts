@@ -1,7 +1,7 @@
-// Who may poke this server, and how much one poke may ask for.
+// Who may poke this server, how much one poke may ask for, and what it answers to whoever asks for a decision.
 
 import { status } from "@grpc/grpc-js";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { POKED_CLAIMS_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { encode } from "../../../server/grpc/messages/encoding.ts";
@@ -18,7 +18,11 @@ function poked(request: Buffer) {
   const read: bigint[] = [];
   const counted: [string, number][] = [];
   const { Poke } = pokeServiceHandlers(
-    { secret: SECRET, onPoke: (claims) => read.push(...claims.map(({ ticketNumber }) => ticketNumber)) },
+    {
+      secret: SECRET,
+      onPoke: (claims) => read.push(...claims.map(({ ticketNumber }) => ticketNumber)),
+      decides: async () => true,
+    },
     { poke: (what, claims) => void counted.push([what, claims]) },
   );
   const answers: { code: status; hasAnswer: boolean }[] = [];
@@ -59,4 +63,31 @@ test("bytes that are no poke are refused", () => {
   const { read, answers } = poked(Buffer.from([255, 255]));
   expect(read).toEqual([]);
   expect(answers).toEqual([{ code: status.INVALID_ARGUMENT, hasAnswer: false }]);
+});
+
+describe("asked for a decision, it answers", () => {
+  /** The code; and how often a decision was made. */
+  async function asked(request: Buffer, does = true): Promise<[status, number]> {
+    let decisions = 0;
+    const decides = async () => {
+      decisions += 1;
+      return does;
+    };
+    const { Decide } = pokeServiceHandlers({ secret: SECRET, onPoke() {}, decides }, { poke() {} });
+    const code = await new Promise<status>((resolve) =>
+      (Decide as unknown as Handler)({ request }, (error) => resolve(error?.code ?? status.OK)),
+    );
+    return [code, decisions];
+  }
+  const question = (secret: string) => encode(ReplicaService.method.decide.input, { secret });
+
+  test("whether one gets through", async () => {
+    expect(await asked(question(SECRET))).toEqual([status.OK, 1]);
+    expect(await asked(question(SECRET), false)).toEqual([status.UNAVAILABLE, 1]);
+  });
+
+  test("that nobody may ask who does not know the secret", async () => {
+    expect(await asked(question("x"))).toEqual([status.PERMISSION_DENIED, 0]);
+    expect(await asked(Buffer.from([255, 255]))).toEqual([status.INVALID_ARGUMENT, 0]);
+  });
 });

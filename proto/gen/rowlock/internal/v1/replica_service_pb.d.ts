@@ -82,6 +82,40 @@ export declare type PokeResponse = Message<"rowlock.internal.v1.PokeResponse"> &
 export declare const PokeResponseSchema: GenMessage<PokeResponse>;
 
 /**
+ * Sent by a server that doubts its own database, before it sends its clients to another server.
+ *
+ * @generated from message rowlock.internal.v1.DecideRequest
+ */
+export declare type DecideRequest = Message<"rowlock.internal.v1.DecideRequest"> & {
+  /**
+   * As in PokeRequest.
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message rowlock.internal.v1.DecideRequest.
+ * Use `create(DecideRequestSchema)` to create a new message.
+ */
+export declare const DecideRequestSchema: GenMessage<DecideRequest>;
+
+/**
+ * Nothing: the answer is the proof.
+ *
+ * @generated from message rowlock.internal.v1.DecideResponse
+ */
+export declare type DecideResponse = Message<"rowlock.internal.v1.DecideResponse"> & {
+};
+
+/**
+ * Describes the message rowlock.internal.v1.DecideResponse.
+ * Use `create(DecideResponseSchema)` to create a new message.
+ */
+export declare const DecideResponseSchema: GenMessage<DecideResponse>;
+
+/**
  * Each server serves it beside LockService, on the same port, and finds the others in the register in the database.
  *
  * @generated from service rowlock.internal.v1.ReplicaService
@@ -97,6 +131,17 @@ export declare const ReplicaService: GenService<{
     methodKind: "unary";
     input: typeof PokeRequestSchema;
     output: typeof PokeResponseSchema;
+  },
+  /**
+   * Proves that the server that is called can decide now: it makes a decision of its own, and answers after the database has
+   * answered. UNAVAILABLE when that fails or when the server stops. PERMISSION_DENIED for a wrong secret. Safe to repeat.
+   *
+   * @generated from rpc rowlock.internal.v1.ReplicaService.Decide
+   */
+  decide: {
+    methodKind: "unary";
+    input: typeof DecideRequestSchema;
+    output: typeof DecideResponseSchema;
   },
 }>;
 

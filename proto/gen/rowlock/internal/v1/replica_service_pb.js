@@ -11,7 +11,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
  * Describes the file rowlock/internal/v1/replica_service.proto.
  */
 export const file_rowlock_internal_v1_replica_service = /*@__PURE__*/
-  fileDesc("Cilyb3dsb2NrL2ludGVybmFsL3YxL3JlcGxpY2Ffc2VydmljZS5wcm90bxITcm93bG9jay5pbnRlcm5hbC52MSJOCgtQb2tlUmVxdWVzdBIOCgZzZWNyZXQYASABKAkSLwoGY2xhaW1zGAIgAygLMh8ucm93bG9jay5pbnRlcm5hbC52MS5Qb2tlZENsYWltIjQKClBva2VkQ2xhaW0SDwoHbG9ja19pZBgBIAEoBBIVCg10aWNrZXRfbnVtYmVyGAIgASgEIg4KDFBva2VSZXNwb25zZTJdCg5SZXBsaWNhU2VydmljZRJLCgRQb2tlEiAucm93bG9jay5pbnRlcm5hbC52MS5Qb2tlUmVxdWVzdBohLnJvd2xvY2suaW50ZXJuYWwudjEuUG9rZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Cilyb3dsb2NrL2ludGVybmFsL3YxL3JlcGxpY2Ffc2VydmljZS5wcm90bxITcm93bG9jay5pbnRlcm5hbC52MSJOCgtQb2tlUmVxdWVzdBIOCgZzZWNyZXQYASABKAkSLwoGY2xhaW1zGAIgAygLMh8ucm93bG9jay5pbnRlcm5hbC52MS5Qb2tlZENsYWltIjQKClBva2VkQ2xhaW0SDwoHbG9ja19pZBgBIAEoBBIVCg10aWNrZXRfbnVtYmVyGAIgASgEIg4KDFBva2VSZXNwb25zZSIfCg1EZWNpZGVSZXF1ZXN0Eg4KBnNlY3JldBgBIAEoCSIQCg5EZWNpZGVSZXNwb25zZTKwAQoOUmVwbGljYVNlcnZpY2USSwoEUG9rZRIgLnJvd2xvY2suaW50ZXJuYWwudjEuUG9rZVJlcXVlc3QaIS5yb3dsb2NrLmludGVybmFsLnYxLlBva2VSZXNwb25zZRJRCgZEZWNpZGUSIi5yb3dsb2NrLmludGVybmFsLnYxLkRlY2lkZVJlcXVlc3QaIy5yb3dsb2NrLmludGVybmFsLnYxLkRlY2lkZVJlc3BvbnNlYgZwcm90bzM");
 
 /**
  * Describes the message rowlock.internal.v1.PokeRequest.
@@ -33,6 +33,20 @@ export const PokedClaimSchema = /*@__PURE__*/
  */
 export const PokeResponseSchema = /*@__PURE__*/
   messageDesc(file_rowlock_internal_v1_replica_service, 2);
+
+/**
+ * Describes the message rowlock.internal.v1.DecideRequest.
+ * Use `create(DecideRequestSchema)` to create a new message.
+ */
+export const DecideRequestSchema = /*@__PURE__*/
+  messageDesc(file_rowlock_internal_v1_replica_service, 3);
+
+/**
+ * Describes the message rowlock.internal.v1.DecideResponse.
+ * Use `create(DecideResponseSchema)` to create a new message.
+ */
+export const DecideResponseSchema = /*@__PURE__*/
+  messageDesc(file_rowlock_internal_v1_replica_service, 4);
 
 /**
  * Each server serves it beside LockService, on the same port, and finds the others in the register in the database.

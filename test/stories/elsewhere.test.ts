@@ -1,0 +1,126 @@
+// Two servers, as the app puts them together, of which one loses its database: its sessions are sent to the other one in good
+// time. Where both lose it, all stay.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { type App, startApp } from "../../server/app.ts";
+import { loadConfig } from "../../server/config/config.ts";
+import { createLog } from "../../server/log/log.ts";
+import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
+import { startLateProxy } from "../support/late-proxy.ts";
+import { BareSession, renew } from "../support/session-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
+import { until } from "../support/until.ts";
+
+/** Half of it is no more than the time for which a server waits for its own database alone. */
+const GRACE_MS = 4_000;
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+async function start(databaseUrl: string): Promise<{ app: App; client: TestCalls }> {
+  const loaded = loadConfig({
+    argvFlags: {},
+    env: {
+      ROWLOCK_DATABASE_URL: databaseUrl,
+      ROWLOCK_LISTEN: "127.0.0.1:0",
+      ROWLOCK_METRICS_LISTEN: "127.0.0.1:0",
+      ROWLOCK_GRACE: `${GRACE_MS}ms`,
+      ROWLOCK_DRAIN_TIMEOUT: "200ms",
+    },
+    readFile: (path) => {
+      throw new Error(`no ${path} here`);
+    },
+    checkDatabaseUrl: () => {},
+  });
+  if (!("config" in loaded)) throw new Error(loaded.faults.join("; "));
+  const app = await startApp(loaded.config, {
+    log: createLog({ level: "error", write: () => {} }),
+    version: "1.2.3",
+    nodeVersion: "26.0.0",
+    memoryMax: Number.POSITIVE_INFINITY,
+  });
+  undo.push(() => app.stop());
+  const client = new TestCalls(app.grpcAddress);
+  undo.push(() => client.close());
+  return { app, client };
+}
+
+/** A way to the database that can be frozen. */
+async function proxied(url: string) {
+  const direct = new URL(url);
+  const proxy = await startLateProxy(direct.hostname, Number(direct.port || 3_306));
+  undo.push(() => proxy.close());
+  direct.hostname = "127.0.0.1";
+  direct.port = String(proxy.port);
+  return { proxy, url: direct.href };
+}
+
+async function isReady({ metricsAddress }: App): Promise<boolean> {
+  return (await fetch(`http://${metricsAddress}/readyz`)).ok;
+}
+
+const isGoingAway = (session: BareSession) => session.responses.some(({ goingAway }) => goingAway);
+
+const servers = mysqlFamily();
+reportLeftOut(servers);
+
+describe.each(servers)("on $flavour $version, the sessions of a server", (found) => {
+  test.each(["rests", "decides all the time"])(
+    "that alone loses its database, and %s, renew elsewhere before half of the grace period is over",
+    async (load) => {
+      const { url, drop } = await freshDatabase(found);
+      undo.push(drop);
+      const other = await start(url);
+      const way = await proxied(url);
+      const server = await start(way.url);
+      const { leaseId } = await server.client.lease({ name: "task" });
+      const session = new BareSession(server.client);
+      session.keepAlive(GRACE_MS / 40);
+      let isOver = false;
+      const busy = (async () => {
+        while (load !== "rests" && !isOver) {
+          const { leaseId: passing } = await server.client.lease({ name: "passing" });
+          await server.client.call("release", { leaseId: passing });
+        }
+      })().catch(() => {});
+
+      // It is told of the other one once a second.
+      await until(async () => (await server.client.call("listLocks", {})) && (await isReady(server.app)));
+      way.proxy.freeze();
+      const frozenMs = performance.now();
+      await session.until(() => (isGoingAway(session) ? true : undefined));
+      isOver = true;
+      const next = new BareSession(other.client, {
+        open: {},
+        commands: [{ call: 1n, command: renew(leaseId) }],
+      });
+      expect(await next.last(1n)).toMatchObject({ case: "renew", value: { lease: { leaseId } } });
+      expect(performance.now() - frozenMs).toBeLessThan(GRACE_MS / 2);
+      expect(await isReady(server.app)).toBe(false);
+      expect(await isReady(other.app)).toBe(true);
+      next.cancel();
+      way.proxy.thaw();
+      await busy;
+    },
+  );
+
+  test("stay where the database is away for the other server, too", async () => {
+    const { url, drop } = await freshDatabase(found);
+    undo.push(drop);
+    const way = await proxied(url);
+    const [one, two] = [await start(way.url), await start(way.url)];
+    const sessions = [one, two].map(({ client }) => {
+      const session = new BareSession(client);
+      session.keepAlive(GRACE_MS / 40);
+      return session;
+    });
+    way.proxy.freeze();
+    const both = async () => await Promise.all([one, two].map(({ app }) => isReady(app)));
+    await until(async () => (await both()).every((ready) => !ready));
+    expect(sessions.map(isGoingAway)).toEqual([false, false]);
+    way.proxy.thaw();
+    for (const session of sessions) session.cancel();
+  });
+});
