@@ -1,8 +1,10 @@
 // Plants small faults in the code of a folder, one at a time, and reports those that no fast test notices:
 //   npm run mutants -- server/engine            every file of the folder, with the tests of test/engine
 //   npm run mutants -- server/engine/following test/engine test/stories
-// The first argument is a folder or a file, further ones are folders of tests. Prints each survivor as a diff, and fails
-// where fewer than 80% of the faults are noticed. It takes minutes for a folder and is no part of `npm test`.
+//   npm run mutants -- server/grpc/handler.ts:10-80 test/grpc/life.test.ts
+// The first argument is a folder, a file, or some lines of a file. Further ones are folders or files of tests. Prints each
+// survivor as a diff, and fails where fewer than 80% of the faults are noticed. It takes minutes for a folder and is no part
+// of `npm test`.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,9 +13,11 @@ import { join, relative } from "node:path";
 
 const CAUGHT_PERCENT_MIN = 80;
 
-const [target, ...testFolders] = process.argv.slice(2);
-if (target === undefined || !existsSync(target)) {
-  console.error("usage: npm run mutants -- FOLDER_OR_FILE [FOLDER_OF_TESTS...], as in: server/engine");
+const [target, ...testArguments] = process.argv.slice(2);
+if (target === undefined || !existsSync(target.replace(/:\d+-\d+$/, ""))) {
+  console.error(
+    "usage: npm run mutants -- FOLDER_OR_FILE [FOLDER_OR_FILE_OF_TESTS...], as in: server/engine",
+  );
   process.exit(2);
 }
 
@@ -25,10 +29,10 @@ function testsOf(path: string): string {
   return join("test", ...parts);
 }
 
-const folders = testFolders.length > 0 ? testFolders : [testsOf(target)];
-process.env.ROWLOCK_MUTANTS_TESTS = folders.join(",");
+const tests = testArguments.length > 0 ? testArguments : [testsOf(target)];
+process.env.ROWLOCK_MUTANTS_TESTS = tests.join(",");
 process.env.ROWLOCK_TEST_DATABASES ??= "sqlite";
-console.error(`${target}, by the tests of ${folders.join(", ")}`);
+console.error(`${target}, by the tests of ${tests.join(", ")}`);
 
 const own = import.meta.dirname;
 // StrykerJS is installed when it is needed first: it is as large as all packages of the project.
@@ -43,7 +47,7 @@ try {
       testRunner: "vitest",
       plugins: [join(own, "node_modules/@stryker-mutator/vitest-runner/dist/src/index.js")],
       vitest: { configFile: relative(process.cwd(), join(own, "vitest.config.ts")), related: false },
-      mutate: [target.endsWith(".ts") ? target : `${target}/**/*.ts`],
+      mutate: [/\.ts(:|$)/.test(target) ? target : `${target}/**/*.ts`],
       // A text is no promise. What is worked out once, as a file is loaded, cannot be exchanged later.
       mutator: { excludedMutations: ["StringLiteral"] },
       ignoreStatic: true,

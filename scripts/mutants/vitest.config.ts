@@ -1,11 +1,11 @@
-// The tests that look for mutants: those of the folders that scripts/mutants.ts names, without those that start processes.
+// The tests that look for mutants: those that run.ts names, without those that start processes.
 import { defineConfig } from "vitest/config";
 
-const folders = process.env.ROWLOCK_MUTANTS_TESTS?.split(",") ?? [];
+const foldersAndFiles = process.env.ROWLOCK_MUTANTS_TESTS?.split(",") ?? [];
 
 export default defineConfig({
   test: {
-    include: folders.map((folder) => `${folder}/**/*.test.ts`),
+    include: foldersAndFiles.map((path) => (path.endsWith(".ts") ? path : `${path}/**/*.test.ts`)),
     exclude: [
       "test/process/**",
       "test/core/mutants.test.ts",

@@ -1,0 +1,510 @@
+// One lock being asked for, on a connection that does nothing by itself: what is asked, and what follows from each answer.
+
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Acquisition } from "../../../../clients/typescript/src/acquisition.ts";
+import { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import type { LockOptions } from "../../../../clients/typescript/src/options.ts";
+import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { LeaseSchema, Mode, RefusalReason, WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import {
+  type AcquireRequest,
+  AcquireResponseSchema,
+  RenewResponseSchema,
+  WaitInQueueResponseSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
+
+const TTL_MS = 30_000;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const leaseOf = (leaseId: string, leftMs: number | null = TTL_MS, more = {}) =>
+  create(LeaseSchema, {
+    leaseId,
+    lockName: "etl",
+    fencingToken: 7n,
+    ...(leftMs !== null && { ttl: durationOf(leftMs) }),
+    ...more,
+  });
+const granted = (leaseId: string, leftMs?: number | null, more = {}) => ({
+  case: "waitInQueue",
+  value: create(WaitInQueueResponseSchema, {
+    update: { case: "granted", value: leaseOf(leaseId, leftMs, more) },
+  }),
+});
+const place = (ticketId: string, more = {}) => ({
+  case: "waitInQueue",
+  value: create(WaitInQueueResponseSchema, { update: { case: "position", value: { ticketId, ...more } } }),
+});
+const ended = (reason: RefusalReason) => ({
+  case: "waitInQueue",
+  value: create(WaitInQueueResponseSchema, { update: { case: "ended", value: { reason } } }),
+});
+const renewed = (leaseId: string, leftMs: number) => ({
+  case: "renew",
+  value: create(RenewResponseSchema, { lease: leaseOf(leaseId, leftMs) }),
+});
+const errorOf = (reason: Reason, code = "UNAVAILABLE") => new RowlockError(reason, code, "no");
+
+/** An acquisition that has begun, and hands that remember what they are given. */
+function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = false } = {}) {
+  const staged = stageCalls();
+  const held = new Map<string, HeldLease>();
+  const givenBack: string[] = [];
+  const unheard: AcquireRequest[] = [];
+  const acquisition = new Acquisition({
+    calls: staged.calls,
+    clock: staged.clock,
+    name: "etl",
+    asked,
+    giveUpAfterMs,
+    marginMs: 2_000,
+    find: (id) => held.get(id),
+    keep: (lease) => void held.set(lease.id, lease),
+    giveBack: (id) => void givenBack.push(id),
+    giveBackUnheard: (request) => void unheard.push(request),
+    isShared: () => isShared,
+  });
+  const outcome = acquisition.run();
+  outcome.catch(() => {});
+  return { ...staged, acquisition, outcome, held, givenBack, unheard };
+}
+
+describe("a request", () => {
+  test("without options waits in the queue for one permit of 30 s, and hears of its place seldom", () => {
+    const { latest } = stage();
+    const { command } = latest();
+    expect(command).toMatchObject({
+      case: "waitInQueue",
+      value: { target: { case: "acquire" }, minUpdateInterval: { seconds: 3_600n } },
+    });
+    const { value } = (command.value as { target: { value: AcquireRequest } }).target;
+    expect(value).toMatchObject({
+      name: "etl",
+      mode: Mode.PERMIT,
+      permits: 0,
+      ttl: { seconds: 30n },
+      noExpiry: false,
+      owner: "",
+      labels: {},
+      ifStatus: [],
+      whenBusy: WhenBusy.WAIT,
+    });
+    expect(value.requestId).not.toBe("");
+    for (const field of ["maxWait", "minInterval", "lockDelay", "statusIfLost"] as const)
+      expect(value[field]).toBeUndefined();
+  });
+
+  test("takes along all that was asked for, and what is left of the wait", async () => {
+    const { calls, connection, latest } = stage({
+      wait: 10_000,
+      ttl: 5_000,
+      permits: 3,
+      mode: "shared",
+      owner: "me",
+      labels: { job: "7" },
+      requestId: "mine",
+      minInterval: 0,
+      lockDelay: 1_000,
+      statusIfLost: "",
+      ifStatus: "new",
+      onPosition() {},
+    });
+    expect(latest().command).toMatchObject({
+      value: {
+        target: {
+          value: {
+            mode: Mode.SHARED,
+            permits: 3,
+            ttl: { seconds: 5n },
+            owner: "me",
+            labels: { job: "7" },
+            requestId: "mine",
+            minInterval: { seconds: 0n },
+            lockDelay: { seconds: 1n },
+            statusIfLost: "",
+            ifStatus: ["new"],
+            maxWait: { seconds: 10n, nanos: 0 },
+          },
+        },
+        minUpdateInterval: { seconds: 1n },
+      },
+    });
+    await vi.advanceTimersByTimeAsync(4_000);
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    expect(next.asked[0]?.command).toMatchObject({
+      value: { target: { value: { requestId: "mine", maxWait: { seconds: 6n } } } },
+    });
+  });
+
+  test("hears of its place as often as was asked", () => {
+    const { latest } = stage({ onPosition() {}, positionInterval: 250 });
+    expect(latest().command).toMatchObject({ value: { minUpdateInterval: { nanos: 250_000_000 } } });
+  });
+
+  test("that does not wait is refused where the lock is busy, and says so in one answer", async () => {
+    const { latest, answer, outcome } = stage({ wait: 0, ttl: "forever" });
+    expect(latest().command).toMatchObject({
+      case: "acquire",
+      value: { whenBusy: WhenBusy.REFUSE, noExpiry: true },
+    });
+    const { value } = latest().command as { value: AcquireRequest };
+    expect([value.ttl, value.maxWait]).toEqual([undefined, undefined]);
+    const busy = { reason: RefusalReason.BUSY, retryAfter: durationOf(20), message: "busy" };
+    answer({
+      case: "acquire",
+      value: create(AcquireResponseSchema, { outcome: { case: "refusal", value: busy } }),
+    });
+    expect(await outcome).toEqual({ reason: "BUSY", retryAfterMs: 20, message: "busy", holders: [] });
+  });
+
+  test("that does not wait is granted in one answer", async () => {
+    const { answer, outcome, held } = stage({ wait: 0 });
+    const value = leaseOf("a");
+    answer({ case: "acquire", value: create(AcquireResponseSchema, { outcome: { case: "lease", value } }) });
+    const lease = (await outcome) as HeldLease;
+    expect(lease).toMatchObject({ id: "a", token: 7n, lockName: "etl" });
+    expect(held.get("a")).toBe(lease);
+  });
+
+  test("comes back to its place by its ticket, or by its request where there is no coming back by tickets", () => {
+    const { calls, connection, answer } = stage();
+    answer(place("t"));
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const second = new FakeConnection();
+    calls.begun(second);
+    expect(second.asked[0]?.command).toMatchObject({ value: { target: { case: "ticketId", value: "t" } } });
+    calls.leaving(second, GONE);
+    calls.ended(second, GONE);
+    const third = Object.assign(new FakeConnection(), { comesBackBy: "request id" as const });
+    calls.begun(third);
+    expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "acquire" } } });
+  });
+
+  test("for a mode that is none fails alone", async () => {
+    const { outcome } = stage({ mode: "write" as "permit" });
+    await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+  });
+});
+
+describe("without an answer", () => {
+  test("a wait with an end is given up two seconds after it", async () => {
+    const { outcome } = stage({ wait: 1_000 });
+    const failed = vi.fn();
+    outcome.catch(failed);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(failed).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2);
+    await expect(outcome).rejects.toMatchObject({ reason: "NO_SERVER" });
+  });
+
+  test.each([{ wait: 0 }, { wait: "forever" }, { wait: 100_000 }] as const)(
+    "what is asked with %j is given up after the time of all calls",
+    async (asked) => {
+      const { outcome } = stage(asked, { giveUpAfterMs: 9_000 });
+      const failed = vi.fn();
+      outcome.catch(failed);
+      await vi.advanceTimersByTimeAsync(8_999);
+      expect(failed).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(2);
+      expect(failed).toHaveBeenCalledOnce();
+    },
+  );
+});
+
+describe("a place", () => {
+  test("is told with all that is known of it", () => {
+    const onPosition = vi.fn();
+    const { answer } = stage({ onPosition });
+    answer(place("t", { ahead: 2, permitsAhead: 5n, queueLength: 9, waited: durationOf(1_500) }));
+    answer(place("t", { ahead: 1 }));
+    expect(onPosition.mock.calls).toEqual([
+      [{ ahead: 2, permitsAhead: 5, queueLength: 9, waitedMs: 1_500 }],
+      [{ ahead: 1, permitsAhead: 0, queueLength: 0, waitedMs: 0 }],
+    ]);
+  });
+
+  test("is given back, and its wait ended, where the caller's own function throws", async () => {
+    const { calls, connection, answer, outcome, givenBack } = stage({
+      onPosition: () => {
+        throw new Error("broken");
+      },
+    });
+    answer(place("t"));
+    await expect(outcome).rejects.toThrow("broken");
+    expect(givenBack).toEqual(["t"]);
+    expect(connection.cancelled).toEqual([1n]);
+    expect(calls.size).toBe(0);
+  });
+
+  test("is followed by the grant", async () => {
+    const { answer, outcome, calls } = stage();
+    answer(place("t"));
+    expect(calls.size).toBe(1);
+    answer(granted("a"));
+    expect(await outcome).toMatchObject({ id: "a" });
+    expect(calls.size).toBe(0);
+  });
+});
+
+describe("giving up", () => {
+  test("by a signal rejects with its reason, and gives the place back at once", async () => {
+    const giveUp = new AbortController();
+    const { answer, outcome, givenBack, connection, acquisition } = stage({ signal: giveUp.signal });
+    answer(place("t"));
+    expect(acquisition.isSettled).toBe(false);
+    giveUp.abort(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect([givenBack, connection.cancelled]).toEqual([["t"], [1n]]);
+    expect(acquisition.isSettled).toBe(true);
+  });
+
+  test("before it began asks for nothing", async () => {
+    const { outcome, asked } = stage({ signal: AbortSignal.abort(new Error("before")) });
+    await expect(outcome).rejects.toThrow("before");
+    expect(asked).toEqual([]);
+  });
+
+  test("after the grant changes nothing", async () => {
+    const giveUp = new AbortController();
+    const { answer, outcome, acquisition, givenBack } = stage({ signal: giveUp.signal });
+    answer(granted("a"));
+    await outcome;
+    giveUp.abort();
+    acquisition.abandon(new Error("late"));
+    expect(givenBack).toEqual([]);
+  });
+
+  test("before anything was sent leaves nothing to ask for", async () => {
+    const { calls, clock, connection } = stageCalls();
+    connection.opened = undefined;
+    const acquisition = new Acquisition({
+      calls,
+      clock,
+      name: "etl",
+      asked: {},
+      giveUpAfterMs: 1_000,
+      marginMs: 0,
+      find: () => undefined,
+      keep: () => expect.unreachable(),
+      giveBack: () => expect.unreachable(),
+      giveBackUnheard: () => expect.unreachable(),
+      isShared: () => false,
+    });
+    const outcome = acquisition.run();
+    acquisition.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect(calls.size).toBe(0);
+  });
+
+  test("leaves the claim to another call of this client under the same request id", async () => {
+    const { acquisition, answer, outcome, givenBack } = stage({ requestId: "both" }, { isShared: true });
+    expect(acquisition.sharedId).toBe("both");
+    acquisition.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    answer(granted("a"));
+    expect(givenBack).toEqual([]);
+  });
+});
+
+describe("a grant", () => {
+  test("that this client holds already is that one", async () => {
+    const { answer, outcome, held, clock } = stage({ requestId: "mine" });
+    const known = new HeldLease(leaseOf("a"), clock.now(), 2_000, clock);
+    held.set("a", known);
+    answer(granted("a"));
+    expect(await outcome).toBe(known);
+  });
+
+  test("that is late is renewed before anybody relies on it", async () => {
+    const { answer, outcome, latest, held } = stage();
+    answer(granted("a", 2_500));
+    expect(held.size).toBe(0);
+    expect(latest().command).toMatchObject({ case: "renew", value: { leaseId: "a" } });
+    answer(renewed("a", TTL_MS));
+    expect(await outcome).toBe(held.get("a"));
+  });
+
+  test("that is always late fails after three renewals, and is given back", async () => {
+    const { answer, outcome, latest, asked, givenBack } = stage();
+    answer(granted("a", 2_500));
+    for (let index = 0; index < 3; index++) {
+      expect(latest().command.case).toBe("renew");
+      answer(renewed("a", 2_500));
+    }
+    await expect(outcome).rejects.toMatchObject({ reason: "TTL_TOO_SHORT" });
+    expect(asked).toHaveLength(4);
+    expect(givenBack).toEqual(["a"]);
+  });
+
+  test("that is gone when it is renewed is asked for again, under another id", async () => {
+    const { answer, outcome, latest } = stage();
+    const idOf = () =>
+      (latest().command.value as { target: { case: string; value: AcquireRequest } }).target.value.requestId;
+    const first = idOf();
+    answer(granted("a", 2_500));
+    answer(errorOf("LEASE_LOST", "FAILED_PRECONDITION"));
+    expect(latest().command).toMatchObject({ case: "waitInQueue", value: { target: { case: "acquire" } } });
+    expect(idOf()).not.toBe(first);
+    answer(granted("b"));
+    expect(await outcome).toMatchObject({ id: "b" });
+  });
+
+  test("whose renewal is without a lease is still waited for", () => {
+    const { answer, acquisition, calls } = stage();
+    answer(granted("a", 2_500));
+    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
+    expect([acquisition.isSettled, calls.size]).toEqual([false, 0]);
+  });
+});
+
+describe("the end of a wait", () => {
+  test.each([RefusalReason.LAPSED, RefusalReason.EXPIRED])(
+    "of which nobody was told (%i) is no end: the lock is asked for again, under another id",
+    async (reason) => {
+      const { answer, outcome, asked, latest } = stage();
+      answer(place("t"));
+      answer(ended(reason));
+      expect(asked).toHaveLength(2);
+      expect(latest().command).toMatchObject({ value: { target: { case: "acquire" } } });
+      answer(granted("b"));
+      expect(await outcome).toMatchObject({ id: "b" });
+    },
+  );
+
+  test.each([
+    ["which an operator has made", {}, RefusalReason.FORCE_RELEASED, "FORCE_RELEASED"],
+    ["of a request id that the caller has chosen", { requestId: "mine" }, RefusalReason.LAPSED, "LAPSED"],
+    ["that has come", { wait: 1_000 }, RefusalReason.TIMED_OUT, "TIMED_OUT"],
+  ])("%s is the outcome", async (_, asked, reason, name) => {
+    const { answer, outcome } = stage(asked);
+    answer(ended(reason));
+    expect(await outcome).toMatchObject({ reason: name });
+  });
+
+  test("that comes when the wait is over is the outcome, whatever it is", async () => {
+    const { answer, outcome, asked } = stage({ wait: 1_000 });
+    await vi.advanceTimersByTimeAsync(999);
+    answer(ended(RefusalReason.LAPSED));
+    expect(asked).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(1);
+    answer(ended(RefusalReason.LAPSED));
+    expect(await outcome).toMatchObject({ reason: "LAPSED" });
+    expect(asked).toHaveLength(2);
+  });
+
+  test("of one that was given up asks for nothing again", async () => {
+    const { answer, acquisition, asked } = stage();
+    acquisition.abandon(new Error("enough"));
+    answer(ended(RefusalReason.LAPSED));
+    expect(asked).toHaveLength(1);
+  });
+
+  test("that is of a kind that nobody knows is an error", async () => {
+    const { answer, outcome } = stage();
+    answer({ case: "waitInQueue", value: create(WaitInQueueResponseSchema, {}) });
+    await expect(outcome).rejects.toMatchObject({ reason: "UNKNOWN", code: "INTERNAL" });
+  });
+
+  test("by the answer of another verb is an error", async () => {
+    const { answer, outcome } = stage();
+    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
+    await expect(outcome).rejects.toMatchObject({ code: "INTERNAL" });
+  });
+});
+
+describe("a failure", () => {
+  test("by a place that is unknown by now begins anew; without a place, or under the caller's own id, it is the outcome", async () => {
+    const one = stage();
+    one.answer(place("t"));
+    one.answer(errorOf("UNKNOWN_CLAIM", "NOT_FOUND"));
+    expect(one.asked).toHaveLength(2);
+    const two = stage();
+    two.answer(errorOf("UNKNOWN_CLAIM", "NOT_FOUND"));
+    await expect(two.outcome).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
+    const three = stage({ requestId: "mine" });
+    three.answer(place("t"));
+    three.answer(errorOf("UNKNOWN_CLAIM", "NOT_FOUND"));
+    await expect(three.outcome).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
+    const four = stage();
+    four.answer(place("t"));
+    four.answer(errorOf("BAD_REQUEST", "INVALID_ARGUMENT"));
+    await expect(four.outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+  });
+
+  test("after which the place may be kept gives it back, unless its caller has chosen the request id", async () => {
+    const own = stage();
+    own.answer(place("t"));
+    own.calls.failAll(RowlockError.closed());
+    await expect(own.outcome).rejects.toMatchObject({ reason: "CLOSED" });
+    expect(own.givenBack).toEqual(["t"]);
+    const chosen = stage({ requestId: "mine" });
+    chosen.answer(place("t"));
+    chosen.calls.failAll(RowlockError.closed());
+    await expect(chosen.outcome).rejects.toMatchObject({ reason: "CLOSED" });
+    expect(chosen.givenBack).toEqual([]);
+  });
+
+  test("that is no doubt gives nothing back", async () => {
+    const { answer, outcome, givenBack } = stage();
+    answer(place("t"));
+    answer(errorOf("BAD_REQUEST", "INVALID_ARGUMENT"));
+    await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+    expect(givenBack).toEqual([]);
+  });
+
+  test("of a request for a lease without end that a server may know is given back for as long as it takes", async () => {
+    const { calls, outcome, unheard } = stage({ ttl: "forever" });
+    calls.failAll(RowlockError.closed());
+    const id = unheard[0]?.requestId;
+    expect(unheard).toMatchObject([{ name: "etl", noExpiry: true, whenBusy: WhenBusy.ENQUEUE }]);
+    await expect(outcome).rejects.toMatchObject({
+      reason: "CLOSED",
+      metadata: { request_id: id },
+      message: expect.stringContaining("this client goes on giving it back"),
+    });
+  });
+
+  test("of such a request under the caller's own id is left to the caller, who learns the id", async () => {
+    const { calls, outcome, unheard } = stage({ ttl: "forever", requestId: "mine" });
+    calls.failAll(GONE);
+    await expect(outcome).rejects.toMatchObject({
+      metadata: { request_id: "mine" },
+      message: expect.stringContaining("ask for it again under that request id"),
+    });
+    expect(unheard).toEqual([]);
+  });
+
+  test("of such a request under the caller's own id that was given up is given back, unless another call waits under it", () => {
+    for (const isShared of [false, true]) {
+      const { calls, acquisition, unheard } = stage({ ttl: "forever", requestId: "mine" }, { isShared });
+      acquisition.abandon(new Error("enough"));
+      calls.failAll(GONE);
+      expect(unheard).toHaveLength(isShared ? 0 : 1);
+    }
+  });
+
+  test("of a request that ends by itself, or that no server can know, leaves nothing to give back", async () => {
+    const ending = stage();
+    ending.calls.failAll(GONE);
+    await expect(ending.outcome).rejects.toBe(GONE);
+    expect(ending.unheard).toEqual([]);
+    const refused = stage({ ttl: "forever" });
+    const no = errorOf("BAD_REQUEST", "INVALID_ARGUMENT");
+    refused.answer(no);
+    await expect(refused.outcome).rejects.toBe(no);
+    expect(refused.unheard).toEqual([]);
+    const unsent = stage({ ttl: "forever" });
+    unsent.connection.wasReached = false;
+    unsent.calls.failAll(GONE);
+    await expect(unsent.outcome).rejects.toBe(GONE);
+    expect(unsent.unheard).toEqual([]);
+  });
+});

@@ -1,0 +1,332 @@
+// A capture of many locks, on a connection that does nothing by itself: what is asked, and what follows from each answer.
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Capture, type CaptureOptions } from "../../../../clients/typescript/src/capture.ts";
+import type { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import {
+  type CaptureRequest,
+  CaptureResponseSchema,
+  RenewResponseSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
+
+const TTL_MS = 30_000;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const leaseOf = (leaseId: string, leftMs = TTL_MS) =>
+  create(LeaseSchema, { leaseId, lockName: `lock ${leaseId}`, ttl: durationOf(leftMs) });
+const captured = (more: MessageInitShape<typeof CaptureResponseSchema>) => ({
+  case: "capture",
+  value: create(CaptureResponseSchema, more),
+});
+const renewed = (leaseId: string, leftMs: number) => ({
+  case: "renew",
+  value: create(RenewResponseSchema, { lease: leaseOf(leaseId, leftMs) }),
+});
+const errorOf = (reason: Reason, code = "UNAVAILABLE") => new RowlockError(reason, code, "no");
+const settled = () => vi.advanceTimersByTimeAsync(0);
+
+/** A capture that has begun, and hands that remember what they are given. */
+function stage(asked: CaptureOptions = { prefix: "" }, giveUpAfterMs = 60_000) {
+  const staged = stageCalls();
+  const held = new Map<string, HeldLease>();
+  const givenBack: string[] = [];
+  const letGo: string[] = [];
+  const capture = new Capture({
+    calls: staged.calls,
+    clock: staged.clock,
+    asked,
+    giveUpAfterMs,
+    marginMs: 2_000,
+    find: (id) => held.get(id),
+    keep: (lease) => void held.set(lease.id, lease),
+    giveBack: (id) => void givenBack.push(id),
+    letGo: (lease) => void letGo.push(lease.id),
+  });
+  const outcome = capture.run();
+  outcome.catch(() => {});
+  const request = () => staged.latest().command.value as CaptureRequest;
+  return { ...staged, capture, outcome, held, givenBack, letGo, request };
+}
+
+describe("a request", () => {
+  test("without options is for one lease of 30 s, and waits for none", () => {
+    const { latest, request } = stage();
+    expect(latest().command.case).toBe("capture");
+    expect(request()).toMatchObject({
+      prefix: "",
+      names: [],
+      maxLeases: 1,
+      ttl: { seconds: 30n },
+      owner: "",
+      labels: {},
+      ifStatus: [],
+    });
+    expect(request().requestId).not.toBe("");
+    for (const field of ["maxWait", "minInterval", "lockDelay", "statusIfLost"] as const)
+      expect(request()[field]).toBeUndefined();
+  });
+
+  test("takes along all that was asked for", () => {
+    const { request } = stage({
+      names: ["a", "b"],
+      count: 5,
+      ttl: 8_000,
+      owner: "me",
+      labels: { job: "7" },
+      requestId: "mine",
+      ifStatus: ["", "new"],
+      minInterval: 1_000,
+    });
+    expect(request()).toMatchObject({
+      names: ["a", "b"],
+      maxLeases: 5,
+      ttl: { seconds: 8n },
+      owner: "me",
+      labels: { job: "7" },
+      requestId: "mine",
+      ifStatus: ["", "new"],
+      minInterval: { seconds: 1n },
+    });
+    expect(request().prefix).toBeUndefined();
+  });
+
+  test.each([
+    ["forever", 60_000, 15],
+    ["forever", 10_000, 5],
+    [4_000, 60_000, 4],
+  ] as const)(
+    "that waits %j in a client that gives up after %i ms is of a piece of %i s",
+    (wait, giveUpAfterMs, seconds) => {
+      const { request } = stage({ prefix: "", wait }, giveUpAfterMs);
+      expect(request().maxWait).toMatchObject({ seconds: BigInt(seconds), nanos: 0 });
+    },
+  );
+
+  test("that is repeated elsewhere waits for what is left of its piece", async () => {
+    const { calls, connection } = stage({ prefix: "", wait: "forever" });
+    await vi.advanceTimersByTimeAsync(6_000);
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    expect(next.asked[0]?.command.value).toMatchObject({ maxWait: { seconds: 9n } });
+  });
+});
+
+describe("leases that were taken", () => {
+  test("are kept, in the order of the answer", async () => {
+    const { answer, outcome, held } = stage({ prefix: "", count: 2 });
+    answer(captured({ leases: [leaseOf("a"), leaseOf("b")] }));
+    expect([...held.keys()]).toEqual(["a", "b"]);
+    const { leases, retryAfterMs } = await outcome;
+    expect(leases).toEqual([held.get("a"), held.get("b")]);
+    expect(retryAfterMs).toBeUndefined();
+  });
+
+  test("and are held by this client already are those", async () => {
+    const first = stage({ prefix: "", requestId: "mine" });
+    first.answer(captured({ leases: [leaseOf("a")] }));
+    const { leases } = await first.outcome;
+    const again = stage({ prefix: "", requestId: "mine" });
+    again.held.set("a", leases[0] as HeldLease);
+    again.answer(captured({ leases: [leaseOf("a")], isRepeated: true }));
+    expect((await again.outcome).leases[0]).toBe(leases[0]);
+  });
+
+  test("late are renewed first, and those that have ended by then are left out", async () => {
+    const { answer, outcome, asked, held } = stage({ prefix: "", count: 3 });
+    answer(captured({ leases: [leaseOf("a", 2_500), leaseOf("b", 2_500), leaseOf("c")] }));
+    expect(asked.slice(1).map(({ command }) => command)).toMatchObject([
+      { case: "renew", value: { leaseId: "a" } },
+      { case: "renew", value: { leaseId: "b" } },
+    ]);
+    answer(renewed("a", TTL_MS), { call: asked[1]?.call as bigint });
+    answer(errorOf("LEASE_LOST", "FAILED_PRECONDITION"), { call: asked[2]?.call as bigint });
+    expect((await outcome).leases.map(({ id }) => id)).toEqual(["a", "c"]);
+    expect([...held.keys()].toSorted()).toEqual(["a", "c"]);
+  });
+
+  test("too late to be relied on, again and again, are given back, and the error names the ttl", async () => {
+    const { answer, outcome, asked, givenBack } = stage();
+    answer(captured({ leases: [leaseOf("a", 2_500)] }));
+    for (let index = 0; index < 3; index++) answer(renewed("a", 2_500));
+    await expect(outcome).rejects.toMatchObject({ reason: "TTL_TOO_SHORT" });
+    expect(asked).toHaveLength(4);
+    expect(givenBack).toEqual(["a"]);
+  });
+
+  test("in one answer after another, all of which have ended before they could be relied on, are an error after four", async () => {
+    const { answer, outcome, asked, capture } = stage({ prefix: "", wait: "forever" });
+    const settledAfter: number[] = [];
+    outcome.catch(() => settledAfter.push(asked.length));
+    for (let index = 1; index <= 4; index++) {
+      answer(captured({ leases: [leaseOf(`${index}`, 2_500)] }));
+      answer(errorOf("UNKNOWN_CLAIM", "NOT_FOUND"));
+      await settled();
+    }
+    await expect(outcome).rejects.toMatchObject({ reason: "TTL_TOO_SHORT" });
+    expect(settledAfter).toEqual([8]);
+    capture.abandon(new Error("late"));
+  });
+
+  test("where the answer to a renewal has no lease are left out", async () => {
+    const { answer, outcome } = stage();
+    answer(captured({ leases: [leaseOf("a", 2_500)] }));
+    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
+    expect(await outcome).toEqual({ leases: [], retryAfterMs: undefined });
+  });
+});
+
+describe("no leases", () => {
+  test("are an answer, with when to try again", async () => {
+    const { answer, outcome, asked } = stage();
+    answer(captured({ retryAfter: durationOf(250) }));
+    expect(await outcome).toEqual({ leases: [], retryAfterMs: 250 });
+    expect(asked).toHaveLength(1);
+  });
+
+  test("at the end of a piece are followed by the next piece, under another id, until the wait is over", async () => {
+    const { answer, outcome, request, asked } = stage({ prefix: "", wait: 20_000 });
+    const first = request().requestId;
+    await vi.advanceTimersByTimeAsync(15_000);
+    answer(captured({}));
+    await settled();
+    expect(asked).toHaveLength(2);
+    expect(request().requestId).not.toBe(first);
+    expect(request().maxWait).toMatchObject({ seconds: 5n });
+    await vi.advanceTimersByTimeAsync(5_000);
+    answer(captured({}));
+    expect(await outcome).toMatchObject({ leases: [] });
+    expect(asked).toHaveLength(2);
+  });
+
+  test("under the caller's own id that had some before are the outcome at once", async () => {
+    const { answer, outcome, asked } = stage({ prefix: "", wait: "forever", requestId: "mine" });
+    answer(captured({ isRepeated: true }));
+    expect(await outcome).toMatchObject({ leases: [] });
+    expect(asked).toHaveLength(1);
+  });
+
+  test("under the caller's own id that is new are waited for", async () => {
+    const { answer, asked, request } = stage({ prefix: "", wait: "forever", requestId: "mine" });
+    answer(captured({}));
+    await settled();
+    expect(asked).toHaveLength(2);
+    expect(request().requestId).toBe("mine");
+  });
+
+  test("of a repeated request under an id that nobody has chosen are waited for", async () => {
+    const { answer, asked } = stage({ prefix: "", wait: "forever" });
+    answer(captured({ isRepeated: true }));
+    await settled();
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe("a capture that is given up", () => {
+  test("gives back what comes then, and its server hears that nobody waits", async () => {
+    const giveUp = new AbortController();
+    const { answer, outcome, connection, givenBack, held } = stage({
+      prefix: "",
+      wait: "forever",
+      signal: giveUp.signal,
+    });
+    giveUp.abort(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect(connection.cancelled).toEqual([1n]);
+    answer(captured({ leases: [leaseOf("a")] }));
+    expect([givenBack, held.size]).toEqual([["a"], 0]);
+  });
+
+  test("and does not wait is answered still, so that what it took is given back", async () => {
+    const { capture, answer, outcome, connection, calls, givenBack } = stage();
+    capture.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect([connection.cancelled, calls.size]).toEqual([[], 1]);
+    answer(captured({ leases: [leaseOf("a")] }));
+    expect(givenBack).toEqual(["a"]);
+  });
+
+  test("before it was sent is asked of nobody", async () => {
+    const { calls, clock, connection } = stageCalls();
+    connection.opened = undefined;
+    const capture = new Capture({
+      calls,
+      clock,
+      asked: { prefix: "" },
+      giveUpAfterMs: 1_000,
+      marginMs: 0,
+      find: () => undefined,
+      keep: () => expect.unreachable(),
+      giveBack: () => expect.unreachable(),
+      letGo: () => expect.unreachable(),
+    });
+    const outcome = capture.run();
+    capture.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect(calls.size).toBe(0);
+  });
+
+  test("and whose connection is lost is not asked for again", async () => {
+    const { calls, connection, capture, outcome } = stage();
+    capture.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    await settled();
+    expect([next.asked, calls.size]).toEqual([[], 0]);
+  });
+
+  test("when it has its leases keeps them", async () => {
+    const { answer, outcome, capture, letGo, givenBack } = stage();
+    answer(captured({ leases: [leaseOf("a")] }));
+    await outcome;
+    capture.abandon(new Error("late"));
+    expect([letGo, givenBack]).toEqual([[], []]);
+  });
+
+  test("while its late leases are renewed lets go of those that it has", async () => {
+    const { answer, outcome, capture, letGo, givenBack } = stage({ prefix: "", count: 2 });
+    answer(captured({ leases: [leaseOf("a"), leaseOf("b", 2_500)] }));
+    capture.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect(letGo).toEqual(["a"]);
+    answer(renewed("b", TTL_MS));
+    expect(givenBack).toEqual(["b"]);
+  });
+});
+
+describe("a capture fails", () => {
+  test("with what the server says", async () => {
+    const { answer, outcome } = stage();
+    const no = errorOf("BAD_REQUEST", "INVALID_ARGUMENT");
+    answer(no);
+    await expect(outcome).rejects.toBe(no);
+  });
+
+  test("by the answer of another verb", async () => {
+    const { answer, outcome } = stage();
+    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
+    await expect(outcome).rejects.toThrow("capture was answered by renew");
+  });
+
+  test("without an answer in time, as does the renewal of what it took", async () => {
+    const silent = stage({ prefix: "" }, 5_000);
+    await vi.advanceTimersByTimeAsync(5_001);
+    await expect(silent.outcome).rejects.toMatchObject({ reason: "NO_SERVER" });
+    const { answer, outcome, givenBack } = stage({ prefix: "" }, 5_000);
+    answer(captured({ leases: [leaseOf("a", 2_500)] }));
+    await vi.advanceTimersByTimeAsync(5_001);
+    await expect(outcome).rejects.toMatchObject({ reason: "NO_SERVER" });
+    expect(givenBack).toEqual(["a"]);
+  });
+});

@@ -1,0 +1,60 @@
+// Calls over a connection that does nothing by itself: it remembers what it is asked, and answers when a test says so.
+
+import { onTestFinished } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import { Calls } from "../../../../clients/typescript/src/connection/calls.ts";
+import type {
+  Command,
+  Connection,
+  Opened,
+  Result,
+} from "../../../../clients/typescript/src/connection/connection.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+
+export const GONE = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone");
+
+/** All that follows from what was done so far has happened by then. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+export class FakeConnection implements Connection {
+  readonly address = "nowhere";
+  readonly asked: { readonly call: bigint; readonly command: Command }[] = [];
+  readonly cancelled: bigint[] = [];
+  via: Connection["via"] = "session";
+  comesBackBy: Connection["comesBackBy"] = "ticket";
+  opened: Opened | undefined = { replica: "1", waitsMax: 9, commandsMax: 9 };
+  wasReached = true;
+  renewalsMax = 9;
+
+  take(call: bigint, command: Command): boolean {
+    if (!this.opened) return false;
+    this.asked.push({ call, command });
+    return true;
+  }
+
+  cancel(call: bigint): void {
+    this.cancelled.push(call);
+  }
+
+  async close(): Promise<void> {}
+  destroy(): void {}
+}
+
+/** The calls of a client, and the connection that carries them. */
+export function stageCalls() {
+  const clock = new Clock(() => performance.now());
+  const calls = new Calls({ need() {}, lastError: () => undefined, addresses: ["nowhere"], clock });
+  onTestFinished(() => calls.failAll(RowlockError.closed()));
+  const connection = new FakeConnection();
+  calls.begun(connection);
+  /** Of the latest call. */
+  const latest = () => {
+    const asked = connection.asked.at(-1);
+    if (!asked) throw new Error("nothing was asked");
+    return asked;
+  };
+  /** What is answered to the latest call, or to the one given. */
+  const answer = (result: object, { call = latest().call, basisMs = clock.now() } = {}) =>
+    calls.results([{ call, result: result as Result | RowlockError }], basisMs);
+  return { clock, calls, connection, asked: connection.asked, latest, answer };
+}

@@ -1,0 +1,150 @@
+// Until when a lease may be counted on, by timers of the test's own.
+
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import { HeldLease, type LockState } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { LeaseSchema, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const messageOf = (ttlMs: number | null, more = {}) =>
+  create(LeaseSchema, {
+    leaseId: "a",
+    lockName: "etl",
+    mode: Mode.SHARED,
+    permits: 2,
+    fencingToken: 5n,
+    ...(ttlMs !== null && { ttl: durationOf(ttlMs) }),
+    ...more,
+  });
+
+function stage(ttlMs: number | null = 3_000, { marginMs = 300, agoMs = 0, more = {} } = {}) {
+  const clock = new Clock(() => performance.now());
+  const beginMs = clock.now();
+  const lease = new HeldLease(messageOf(ttlMs, more), beginMs - agoMs, marginMs, clock);
+  const states: LockState[] = [];
+  lease.listen((state) => states.push(state));
+  return { clock, beginMs, lease, states };
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe("a lease", () => {
+  test("counts down from when it was asked for, and ends its margin before it ends at the server", async () => {
+    const { lease, beginMs } = stage(3_000, { agoMs: 500 });
+    expect(lease).toMatchObject({ id: "a", lockName: "etl", mode: "shared", permits: 2, token: 5n });
+    expect(lease.remainingMs).toBe(2_200);
+    expect(lease.deadlineMs - beginMs).toBe(2_200);
+    expect(lease.toldMs).toBe(beginMs);
+    await pass(2_199);
+    expect([lease.state, lease.isLost]).toEqual(["uncertain", false]);
+    await pass(1);
+    expect([lease.state, lease.isLost, lease.remainingMs]).toEqual(["lost", true, 0]);
+    expect(lease.signal.reason).toMatchObject({ reason: "LEASE_LOST", metadata: { end_reason: "EXPIRED" } });
+  });
+
+  test("is renewed at a third of its time, along with others at half of that, and overdue at two thirds", async () => {
+    const { lease, beginMs } = stage(3_000);
+    expect(lease.renewAtMs - beginMs).toBe(1_000);
+    expect(lease.mayRenewAtMs - beginMs).toBe(500);
+    expect(lease.overdueAtMs - beginMs).toBe(2_000);
+    await pass(1_999);
+    expect(lease.state).toBe("held");
+    await pass(1);
+    expect(lease.state).toBe("uncertain");
+  });
+
+  test("that was renewed is held, and counts from then", async () => {
+    const { lease, clock, states } = stage(3_000);
+    await pass(2_100);
+    lease.look();
+    lease.prolonged(messageOf(6_000), clock.now());
+    await pass(0);
+    expect([lease.state, lease.remainingMs]).toEqual(["held", 5_700]);
+    expect(states).toEqual(["uncertain", "held"]);
+  });
+
+  test("without end is never renewed and never lost", async () => {
+    const { lease } = stage(null, { marginMs: 0 });
+    await pass(1e9);
+    expect(lease.state).toBe("held");
+    expect(lease.remainingMs).toBe(Number.POSITIVE_INFINITY);
+    expect(lease.renewAtMs).toBe(Number.POSITIVE_INFINITY);
+    expect(lease.isShort).toBe(false);
+  });
+});
+
+describe("too little is left to begin with", () => {
+  test.each([
+    [1_699, false],
+    [1_701, true],
+  ])("of a grant that was %i ms on its way: %s", (agoMs, isShort) => {
+    expect(stage(3_000, { agoMs }).lease.isShort).toBe(isShort);
+  });
+
+  test.each([
+    [1_200, false],
+    [1_199, true],
+  ])("of a provisional one of %i ms with a margin of 300 ms: %s", (ttlMs, isShort) => {
+    expect(stage(ttlMs, { more: { provisional: true } }).lease.isShort).toBe(isShort);
+    expect(stage(ttlMs).lease.isShort).toBe(false);
+  });
+});
+
+describe("whoever listens", () => {
+  test("hears each new state once, after this turn", async () => {
+    const { lease, states } = stage();
+    lease.orphaned();
+    lease.orphaned();
+    expect(states).toEqual([]);
+    await pass(0);
+    expect(states).toEqual(["uncertain"]);
+    await pass(2_700);
+    lease.look();
+    lease.look();
+    await pass(0);
+    expect(states).toEqual(["uncertain", "lost"]);
+  });
+
+  test("and comes late hears the state that is not held", async () => {
+    const { lease } = stage();
+    const late: LockState[] = [];
+    lease.listen((state) => late.push(state));
+    await pass(0);
+    expect(late).toEqual([]);
+    lease.orphaned();
+    lease.listen((state) => late.push(state));
+    await pass(0);
+    // The one that was there is called for the change, and so is the new one.
+    expect(late).toEqual(["uncertain", "uncertain"]);
+  });
+
+  test("hears nothing when the lease is given back, after which it is lost", async () => {
+    const { lease, states } = stage();
+    lease.giveBack();
+    await pass(0);
+    expect([states, lease.state, lease.remainingMs]).toEqual([[], "lost", 0]);
+    expect(lease.signal.reason).toMatchObject({ reason: "RELEASED", code: "CANCELLED" });
+  });
+});
+
+test("lost is final: the first reason stays, and no answer brings the lease back", async () => {
+  const { lease, clock } = stage();
+  const why = new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", "an operator has ended it");
+  lease.lose(why);
+  lease.lose(new RowlockError("INTERNAL", "INTERNAL", "late"));
+  lease.prolonged(messageOf(9_000), clock.now());
+  expect([lease.state, lease.remainingMs, lease.signal.reason]).toEqual(["lost", 0, why]);
+});
+
+test("a lease whose connection is gone is uncertain until it is renewed", async () => {
+  const { lease, clock } = stage();
+  lease.orphaned();
+  expect(lease.state).toBe("uncertain");
+  lease.prolonged(messageOf(3_000), clock.now());
+  expect(lease.state).toBe("held");
+});

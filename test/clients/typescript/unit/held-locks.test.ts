@@ -1,0 +1,200 @@
+// What becomes of locks when they are released, handed over or given back, with verbs that do nothing by themselves.
+
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import { HeldLocks } from "../../../../clients/typescript/src/held-locks.ts";
+import { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import { LeaseKeeper } from "../../../../clients/typescript/src/leases/lease-keeper.ts";
+import type { LeftBehind } from "../../../../clients/typescript/src/leases/left-behind.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import type { Verbs } from "../../../../clients/typescript/src/verbs.ts";
+import { LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { GONE, stageCalls, turn } from "./fake-connection.ts";
+
+const TTL_MS = 30_000;
+const GONE_LEASE = new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", "it has ended");
+
+/** `release` and `renew` are what the server does. */
+function stage() {
+  const { calls } = stageCalls();
+  const clock = new Clock();
+  const keeper = new LeaseKeeper({ calls, clock, open: () => undefined, need() {}, leave() {} });
+  onTestFinished(() => keeper.stop());
+  const release = vi.fn(async (..._: unknown[]) => ({ released: true, hadEnded: false }));
+  const renew = vi.fn(async (..._: unknown[]) => ({}));
+  const addClaim = vi.fn();
+  const verbs = { release, renew } as unknown as Verbs;
+  const locks = new HeldLocks(keeper, verbs, { addClaim } as unknown as LeftBehind);
+  const hold = (id = "a", asked: Parameters<HeldLocks["add"]>[1] = {}) => {
+    const message = create(LeaseSchema, { leaseId: id, lockName: "etl", ttl: durationOf(TTL_MS) });
+    const lease = new HeldLease(message, clock.now(), 2_000, clock);
+    keeper.keep(lease);
+    return { lease, lock: locks.add(lease, asked) };
+  };
+  return { keeper, locks, hold, release, renew, addClaim };
+}
+
+describe("a lock", () => {
+  test("is the same for the same lease, and found by its id until it is released", async () => {
+    const { locks, hold, keeper } = stage();
+    const { lease, lock } = hold();
+    expect(locks.add(lease, {})).toBe(lock);
+    expect([locks.find("a"), locks.find("b")]).toEqual([lock, undefined]);
+    await lock.release();
+    expect([locks.find("a"), keeper.size, lock.state]).toEqual([undefined, 0, "lost"]);
+    expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
+  });
+
+  test("is released once, with the first words, for as long as its lease can last", async () => {
+    const { hold, release } = stage();
+    const { lock } = hold();
+    const [one, two] = [lock.release({ status: "done" }), lock.release({ status: "late" })];
+    expect(await Promise.all([one, two])).toEqual([true, true]);
+    expect(release).toHaveBeenCalledOnce();
+    const [id, options, withinMs] = release.mock.calls[0] as unknown as [string, object, number];
+    expect([id, options]).toEqual(["a", { status: "done" }]);
+    expect(withinMs).toBeGreaterThan(TTL_MS - 1_000);
+    expect(withinMs).toBeLessThanOrEqual(TTL_MS);
+  });
+
+  test("whose release found it ended is known to have ended, and only that one", async () => {
+    const { locks, hold, release } = stage();
+    release.mockResolvedValueOnce({ released: false, hadEnded: true });
+    const [ended, other] = [hold("a").lock, hold("b").lock];
+    expect(await ended.release()).toBe(false);
+    expect(await other.release()).toBe(true);
+    expect([locks.hadEnded(ended), locks.hadEnded(other)]).toEqual([true, false]);
+  });
+
+  test("is handed over by one more renewal, and neither renewed nor released from then on", async () => {
+    const { hold, keeper, renew, release } = stage();
+    const { lock } = hold();
+    expect(await lock.handOver(60_000)).toEqual({ leaseId: "a", token: 0n });
+    expect(renew.mock.calls).toEqual([["a", 60_000]]);
+    expect(keeper.size).toBe(0);
+    expect(await lock.release()).toBe(false);
+    expect(release).not.toHaveBeenCalled();
+  });
+
+  test("that could not be handed over is held still", async () => {
+    const { hold, keeper, renew } = stage();
+    const { lock } = hold();
+    renew.mockRejectedValueOnce(GONE);
+    await expect(lock.handOver()).rejects.toBe(GONE);
+    expect([keeper.size, lock.state]).toEqual([1, "held"]);
+  });
+
+  test("ends with its scope, also where no server answers; any other failure is told", async () => {
+    const { hold, release } = stage();
+    release.mockRejectedValueOnce(GONE);
+    await hold("a").lock[Symbol.asyncDispose]();
+    release.mockRejectedValueOnce(GONE_LEASE);
+    await expect(hold("b").lock[Symbol.asyncDispose]()).rejects.toBe(GONE_LEASE);
+    release.mockRejectedValueOnce(new Error("a bug"));
+    await expect(hold("c").lock[Symbol.asyncDispose]()).rejects.toThrow("a bug");
+  });
+});
+
+describe("a lock that was lost", () => {
+  test("is given back without a word, as its server may keep it still", async () => {
+    const { hold, release } = stage();
+    const { lease, lock } = hold();
+    lease.lose(GONE_LEASE);
+    expect(await lock.release({ status: "done" })).toBe(false);
+    expect(release.mock.calls).toEqual([["a", {}]]);
+  });
+
+  test.each([{ statusIfLost: "" }, { lockDelay: 0 }, { minInterval: 0 }])(
+    "and whose record shall show it (%j) has to end by itself",
+    async (asked) => {
+      const { hold, release, locks } = stage();
+      const { lease, lock } = hold("a", asked);
+      lease.lose(GONE_LEASE);
+      expect(await lock.release()).toBe(false);
+      expect(release).not.toHaveBeenCalled();
+      expect(locks.hadEnded(lock)).toBe(false);
+    },
+  );
+});
+
+describe("a release that no server has answered", () => {
+  test.each([
+    ["without end", "forever", GONE, 1],
+    ["without end, of a closed client", "forever", RowlockError.closed(), 1],
+    ["with an end", TTL_MS, GONE, 0],
+    ["without end, which has ended", "forever", GONE_LEASE, 0],
+    ["without end, by a bug", "forever", new Error("a bug"), 0],
+  ] as const)("of a lease %s is left behind or not", async (_, ttl, error, count) => {
+    const { hold, release, addClaim } = stage();
+    release.mockRejectedValueOnce(error);
+    await expect(hold("a", { ttl }).lock.release()).rejects.toBe(error);
+    expect(addClaim.mock.calls).toEqual(Array(count).fill(["a"]));
+  });
+
+  test("of what nobody wants is no failure, and is left behind where it has no end", async () => {
+    const { locks, release, addClaim } = stage();
+    release.mockRejectedValue(GONE);
+    locks.giveBack("a", { ttl: "forever" });
+    locks.giveBack("b", {});
+    await turn();
+    expect(addClaim.mock.calls).toEqual([["a"]]);
+  });
+});
+
+describe("what nobody wants any more", () => {
+  test("is given back, unless another call has it", async () => {
+    const { locks, hold, release } = stage();
+    hold("a");
+    locks.giveBack("a", {});
+    locks.giveBack("b", {});
+    await turn();
+    expect(release.mock.calls).toEqual([["b", {}]]);
+  });
+
+  test("does not count as a run after which the next one is not due yet", async () => {
+    const { locks, release } = stage();
+    locks.giveBack("a", { minInterval: 0 });
+    await turn();
+    expect(release.mock.calls).toEqual([["a", { coolDown: 0 }]]);
+  });
+
+  test("and is a place still leaves the queue without a word about the lock", async () => {
+    const { locks, release } = stage();
+    const waits = new RowlockError("NOT_GRANTED_YET", "FAILED_PRECONDITION", "it waits");
+    release.mockRejectedValueOnce(waits);
+    locks.giveBack("a", { minInterval: 1 });
+    await turn();
+    expect(release.mock.calls).toEqual([["a", { coolDown: 0 }], ["a"]]);
+  });
+
+  test("and fails in another way is not asked for twice", async () => {
+    const { locks, release } = stage();
+    for (const error of [GONE_LEASE, new Error("a bug")]) {
+      release.mockClear();
+      release.mockRejectedValueOnce(error);
+      locks.giveBack("a", { minInterval: 1 });
+      await turn();
+      expect(release).toHaveBeenCalledOnce();
+    }
+  });
+
+  test("and was kept is let go of: nothing renews it", async () => {
+    const { locks, hold, keeper, release } = stage();
+    const { lease } = hold();
+    locks.letGo(lease, {});
+    await turn();
+    expect([keeper.size, lease.isLost, locks.find("a")]).toEqual([0, true, undefined]);
+    expect(release.mock.calls).toEqual([["a", {}]]);
+  });
+});
+
+test("all locks are released, though one of them fails", async () => {
+  const { locks, hold, release } = stage();
+  for (const id of ["a", "b"]) hold(id);
+  release.mockRejectedValueOnce(GONE);
+  locks.releaseAll();
+  await turn();
+  expect(release.mock.calls.map(([id]) => id)).toEqual(["a", "b"]);
+});

@@ -1,0 +1,300 @@
+// When leases are renewed and what follows from each answer, on a connection that does nothing by itself and by timers of the
+// test's own.
+
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import { LeaseKeeper } from "../../../../clients/typescript/src/leases/lease-keeper.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
+import { LeaseSchema, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import {
+  LostLeaseSchema,
+  RenewedLeasesSchema,
+  type RenewLeases,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { GONE, stageCalls } from "./fake-connection.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const messageOf = (leaseId: string, ttlMs: number | null) =>
+  create(LeaseSchema, { leaseId, lockName: "etl", ...(ttlMs !== null && { ttl: durationOf(ttlMs) }) });
+
+function stage() {
+  const staged = stageCalls();
+  const { calls, clock, connection, asked, answer } = staged;
+  const state = { isOpen: true, needed: 0, left: [] as RowlockError[] };
+  const keeper = new LeaseKeeper({
+    calls,
+    clock,
+    open: () => (state.isOpen ? connection : undefined),
+    need: () => {
+      state.needed += 1;
+    },
+    leave: (error) => void state.left.push(error),
+  });
+  onTestFinished(() => keeper.stop());
+  const beginMs = clock.now();
+  const keep = (id: string, ttlMs: number | null = 3_000, marginMs = 300) => {
+    const lease = new HeldLease(messageOf(id, ttlMs), clock.now(), marginMs, clock);
+    keeper.keep(lease);
+    return lease;
+  };
+  /** The leases that each renewal so far was for. */
+  const renewals = () =>
+    asked.map(({ command }) => (command.value as RenewLeases).leases.map(({ leaseId }) => leaseId));
+  const renewed = (...leases: readonly (readonly [string, number | null])[]) =>
+    answer({
+      case: "renewLeases",
+      value: create(RenewedLeasesSchema, {
+        leases: leases.map(([id, ttlMs]) => ({ outcome: { case: "lease", value: messageOf(id, ttlMs) } })),
+      }),
+    });
+  return { ...staged, keeper, state, beginMs, keep, renewals, renewed };
+}
+
+describe("leases are renewed", () => {
+  test("at a third of their time, together with those that are half-way to theirs", async () => {
+    const { keep, renewals, renewed } = stage();
+    keep("a", 3_000);
+    keep("b", 5_000);
+    keep("c", 9_000);
+    await pass(999);
+    expect(renewals()).toEqual([]);
+    await pass(1);
+    expect(renewals()).toEqual([["a", "b"]]);
+    renewed(["a", 3_000], ["b", 5_000]);
+    await pass(999);
+    expect(renewals()).toHaveLength(1);
+    await pass(1);
+    expect(renewals()).toEqual([
+      ["a", "b"],
+      ["a", "b", "c"],
+    ]);
+  });
+
+  test("once at a time: what is being renewed is not asked for again, however long the answer takes", async () => {
+    const { keep, renewals } = stage();
+    keep("a", 3_000);
+    await pass(2_690);
+    expect(renewals()).toEqual([["a"]]);
+  });
+
+  test("with the first request of a connection, all of them, so many at a time as it takes", () => {
+    const { keeper, keep, connection, renewals } = stage();
+    connection.renewalsMax = 2;
+    for (const id of ["a", "b", "c"]) keep(id);
+    keeper.begun(connection);
+    expect(renewals()).toEqual([["a", "b"], ["c"]]);
+  });
+
+  test("with the first request of a connection, but for those whose time was over by then", async () => {
+    const { keeper, keep, connection, state, renewals } = stage();
+    const short = keep("a", 1_000, 900);
+    keep("b", 60_000);
+    state.isOpen = false;
+    await pass(100);
+    keeper.begun(connection);
+    expect(short.isLost).toBe(true);
+    expect(renewals()).toEqual([["b"]]);
+  });
+
+  test("never where they have no end", async () => {
+    const { keep, renewals } = stage();
+    keep("a", null, 0);
+    await pass(100_000);
+    expect(renewals()).toEqual([]);
+  });
+
+  test("by the next connection where there is none: until then one is asked for", async () => {
+    const { keep, state, renewals } = stage();
+    state.isOpen = false;
+    keep("a", 3_000);
+    await pass(999);
+    expect(state.needed).toBe(0);
+    await pass(1);
+    expect(state.needed).toBe(1);
+    expect(renewals()).toEqual([]);
+  });
+});
+
+describe("a renewal", () => {
+  test("prolongs each lease by what the answer says of it, from when it was asked for", async () => {
+    const { keep, renewed, beginMs } = stage();
+    const [a, b] = [keep("a", 3_000), keep("b", 3_000)];
+    await pass(1_100);
+    renewed(["a", 3_000], ["b", 6_000]);
+    expect([a.deadlineMs - beginMs, b.deadlineMs - beginMs]).toEqual([3_700, 6_700]);
+    expect([a.isRenewing, b.isRenewing]).toEqual([false, false]);
+  });
+
+  test("that finds a lease ended loses it, and keeps the others", async () => {
+    const { keeper, keep, answer } = stage();
+    const [a, b] = [keep("a"), keep("b")];
+    await pass(1_000);
+    const info = create(ErrorInfoSchema, { domain: "rowlock", reason: "LEASE_LOST" });
+    const details = [anyPack(ErrorInfoSchema, info)];
+    const error = create(StatusSchema, { code: 9, message: "it has ended", details });
+    const leases = [
+      { outcome: { case: "error" as const, value: error } },
+      { outcome: { case: "lease" as const, value: messageOf("b", 3_000) } },
+    ];
+    answer({ case: "renewLeases", value: create(RenewedLeasesSchema, { leases }) });
+    expect([a.isLost, b.isLost]).toEqual([true, false]);
+    expect(a.signal.reason).toMatchObject({ reason: "LEASE_LOST", message: "it has ended" });
+    expect([keeper.size, keeper.find("a"), keeper.find("b")]).toEqual([1, undefined, b]);
+  });
+
+  test("that could not be done is tried again soon, and not before the server says", async () => {
+    const { keep, answer, renewals } = stage();
+    keep("a", 6_000, 0);
+    await pass(2_000);
+    answer(new RowlockError("DATABASE_UNAVAILABLE", "UNAVAILABLE", "no"));
+    await pass(149);
+    expect(renewals()).toHaveLength(1);
+    await pass(1);
+    expect(renewals()).toHaveLength(2);
+    answer(new RowlockError("OVERLOADED", "RESOURCE_EXHAUSTED", "no", { retryAfterMs: 700 }));
+    await pass(699);
+    expect(renewals()).toHaveLength(2);
+    await pass(1);
+    expect(renewals()).toHaveLength(3);
+  });
+
+  test("that fails when it is overdue leaves a server that answers", async () => {
+    const { keep, answer, state } = stage();
+    keep("a", 3_000);
+    await pass(2_100);
+    answer(GONE);
+    expect(state.left).toEqual([GONE]);
+  });
+
+  test("that fails while there is time, or when the connection is gone anyway, leaves nobody", async () => {
+    const { keep, answer, state } = stage();
+    keep("a", 3_000);
+    await pass(1_999);
+    answer(GONE);
+    await pass(300);
+    state.isOpen = false;
+    answer(GONE);
+    expect(state.left).toEqual([]);
+  });
+
+  test("of a lease that is unknown by now loses it", async () => {
+    const { keeper, keep, answer } = stage();
+    const lease = keep("a");
+    await pass(1_000);
+    answer(new RowlockError("UNKNOWN_CLAIM", "NOT_FOUND", "no"));
+    expect([lease.isLost, keeper.size]).toEqual([true, 0]);
+  });
+
+  test("whose answer does not speak of a lease leaves it as it is, to be renewed again", async () => {
+    const { keep, renewed, renewals } = stage();
+    const lease = keep("a");
+    await pass(1_000);
+    renewed();
+    expect([lease.state, lease.isRenewing]).toEqual(["held", false]);
+    await pass(1);
+    expect(renewals()).toHaveLength(2);
+  });
+
+  test("that comes after this client has counted the lease out brings nothing back", async () => {
+    const { keep, renewed } = stage();
+    const lease = keep("a");
+    await pass(2_700);
+    renewed(["a", 60_000]);
+    expect([lease.isLost, lease.remainingMs]).toEqual([true, 0]);
+  });
+});
+
+describe("a lease that is kept", () => {
+  test("is found by its id until its time is over, is dropped, or another one has its id", () => {
+    const { keeper, keep } = stage();
+    const first = keep("a");
+    expect(keeper.find("a")).toBe(first);
+    const second = keep("a");
+    keeper.drop(first);
+    expect([keeper.find("a"), keeper.size]).toEqual([second, 1]);
+    keeper.drop(second);
+    expect([keeper.find("a"), keeper.size]).toEqual([undefined, 0]);
+  });
+
+  test("is lost at its deadline, also where nobody looks and nothing answers", async () => {
+    const { keeper, keep, state } = stage();
+    state.isOpen = false;
+    const lease = keep("a", 3_000);
+    const over = vi.fn();
+    lease.signal.addEventListener("abort", over);
+    await pass(2_699);
+    expect(over).not.toHaveBeenCalled();
+    await pass(1);
+    expect(over).toHaveBeenCalledOnce();
+    expect(keeper.size).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is looked at each second, so that a machine that slept notices what it has lost", async () => {
+    const { keep } = stage();
+    const lease = keep("a", 60_000);
+    const look = vi.spyOn(lease, "look");
+    await pass(5_000);
+    expect(look).toHaveBeenCalledTimes(5);
+  });
+
+  test("is lost when the server says so, by its reason", () => {
+    const { keeper, keep } = stage();
+    const [a, b] = [keep("a"), keep("b")];
+    const said = { leaseId: "a", lockName: "etl", reason: RefusalReason.FORCE_RELEASED };
+    keeper.lost([create(LostLeaseSchema, said), create(LostLeaseSchema, { leaseId: "stranger" })]);
+    expect([a.isLost, b.isLost, keeper.size]).toEqual([true, false, 1]);
+    expect(a.signal.reason).toMatchObject({
+      reason: "LEASE_LOST",
+      metadata: { end_reason: "FORCE_RELEASED" },
+    });
+  });
+
+  test("is confirmed with its whole time, from when it was told, and renewed by that", async () => {
+    const { keeper, keep, clock, beginMs, renewals } = stage();
+    const lease = keep("a", 900, 300);
+    keeper.confirmed([messageOf("a", 6_000), messageOf("stranger", 1)], clock.now());
+    expect(lease.deadlineMs - beginMs).toBe(5_700);
+    await pass(1_000);
+    expect(renewals()).toEqual([]);
+    await pass(1_000);
+    expect(renewals()).toEqual([["a"]]);
+  });
+
+  test("is uncertain when the connection is gone", () => {
+    const { keeper, keep } = stage();
+    const leases = [keep("a"), keep("b")];
+    keeper.orphaned();
+    expect(leases.map(({ state }) => state)).toEqual(["uncertain", "uncertain"]);
+  });
+
+  test("is left alone once the keeper has stopped, or has nothing to keep", async () => {
+    const { keeper, keep, renewals } = stage();
+    const lease = keep("a");
+    expect(vi.getTimerCount()).toBe(1);
+    keeper.drop(lease);
+    expect(vi.getTimerCount()).toBe(0);
+    keep("b");
+    keeper.stop();
+    await pass(10_000);
+    expect(renewals()).toEqual([]);
+  });
+
+  test("with less time than the others is renewed before them", async () => {
+    const { keep, renewals } = stage();
+    keep("a", 60_000);
+    keep("b", 1_500, 150);
+    await pass(499);
+    expect(renewals()).toEqual([]);
+    await pass(1);
+    expect(renewals()).toEqual([["b"]]);
+  });
+});

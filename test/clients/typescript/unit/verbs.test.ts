@@ -1,0 +1,458 @@
+// What the verbs of the client put into their requests, and what they make of the answers, without a server.
+
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test, vi } from "vitest";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
+import {
+  ClaimState,
+  LimitSource,
+  LockSchema,
+  Mode,
+  RefusalReason,
+} from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import {
+  DeleteLockResponseSchema,
+  ForceReleaseResponseSchema,
+  GetLockResponseSchema,
+  ListLimitsResponseSchema,
+  ListLocksResponseSchema,
+  ListOrder,
+  ReleaseResponseSchema,
+  RenewResponseSchema,
+  SetLimitResponseSchema,
+  UpdateLockResponseSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
+
+function stage(giveUpAfterMs = 60_000) {
+  const calls = stageCalls();
+  return { ...calls, verbs: new Verbs(calls.calls, giveUpAfterMs) };
+}
+
+const at = (seconds: number, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
+
+describe("a release", () => {
+  test("says nothing of the lock's record unless it was given something to say", async () => {
+    const { verbs, latest, answer } = stage();
+    const released = verbs.release("lease");
+    expect(latest().command).toMatchObject({ case: "release", value: { leaseId: "lease" } });
+    const { value } = latest().command;
+    for (const field of ["status", "coolDown", "attemptsLeft"])
+      expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
+    answer({ case: "release", value: create(ReleaseResponseSchema, { released: true }) });
+    expect(await released).toEqual({ released: true, hadEnded: false });
+  });
+
+  test("takes along the last words, also those that are 0 or empty", async () => {
+    const { verbs, latest } = stage();
+    verbs.release("lease", { status: "", coolDown: 0, attemptsLeft: 0 }).catch(() => {});
+    expect(latest().command.value).toMatchObject({ status: "", coolDown: at(0), attemptsLeft: 0 });
+    verbs.release("lease", { status: "done", coolDown: 1_500, attemptsLeft: 4 }).catch(() => {});
+    expect(latest().command.value).toMatchObject({
+      status: "done",
+      coolDown: at(1, 500_000_000),
+      attemptsLeft: 4,
+    });
+  });
+
+  test("that was sent once and ended nothing had ended before; one that was repeated may have ended it itself", async () => {
+    const { verbs, calls, connection, answer } = stage();
+    const nothing = { case: "release", value: create(ReleaseResponseSchema, { released: false }) };
+    const once = verbs.release("lease");
+    answer(nothing);
+    expect(await once).toEqual({ released: false, hadEnded: true });
+    const twice = verbs.release("lease");
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    answer(nothing, { call: next.asked[0]?.call as bigint });
+    expect(await twice).toEqual({ released: false, hadEnded: false });
+  });
+
+  test("fails after its own time where that is shorter, and after that of all calls where it is not", async () => {
+    vi.useFakeTimers();
+    try {
+      const { verbs } = stage(1_000);
+      const failures: string[] = [];
+      verbs.release("a", {}, 200).catch(() => failures.push("its own"));
+      verbs.release("b", {}, 5_000).catch(() => failures.push("that of all"));
+      await vi.advanceTimersByTimeAsync(199);
+      expect(failures).toEqual([]);
+      await vi.advanceTimersByTimeAsync(2);
+      expect(failures).toEqual(["its own"]);
+      await vi.advanceTimersByTimeAsync(797);
+      expect(failures).toEqual(["its own"]);
+      await vi.advanceTimersByTimeAsync(2);
+      expect(failures).toEqual(["its own", "that of all"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("a renewal", () => {
+  test("keeps the ttl unless another one is asked for", async () => {
+    const { verbs, latest, answer } = stage();
+    const renewed = verbs.renew("lease");
+    expect((latest().command.value as { ttl?: unknown }).ttl).toBeUndefined();
+    answer({ case: "renew", value: create(RenewResponseSchema, { lease: { leaseId: "lease" } }) });
+    expect((await renewed).leaseId).toBe("lease");
+    verbs.renew("lease", 2_500).catch(() => {});
+    expect(latest().command).toMatchObject({ case: "renew", value: { ttl: at(2, 500_000_000) } });
+  });
+
+  test("that is answered as another verb is an error and no lease", async () => {
+    const { verbs, answer } = stage();
+    const renewed = verbs.renew("lease");
+    answer({ case: "release", value: create(ReleaseResponseSchema, {}) });
+    await expect(renewed).rejects.toThrow("renew was answered by release");
+  });
+});
+
+test("what keeps and ends leases goes before what was asked for earlier", () => {
+  const { verbs, calls } = stage();
+  calls.leaving(new FakeConnection(), GONE);
+  const closed = Object.assign(new FakeConnection(), { opened: undefined });
+  calls.begun(closed);
+  for (const verb of [verbs.getLock("a"), verbs.release("b"), verbs.renew("c"), verbs.deleteLock("d", {})])
+    verb.catch(() => {});
+  closed.opened = { replica: "", waitsMax: 9, commandsMax: 9 };
+  calls.opened();
+  expect(closed.asked.map(({ command }) => command.case)).toEqual([
+    "release",
+    "renew",
+    "getLock",
+    "deleteLock",
+  ]);
+});
+
+describe("a limit", () => {
+  test("is set for a name or for a pattern, and taken away by null", async () => {
+    const { verbs, latest, answer } = stage();
+    const set = verbs.setLimit({ name: "etl" }, 0, { ifVersion: 0, reason: "night" });
+    expect(latest().command).toMatchObject({
+      case: "setLimit",
+      value: {
+        target: { case: "name", value: "etl" },
+        limit: 0,
+        unset: false,
+        expectedVersion: 0n,
+        reason: "night",
+      },
+    });
+    const value = create(SetLimitResponseSchema, {
+      limit: 7,
+      version: 9n,
+      heldPermits: 3n,
+      waiting: 2,
+      draining: true,
+    });
+    answer({ case: "setLimit", value });
+    expect(await set).toEqual({ limit: 7, version: 9n, heldPermits: 3, waiting: 2, draining: true });
+    verbs.setLimit({ pattern: "etl/*" }, null, {}).catch(() => {});
+    const unset = latest().command.value as { expectedVersion?: bigint };
+    expect(unset).toMatchObject({ target: { case: "pattern", value: "etl/*" }, unset: true, reason: "" });
+    expect(unset.expectedVersion).toBeUndefined();
+  });
+
+  test.each([
+    ["a limit", (verbs: Verbs) => verbs.setLimit({ name: "a" }, 1, {})],
+    ["a record", (verbs: Verbs) => verbs.updateLock("a", { status: "x" })],
+    ["a deletion", (verbs: Verbs) => verbs.deleteLock("a", {})],
+    ["a forced release of a name", (verbs: Verbs) => verbs.forceRelease({ name: "a" }, "")],
+  ])("%s that may have been set is not set again", async (_, change) => {
+    const { verbs, calls, connection } = stage();
+    const changed = change(verbs);
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    await expect(changed).rejects.toMatchObject({ reason: "CONNECTION_LOST" });
+  });
+
+  test.each([
+    ["a look", (verbs: Verbs) => verbs.getLock("a")],
+    [
+      "a forced release of one claim",
+      (verbs: Verbs) => verbs.forceRelease({ name: "a", ticketNumber: 0n }, ""),
+    ],
+  ])("%s is asked for again", async (_, ask) => {
+    const { verbs, calls, connection } = stage();
+    ask(verbs).catch(() => {});
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    expect(next.asked).toHaveLength(1);
+  });
+});
+
+describe("a record", () => {
+  test("is changed in what is named, and in nothing else", async () => {
+    const { verbs, latest, answer } = stage();
+    const changed = verbs.updateLock("job", {});
+    const { value } = latest().command;
+    expect(value).toMatchObject({ name: "job", unsetNotBefore: false, unsetAttemptsLeft: false });
+    for (const field of ["notBefore", "notBeforeIn", "attemptsLeft", "status", "expectedVersion"])
+      expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
+    answer({ case: "updateLock", value: create(UpdateLockResponseSchema, { record: { version: 3n } }) });
+    expect(await changed).toEqual({ status: "", version: 3n });
+  });
+
+  test("is changed to what is empty, 0 or null, too", () => {
+    const { verbs, latest } = stage();
+    verbs.updateLock("job", { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5 }).catch(() => {});
+    expect(latest().command.value).toMatchObject({
+      notBeforeIn: at(0),
+      attemptsLeft: 0,
+      status: "",
+      expectedVersion: 5n,
+      unsetAttemptsLeft: false,
+    });
+    verbs.updateLock("job", { notBefore: null, attemptsLeft: null }).catch(() => {});
+    const { value } = latest().command;
+    expect(value).toMatchObject({ unsetNotBefore: true, unsetAttemptsLeft: true });
+    expect((value as { attemptsLeft?: number }).attemptsLeft).toBeUndefined();
+    verbs.updateLock("job", { notBefore: new Date(1_500) }).catch(() => {});
+    expect(latest().command.value).toMatchObject({ notBefore: at(1, 500_000_000), unsetNotBefore: false });
+  });
+
+  test("is shown with all that the server says of it, and how its last run went", async () => {
+    const { verbs, answer } = stage();
+    const changed = verbs.updateLock("job", {});
+    const lastRun = {
+      owner: "etl",
+      fencingToken: 4n,
+      grantedAt: at(1),
+      endedAt: at(2, 3_999_999),
+      endReason: RefusalReason.EXPIRED,
+      status: "lost",
+    };
+    const record = { notBefore: at(9), attemptsLeft: 0, status: "new", lastRun, version: 6n };
+    answer({ case: "updateLock", value: create(UpdateLockResponseSchema, { record }) });
+    expect(await changed).toEqual({
+      notBefore: new Date(9_000),
+      attemptsLeft: 0,
+      status: "new",
+      version: 6n,
+      lastRun: {
+        owner: "etl",
+        token: 4n,
+        grantedAt: new Date(1_000),
+        endedAt: new Date(2_003),
+        endReason: "EXPIRED",
+        status: "lost",
+      },
+    });
+    const bare = verbs.updateLock("job", {});
+    const short = create(UpdateLockResponseSchema, {
+      record: { lastRun: { endReason: RefusalReason.RELEASED } },
+    });
+    answer({ case: "updateLock", value: short });
+    expect(await bare).toEqual({
+      status: "",
+      version: 0n,
+      lastRun: { owner: "", token: 0n, endReason: "RELEASED", status: "" },
+    });
+  });
+
+  test("is taken away under its version, and whether there was one is the answer", async () => {
+    const { verbs, latest, answer } = stage();
+    const deleted = verbs.deleteLock("job", { ifVersion: 2n });
+    expect(latest().command).toMatchObject({
+      case: "deleteLock",
+      value: { name: "job", expectedVersion: 2n },
+    });
+    answer({ case: "deleteLock", value: create(DeleteLockResponseSchema, { deleted: true }) });
+    expect(await deleted).toBe(true);
+  });
+});
+
+describe("a lock is shown", () => {
+  const waiter = {
+    lockName: "a",
+    ticketNumber: 8n,
+    state: ClaimState.WAITING,
+    mode: Mode.SHARED,
+    permits: 2,
+    owner: "w",
+    labels: { job: "7" },
+    fencingToken: 5n,
+    requestedAt: at(3),
+  };
+  const holder = {
+    ...waiter,
+    state: ClaimState.HELD,
+    mode: Mode.EXCLUSIVE,
+    grantedAt: at(4),
+    expiresAt: at(5),
+    unclaimed: true,
+  };
+
+  test("with its limit, holders, waiters and record", async () => {
+    const { verbs, latest, answer } = stage();
+    const shown = verbs.getLock("a");
+    expect(latest().command).toMatchObject({ case: "getLock", value: { name: "a" } });
+    const lock = create(LockSchema, {
+      name: "a",
+      limit: { limit: 3, source: LimitSource.PATTERN, pattern: "a*", version: 2n, reason: "why" },
+      heldPermits: 2n,
+      holderCount: 1,
+      waiting: 1,
+      draining: true,
+      lastFencingToken: 5n,
+      holders: [holder],
+      waiters: [waiter],
+      record: { status: "new", version: 1n },
+    });
+    answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
+    const view = { lockName: "a", ticketNumber: 8n, permits: 2, owner: "w", labels: { job: "7" } };
+    expect(await shown).toEqual({
+      name: "a",
+      limit: { limit: 3, source: "pattern", pattern: "a*", version: 2n, reason: "why" },
+      heldPermits: 2,
+      holderCount: 1,
+      waiting: 1,
+      draining: true,
+      lastToken: 5n,
+      holders: [
+        {
+          ...view,
+          state: "held",
+          mode: "exclusive",
+          token: 5n,
+          requestedAt: new Date(3_000),
+          grantedAt: new Date(4_000),
+          expiresAt: new Date(5_000),
+          isUnclaimed: true,
+        },
+      ],
+      waiters: [{ ...view, state: "waiting", mode: "shared", requestedAt: new Date(3_000) }],
+      record: { status: "new", version: 1n },
+    });
+  });
+
+  test.each([
+    [LimitSource.NAME, "name"],
+    [LimitSource.DEFAULT, "default"],
+  ])(
+    "with a limit of source %i, which is that of the %s, and without what it has not",
+    async (source, name) => {
+      const { verbs, answer } = stage();
+      const shown = verbs.getLock("a");
+      const lock = {
+        name: "a",
+        limit: { limit: 1, source, pattern: "no" },
+        holders: [{ state: ClaimState.HELD }],
+      };
+      answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
+      const view = await shown;
+      expect(view.limit).toEqual({ limit: 1, source: name, version: 0n, reason: "" });
+      expect(view).not.toHaveProperty("record");
+      expect(Object.keys(view.holders[0] ?? {}).toSorted()).toEqual([
+        "labels",
+        "lockName",
+        "mode",
+        "owner",
+        "permits",
+        "state",
+        "ticketNumber",
+        "token",
+      ]);
+      expect(view.holders[0]).toMatchObject({ mode: "permit" });
+    },
+  );
+});
+
+describe("a listing", () => {
+  test("reads page after page, until a page names no next one", async () => {
+    const { verbs, asked, answer } = stage();
+    const names: string[] = [];
+    const read = (async () => {
+      for await (const { name } of verbs.listLocks({
+        prefix: "a",
+        busyOnly: true,
+        order: "most waiters",
+        pageSize: 2,
+      }))
+        names.push(name);
+    })();
+    const page = (...locks: string[]) => locks.map((name) => ({ name, limit: { limit: 1 } }));
+    const said = { prefix: "a", busyOnly: true, order: ListOrder.MOST_WAITERS, pageSize: 2 };
+    await turn();
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.command).toMatchObject({ case: "listLocks", value: { ...said, pageToken: "" } });
+    answer({
+      case: "listLocks",
+      value: create(ListLocksResponseSchema, { locks: page("a1", "a2"), nextPageToken: "t" }),
+    });
+    await turn();
+    expect(asked).toHaveLength(2);
+    expect(asked[1]?.command).toMatchObject({ value: { ...said, pageToken: "t" } });
+    answer({ case: "listLocks", value: create(ListLocksResponseSchema, { locks: page("a3") }) });
+    await read;
+    expect(names).toEqual(["a1", "a2", "a3"]);
+  });
+
+  test.each([
+    [{}, ListOrder.NAME],
+    [{ order: "longest wait" }, ListOrder.LONGEST_WAIT],
+  ] as const)("asked for as %j is of all locks, in the order %i", async (options, order) => {
+    const { verbs, asked } = stage();
+    verbs
+      .listLocks(options)
+      .next()
+      .catch(() => {});
+    await turn();
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.command.value).toMatchObject({ prefix: "", busyOnly: false, pageSize: 0, order });
+  });
+
+  test("of limits names each one's target", async () => {
+    const { verbs, asked, answer } = stage();
+    const all: object[] = [];
+    const read = (async () => {
+      for await (const one of verbs.listLimits("a")) all.push(one);
+    })();
+    await turn();
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.command).toMatchObject({ case: "listLimits", value: { prefix: "a", pageToken: "" } });
+    const limits = [{ target: { case: "name" as const, value: "a" }, limit: 1, version: 2n, reason: "x" }];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits, nextPageToken: "t" }) });
+    await turn();
+    expect(asked).toHaveLength(2);
+    expect(asked[1]?.command.value).toMatchObject({ prefix: "a", pageToken: "t" });
+    const rest = [{ target: { case: "pattern" as const, value: "a*" } }, {}];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits: rest }) });
+    await read;
+    expect(all).toEqual([
+      { name: "a", limit: 1, version: 2n, reason: "x" },
+      { pattern: "a*", limit: 0, version: 0n, reason: "" },
+      { limit: 0, version: 0n, reason: "" },
+    ]);
+  });
+});
+
+test("a forced release is of a name or of one claim, and shows what it has ended", async () => {
+  const { verbs, latest, answer } = stage();
+  const forced = verbs.forceRelease({ name: "a" }, "it hangs");
+  expect(latest().command).toMatchObject({
+    case: "forceRelease",
+    value: { target: { case: "name", value: "a" }, reason: "it hangs" },
+  });
+  const ended = [{ lockName: "a", ticketNumber: 3n }];
+  answer({ case: "forceRelease", value: create(ForceReleaseResponseSchema, { ended, remaining: 4 }) });
+  expect(await forced).toMatchObject({ ended: [{ lockName: "a", ticketNumber: 3n }], remaining: 4 });
+  verbs.forceRelease({ name: "a", ticketNumber: 0n }, "").catch(() => {});
+  expect(latest().command.value).toMatchObject({
+    target: { case: "claim", value: { lockName: "a", ticketNumber: 0n } },
+  });
+});
+
+test("a verb fails with what the server says", async () => {
+  const { verbs, answer } = stage();
+  const failed = verbs.getLock("a");
+  const error = new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", "no");
+  answer(error);
+  await expect(failed).rejects.toBe(error);
+});
