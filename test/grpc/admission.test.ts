@@ -141,3 +141,101 @@ describe("the calls on one connection", () => {
     expect(calls.connections).toBe(0);
   });
 });
+
+describe("of the engine's verbs", () => {
+  const call = { cancelled: true };
+  /** Where each verb finds the call that waits for its answer. */
+  const TAKING_TURNS = [
+    ["acquire", 2],
+    ["capture", 1],
+    ["attach", 2],
+    ["setLimit", 4],
+    ["setLimitRule", 4],
+    ["forceRelease", 3],
+    ["updateLock", 1],
+    ["deleteLock", 2],
+  ] as const;
+  type Verbs = Readonly<Record<string, (...asked: unknown[]) => unknown>>;
+  /** An engine whose verbs answer with what they were asked, for a client that has one place, which is taken. */
+  function full() {
+    const admission = new Admission(1, "session_commands");
+    void admission.run(false, undefined, run("first"));
+    const verbs = new Proxy(
+      {},
+      {
+        get:
+          (_, verb) =>
+          (...asked: unknown[]) => [verb, ...asked],
+      },
+    );
+    const engine = admission.admit(verbs as never) as unknown as Verbs;
+    const ask = (verb: string, ...asked: unknown[]) => engine[verb]?.(...asked);
+    return { admission, ask };
+  }
+
+  test.each(TAKING_TURNS)(
+    "%s waits for its turn, and is dropped when nobody waits for it",
+    async (verb, at) => {
+      const { admission, ask } = full();
+      const asked = Array.from({ length: at }, (_, index) => index);
+      const dropped = expect(ask(verb, ...asked, call)).rejects.toBeInstanceOf(ClientGone);
+      expect(admission.queued).toBe(1);
+      await end(0);
+      await dropped;
+    },
+  );
+
+  test.each(TAKING_TURNS)("%s is asked as its client has asked it when its turn comes", async (verb, at) => {
+    const { admission } = full();
+    const engine = admission.admit({
+      [verb]: async (...asked: unknown[]) => asked,
+    } as never) as unknown as Verbs;
+    const asked = [...Array.from({ length: at }, (_, index) => index), { cancelled: false }];
+    const answer = engine[verb]?.(...asked);
+    await end(0);
+    await expect(answer).resolves.toEqual(asked);
+  });
+
+  test.each(["renew", "release", "confirm"])(
+    "%s goes before the others, and is not dropped",
+    async (verb) => {
+      const begun: string[] = [];
+      const { admission } = full();
+      const engine = admission.admit({
+        acquire: async () => begun.push("acquire"),
+        [verb]: async (...asked: unknown[]) => {
+          begun.push(verb);
+          return asked;
+        },
+      } as never) as unknown as Verbs;
+      const other = engine.acquire?.({}, null);
+      const answer = engine[verb]?.("a", call);
+      await end(0);
+      await expect(answer).resolves.toEqual(["a", call]);
+      await other;
+      expect(begun).toEqual([verb, "acquire"]);
+    },
+  );
+
+  test.each([
+    "captureWhenFree",
+    "detach",
+    "onLost",
+    "place",
+    "holders",
+    "limit",
+    "view",
+    "views",
+    "limits",
+    "watchLocks",
+  ])("%s takes no room", (verb) => {
+    const { admission, ask } = full();
+    expect(ask(verb, 1, 2)).toEqual([verb, 1, 2]);
+    expect(admission.queued).toBe(0);
+  });
+
+  test("the time needs none either", () => {
+    const engine = new Admission(1, "session_commands").admit({ nowUs: () => 7 } as never);
+    expect(engine.nowUs()).toBe(7);
+  });
+});

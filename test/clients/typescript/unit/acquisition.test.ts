@@ -357,6 +357,15 @@ describe("a grant", () => {
     expect(await outcome).toMatchObject({ id: "b" });
   });
 
+  test("whose renewal is not answered in time has failed", async () => {
+    const { answer, outcome, calls } = stage({}, { giveUpAfterMs: 9_000 });
+    answer(granted("a", 2_500));
+    await vi.advanceTimersByTimeAsync(8_999);
+    expect(calls.size).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await expect(outcome).rejects.toMatchObject({ reason: "NO_SERVER" });
+  });
+
   test("whose renewal is without a lease is still waited for", () => {
     const { answer, acquisition, calls } = stage();
     answer(granted("a", 2_500));
@@ -384,9 +393,10 @@ describe("the end of a wait", () => {
     ["of a request id that the caller has chosen", { requestId: "mine" }, RefusalReason.LAPSED, "LAPSED"],
     ["that has come", { wait: 1_000 }, RefusalReason.TIMED_OUT, "TIMED_OUT"],
   ])("%s is the outcome", async (_, asked, reason, name) => {
-    const { answer, outcome } = stage(asked);
+    const { answer, outcome, calls } = stage(asked);
     answer(ended(reason));
     expect(await outcome).toMatchObject({ reason: name });
+    expect(calls.size).toBe(0);
   });
 
   test("that comes when the wait is over is the outcome, whatever it is", async () => {

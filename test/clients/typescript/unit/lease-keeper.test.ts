@@ -38,7 +38,11 @@ function stage() {
     },
     leave: (error) => void state.left.push(error),
   });
-  onTestFinished(() => keeper.stop());
+  // In this order: a renewal that fails would set a timer once more, in the time of the next test.
+  onTestFinished(() => {
+    calls.failAll(GONE);
+    keeper.stop();
+  });
   const beginMs = clock.now();
   const keep = (id: string, ttlMs: number | null = 3_000, marginMs = 300) => {
     const lease = new HeldLease(messageOf(id, ttlMs), clock.now(), marginMs, clock);
@@ -52,7 +56,9 @@ function stage() {
     answer({
       case: "renewLeases",
       value: create(RenewedLeasesSchema, {
-        leases: leases.map(([id, ttlMs]) => ({ outcome: { case: "lease", value: messageOf(id, ttlMs) } })),
+        leases: leases.map(([id, ttlMs]) => ({
+          outcome: { case: "lease" as const, value: messageOf(id, ttlMs) },
+        })),
       }),
     });
   return { ...staged, keeper, state, beginMs, keep, renewals, renewed };

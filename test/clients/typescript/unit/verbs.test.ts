@@ -114,7 +114,8 @@ describe("a renewal", () => {
 test("what keeps and ends leases goes before what was asked for earlier", () => {
   const { verbs, calls } = stage();
   calls.leaving(new FakeConnection(), GONE);
-  const closed = Object.assign(new FakeConnection(), { opened: undefined });
+  const closed = new FakeConnection();
+  closed.opened = undefined;
   calls.begun(closed);
   for (const verb of [verbs.getLock("a"), verbs.release("b"), verbs.renew("c"), verbs.deleteLock("d", {})])
     verb.catch(() => {});
@@ -146,7 +147,7 @@ describe("a limit", () => {
       limit: 7,
       version: 9n,
       heldPermits: 3n,
-      waiting: 2,
+      waiting: 2n,
       draining: true,
     });
     answer({ case: "setLimit", value });

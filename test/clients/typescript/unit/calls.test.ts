@@ -1,0 +1,424 @@
+// How calls share the bounds of a connection, wait for their turn, and are tried again, by timers of the test's own.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import type { Ask } from "../../../../clients/typescript/src/connection/call.ts";
+import { Calls } from "../../../../clients/typescript/src/connection/calls.ts";
+import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { FakeConnection, GONE } from "./fake-connection.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, "random").mockReturnValue(1);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const no = (reason: Reason, more = {}) => new RowlockError(reason, "UNAVAILABLE", `no: ${reason}`, more);
+
+function connect(opened: { waitsMax?: number; commandsMax?: number } | undefined = {}) {
+  const connection = new FakeConnection();
+  connection.opened = opened && { replica: "1", waitsMax: 9, commandsMax: 9, ...opened };
+  return connection;
+}
+
+function stage(lastError: RowlockError | undefined = undefined) {
+  let needed = 0;
+  const clock = new Clock(() => performance.now());
+  const calls = new Calls({
+    need: () => {
+      needed += 1;
+    },
+    lastError: () => lastError,
+    addresses: ["a", "b"],
+    clock,
+  });
+  const said: string[] = [];
+  const ask = (name: string, more: Partial<Ask> = {}) =>
+    calls.begin({
+      kind: "other",
+      command: () => ({ case: name }) as never,
+      repeat: "always",
+      giveUpAfterMs: () => Number.POSITIVE_INFINITY,
+      answered: () => {
+        said.push(`${name} answered`);
+        return true;
+      },
+      failed: (error) => said.push(`${name} failed: ${error.reason}`),
+      ...more,
+    });
+  const answer = (call: bigint, result: unknown = { case: "release" }, basisMs = clock.now()) =>
+    calls.results([{ call, result: result as never }], basisMs);
+  const namesOn = ({ asked }: FakeConnection) => asked.map(({ command }) => command.case as string);
+  return { calls, clock, said, ask, answer, namesOn, needed: () => needed };
+}
+
+describe("what is asked for", () => {
+  test("needs a connection, and is sent as soon as there is one", () => {
+    const { calls, ask, namesOn, needed } = stage();
+    ask("one");
+    expect(needed()).toBe(1);
+    const connection = connect();
+    calls.begun(connection);
+    expect(namesOn(connection)).toEqual(["one"]);
+  });
+
+  test("waits for room among its kind: waits and other commands have bounds of their own", () => {
+    const { calls, ask, namesOn, answer } = stage();
+    const connection = connect({ waitsMax: 1, commandsMax: 1 });
+    calls.begun(connection);
+    for (const [name, kind] of [
+      ["w1", "wait"],
+      ["w2", "wait"],
+      ["c1", "other"],
+      ["c2", "other"],
+      ["u1", "urgent"],
+    ] as const)
+      ask(name, { kind });
+    expect(namesOn(connection)).toEqual(["w1", "c1"]);
+    // What is urgent goes first.
+    answer(2n);
+    expect(namesOn(connection)).toEqual(["w1", "c1", "u1"]);
+    answer(3n);
+    expect(namesOn(connection)).toEqual(["w1", "c1", "u1", "c2"]);
+    answer(1n);
+    expect(namesOn(connection)).toEqual(["w1", "c1", "u1", "c2", "w2"]);
+  });
+
+  test("that is cancelled makes room, is ended at the server, and is answered no more", () => {
+    const { calls, ask, namesOn, answer, said } = stage();
+    const connection = connect({ commandsMax: 1 });
+    calls.begun(connection);
+    const call = ask("one");
+    calls.cancel(call);
+    calls.cancel(call);
+    expect(connection.cancelled).toEqual([1n]);
+    answer(1n);
+    ask("two");
+    expect([namesOn(connection), said, calls.size]).toEqual([["one", "two"], [], 1]);
+  });
+
+  test("that is withdrawn is answered still by a session, and no more by a call of its own", () => {
+    const { calls, ask, answer, said } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    calls.withdraw(ask("one"));
+    expect([connection.cancelled, calls.size]).toEqual([[1n], 1]);
+    answer(1n);
+    expect(said).toEqual(["one answered"]);
+    connection.via = "calls";
+    calls.withdraw(ask("two"));
+    expect([connection.cancelled, calls.size]).toEqual([[1n, 2n], 0]);
+    calls.leaving(connection, GONE);
+    calls.withdraw(ask("unsent"));
+    expect(calls.size).toBe(0);
+  });
+
+  test("stays open as long as its answers are not the last", () => {
+    const { calls, ask, answer } = stage();
+    calls.begun(connect());
+    const results: number[] = [];
+    ask("wait", {
+      kind: "wait",
+      answered: (_, basisMs) => {
+        results.push(basisMs);
+        return results.length === 2;
+      },
+    });
+    answer(1n);
+    expect(calls.size).toBe(1);
+    answer(1n);
+    expect(calls.size).toBe(0);
+    answer(1n);
+    expect(results).toHaveLength(2);
+  });
+
+  test("counts from when it was asked for, where the response has heard more; later answers from their response", async () => {
+    const { calls, clock, ask, answer } = stage();
+    calls.begun(connect());
+    await pass(10);
+    const bases: number[] = [];
+    const askedMs = clock.now();
+    ask("wait", { answered: (_, basisMs) => bases.push(basisMs - askedMs) > 2 });
+    await pass(10);
+    answer(1n, undefined, askedMs + 7);
+    answer(1n, undefined, askedMs + 8);
+    answer(1n, undefined, askedMs - 3);
+    expect(bases).toEqual([0, 8, -3]);
+  });
+
+  test("whose first answer is older than it is counts from that answer", () => {
+    const { calls, clock, ask, answer } = stage();
+    calls.begun(connect());
+    const bases: number[] = [];
+    ask("one", { answered: (_, basisMs) => bases.push(basisMs - clock.now()) > 0 });
+    answer(1n, undefined, clock.now() - 5);
+    expect(bases).toEqual([-5]);
+  });
+
+  test("under a number that nobody has is nobody's", () => {
+    const { calls, answer } = stage();
+    calls.begun(connect());
+    expect(() => answer(99n)).not.toThrow();
+  });
+});
+
+describe("all calls", () => {
+  test("are over when nothing is open", async () => {
+    const { calls, ask, answer } = stage();
+    await calls.idle();
+    calls.begun(connect());
+    ask("one");
+    ask("two");
+    let idle = 0;
+    for (const wait of [calls.idle(), calls.idle()]) void wait.then(() => (idle += 1));
+    answer(1n);
+    await pass(0);
+    expect(idle).toBe(0);
+    answer(2n);
+    await pass(0);
+    expect(idle).toBe(2);
+  });
+
+  test("fail together, those that wait for a connection, a retry or an answer", async () => {
+    const { calls, ask, answer, said } = stage();
+    calls.begun(connect({ commandsMax: 2 }));
+    for (const name of ["sent", "retried", "queued"]) ask(name);
+    answer(2n, no("OVERLOADED"));
+    calls.failAll(RowlockError.closed());
+    await pass(10_000);
+    expect(said.toSorted()).toEqual([
+      "queued failed: CLOSED",
+      "retried failed: CLOSED",
+      "sent failed: CLOSED",
+    ]);
+    expect([calls.size, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test("owe a server something where it may know of them, or where leases hang on them", () => {
+    const { calls, ask } = stage();
+    expect(calls.isOwed).toBe(false);
+    const other = ask("unsent");
+    expect(calls.isOwed).toBe(false);
+    calls.cancel(other);
+    ask("release", { kind: "urgent" });
+    expect(calls.isOwed).toBe(true);
+  });
+});
+
+describe("a call that a server could not serve at the moment", () => {
+  test("is tried again after a pause that doubles, and from the first again after an answer", async () => {
+    const { calls, ask, answer, namesOn } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    ask("one", { answered: () => false });
+    let sent = 1;
+    for (const pauseMs of [100, 200, 400]) {
+      answer(BigInt(sent), no("OVERLOADED"));
+      await pass(pauseMs - 1);
+      expect(namesOn(connection)).toHaveLength(sent);
+      await pass(1);
+      sent += 1;
+      expect(namesOn(connection)).toHaveLength(sent);
+    }
+    answer(BigInt(sent));
+    answer(BigInt(sent), no("OVERLOADED"));
+    await pass(100);
+    expect(namesOn(connection)).toHaveLength(sent + 1);
+  });
+
+  test("is not tried again before the server says", async () => {
+    const { calls, ask, answer, namesOn } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    ask("one");
+    answer(1n, no("DATABASE_UNAVAILABLE", { retryAfterMs: 700 }));
+    await pass(699);
+    expect(namesOn(connection)).toHaveLength(1);
+    await pass(1);
+    expect(namesOn(connection)).toHaveLength(2);
+  });
+
+  test("leaves its room to others meanwhile", () => {
+    const { calls, ask, answer, namesOn } = stage();
+    const connection = connect({ commandsMax: 1 });
+    calls.begun(connection);
+    ask("one");
+    ask("two");
+    answer(1n, no("OVERLOADED"));
+    expect(namesOn(connection)).toEqual(["one", "two"]);
+  });
+
+  test("is tried elsewhere at once, where it came from a server that is being left", () => {
+    const { calls, ask, answer, namesOn } = stage();
+    const [leaving, next] = [connect(), connect()];
+    calls.begun(leaving);
+    ask("one");
+    calls.leaving(leaving, GONE);
+    calls.begun(next);
+    answer(1n, no("SHUTTING_DOWN"));
+    expect(namesOn(next)).toEqual(["one"]);
+  });
+
+  test("is given up when it is cancelled before its next try", async () => {
+    const { calls, ask, answer, namesOn } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    const call = ask("one");
+    answer(1n, no("OVERLOADED"));
+    calls.cancel(call);
+    await pass(10_000);
+    expect([namesOn(connection), vi.getTimerCount()]).toEqual([["one"], 0]);
+  });
+
+  test("fails after its time with what it was answered last", async () => {
+    const { calls, ask, answer } = stage();
+    calls.begun(connect());
+    const failed = vi.fn();
+    ask("one", { giveUpAfterMs: () => 150, failed });
+    const why = no("OVERLOADED", { retryAfterMs: 1_000 });
+    answer(1n, why);
+    await pass(149);
+    expect(failed).not.toHaveBeenCalled();
+    await pass(1);
+    expect(failed.mock.calls).toEqual([[why]]);
+  });
+
+  test("and that belongs to its connection fails with what was answered", () => {
+    const { calls, ask, answer, said } = stage();
+    calls.begun(connect());
+    ask("renewal", { repeat: "on this connection" });
+    answer(1n, no("OVERLOADED"));
+    expect(said).toEqual(["renewal failed: OVERLOADED"]);
+  });
+
+  test("and says for good that it cannot be done has failed", () => {
+    const { calls, ask, answer, said } = stage();
+    calls.begun(connect());
+    ask("one");
+    answer(1n, new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", "no"));
+    expect([said, calls.size]).toEqual([["one failed: BAD_REQUEST"], 0]);
+  });
+});
+
+describe("a call without an answer", () => {
+  test("fails after its time, and names the servers, and why there is no connection", async () => {
+    const { ask } = stage(GONE);
+    const failed = vi.fn();
+    ask("one", { giveUpAfterMs: () => 1_000, failed });
+    await pass(1_000);
+    expect(failed.mock.calls[0]?.[0]).toMatchObject({
+      reason: "NO_SERVER",
+      message: "No answer within 1000 ms from a, b. gone",
+      cause: GONE,
+    });
+  });
+
+  test("fails without a cause where none is known", async () => {
+    const { ask } = stage();
+    const failed = vi.fn();
+    ask("one", { giveUpAfterMs: () => 1_000, failed });
+    await pass(1_000);
+    const error = failed.mock.calls[0]?.[0] as RowlockError;
+    expect([error.message, "cause" in error]).toEqual(["No answer within 1000 ms from a, b.", false]);
+  });
+
+  test("has its whole time from when it is asked for again only after it was answered", async () => {
+    const { calls, ask, answer } = stage();
+    const first = connect();
+    calls.begun(first);
+    const failed = vi.fn();
+    ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
+    await pass(600);
+    answer(1n);
+    await pass(10_000);
+    expect(failed).not.toHaveBeenCalled();
+    calls.leaving(first, GONE);
+    calls.ended(first, GONE);
+    await pass(600);
+    calls.begun(connect());
+    await pass(399);
+    expect(failed).not.toHaveBeenCalled();
+    await pass(1);
+    expect(failed).toHaveBeenCalledOnce();
+  });
+});
+
+describe("a connection that ends", () => {
+  test("takes along only what was asked on it", () => {
+    const { calls, ask, said } = stage();
+    const [first, second] = [connect(), connect()];
+    calls.begun(first);
+    ask("there", { repeat: "on this connection" });
+    calls.leaving(first, GONE);
+    calls.begun(second);
+    ask("here", { repeat: "on this connection" });
+    calls.ended(first, GONE);
+    expect(said).toEqual(["there failed: UNKNOWN"]);
+  });
+
+  test("that is left and is not the one in use takes nothing away from that", () => {
+    const { calls, ask, namesOn } = stage();
+    const [first, second] = [connect(), connect()];
+    calls.begun(first);
+    calls.begun(second);
+    calls.leaving(first, GONE);
+    ask("one");
+    expect(namesOn(second)).toEqual(["one"]);
+  });
+
+  test("leaves what it was asked to the next one, in order, before what was asked for later", () => {
+    const { calls, ask, namesOn } = stage();
+    const first = connect({ commandsMax: 2 });
+    calls.begun(first);
+    for (const name of ["one", "two", "three"]) ask(name);
+    calls.leaving(first, GONE);
+    ask("four");
+    calls.ended(first, GONE);
+    const second = connect();
+    calls.begun(second);
+    expect(namesOn(second)).toEqual(["one", "two", "three", "four"]);
+  });
+
+  test("leaves what must not be repeated in doubt", () => {
+    const { calls, ask, said } = stage();
+    const first = connect();
+    calls.begun(first);
+    ask("one", { repeat: "unsent" });
+    calls.ended(first, GONE);
+    expect(said).toEqual(["one failed: CONNECTION_LOST"]);
+  });
+});
+
+test("before a server has named its bounds a connection may take what it likes", () => {
+  const { calls, ask, namesOn } = stage();
+  const connection = connect();
+  connection.opened = undefined;
+  connection.take = (call, command) => connection.asked.push({ call, command }) < 3;
+  calls.begun(connection);
+  for (const name of ["one", "two", "three"]) ask(name);
+  // The third was not taken, and is offered again.
+  connection.opened = { replica: "", waitsMax: 0, commandsMax: 9 };
+  calls.opened();
+  expect(namesOn(connection)).toEqual(["one", "two", "three", "three"]);
+});
+
+test("what cannot be put into a message fails alone, with the client's own error where it is one", async () => {
+  const { calls, ask } = stage();
+  calls.begun(connect());
+  const failed = vi.fn();
+  const own = no("CANCELLED");
+  ask("one", {
+    command: () => {
+      throw own;
+    },
+    failed,
+  });
+  expect(failed).not.toHaveBeenCalled();
+  await pass(0);
+  expect(failed.mock.calls).toEqual([[own]]);
+  expect(calls.size).toBe(0);
+});

@@ -1,0 +1,246 @@
+// What is done about leases without end that nobody uses, on bare calls that do nothing by themselves.
+
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LeftBehind } from "../../../../clients/typescript/src/leases/left-behind.ts";
+import { type ConnectOptions, settingsOf } from "../../../../clients/typescript/src/options.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+
+interface Asked {
+  readonly address: string;
+  readonly metadata: unknown;
+  readonly method: string;
+  readonly request: Record<string, unknown>;
+  readonly timeout: number;
+}
+
+const bare = vi.hoisted(() => ({
+  asked: [] as Asked[],
+  closed: 0,
+  answer: async (_: Asked): Promise<unknown> => ({}),
+}));
+vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
+  BareCalls: class {
+    readonly #address: string;
+    readonly #metadata: unknown;
+    constructor(address: string, { metadata }: { metadata: unknown }) {
+      this.#address = address;
+      this.#metadata = metadata;
+    }
+    async call(method: string, request: Record<string, unknown>, { timeout }: { timeout: number }) {
+      const asked = { address: this.#address, metadata: this.#metadata, method, request, timeout };
+      bare.asked.push(asked);
+      return await bare.answer(asked);
+    }
+    close() {
+      bare.closed += 1;
+    }
+  },
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  bare.asked.length = 0;
+  bare.closed = 0;
+  bare.answer = async () => ({});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const AWAY = new RowlockError("UNKNOWN", "UNAVAILABLE", "away");
+const request = (requestId: string, more = {}) =>
+  create(AcquireRequestSchema, { name: "etl", noExpiry: true, requestId, ...more });
+const granted = (leaseId: string) => ({ outcome: { case: "lease", value: { leaseId } } });
+
+function stage(options: Partial<ConnectOptions> = {}, held: readonly string[] = []) {
+  const settings = settingsOf({ addresses: ["a", "b"], owner: "tester", labels: { host: "a1" }, ...options });
+  return new LeftBehind(settings, (id) => held.includes(id));
+}
+
+const released = () => bare.asked.filter(({ method }) => method === "release").map((one) => one.request);
+
+describe("what may have been granted", () => {
+  test("is asked for again under its request id, and released", async () => {
+    const left = stage();
+    bare.answer = async ({ method }) => (method === "acquire" ? granted("lease") : {});
+    left.addRequest(
+      request("r", { maxWait: { seconds: 5n }, whenBusy: WhenBusy.WAIT, labels: { job: "7" } }),
+    );
+    await pass(0);
+    expect(bare.asked).toMatchObject([
+      {
+        address: "a",
+        method: "acquire",
+        request: {
+          name: "etl",
+          requestId: "r",
+          noExpiry: true,
+          whenBusy: WhenBusy.ENQUEUE,
+          owner: "tester",
+          labels: { host: "a1", job: "7" },
+        },
+        timeout: 3_000,
+        metadata: {},
+      },
+      { method: "release", request: { leaseId: "lease" }, timeout: 3_000 },
+    ]);
+    expect(bare.asked[0]?.request.maxWait).toBeUndefined();
+    expect(bare.closed).toBe(1);
+    await pass(100_000);
+    expect(bare.asked).toHaveLength(2);
+  });
+
+  test("and has only a place by now gives that back; and what has ended needs nothing", async () => {
+    const left = stage();
+    bare.answer = async ({ method, request }) => {
+      if (method !== "acquire") return {};
+      const isPlace = request.requestId === "place";
+      return {
+        outcome: isPlace ? { case: "ticket", value: { ticketId: "ticket" } } : { case: "refusal", value: {} },
+      };
+    };
+    left.addRequest(request("place", { owner: "me" }));
+    left.addRequest(request("ended"));
+    await pass(0);
+    expect(released()).toEqual([{ leaseId: "ticket" }]);
+    expect(bare.asked[0]?.request).toMatchObject({ owner: "me" });
+    await pass(100_000);
+    expect(released()).toHaveLength(1);
+  });
+
+  test("and is held by somebody who came back for it is left alone", async () => {
+    const left = stage({}, ["lease"]);
+    bare.answer = async () => granted("lease");
+    left.addRequest(request("r"));
+    await pass(100_000);
+    expect([bare.asked.length, released()]).toEqual([1, []]);
+  });
+
+  test("and is asked for again by somebody meanwhile is left alone", async () => {
+    const left = stage();
+    bare.answer = async ({ method }) => {
+      left.forget("r");
+      return method === "acquire" ? granted("lease") : {};
+    };
+    left.addRequest(request("r"));
+    await pass(100_000);
+    expect([bare.asked.length, released()]).toEqual([1, []]);
+  });
+});
+
+test("what may not have been released is released by its id", async () => {
+  const left = stage();
+  left.addClaim("lease");
+  await pass(100_000);
+  expect(bare.asked).toMatchObject([{ method: "release", request: { leaseId: "lease" } }]);
+});
+
+describe("while no server answers", () => {
+  test("the next one is asked, after a pause that grows to two seconds, for as long as it takes", async () => {
+    const left = stage();
+    bare.answer = () => Promise.reject(AWAY);
+    left.addClaim("lease");
+    await pass(0);
+    for (const [index, pauseMs] of [100, 200, 400, 800, 1_600, 2_000, 2_000].entries()) {
+      expect(bare.asked).toHaveLength(index + 1);
+      await pass(pauseMs - 1);
+      expect(bare.asked).toHaveLength(index + 1);
+      await pass(1);
+    }
+    expect(bare.asked.map(({ address }) => address)).toEqual(["a", "b", "a", "b", "a", "b", "a", "b"]);
+    expect(bare.closed).toBe(8);
+    bare.answer = async () => ({});
+    await pass(2_000);
+    expect(bare.asked).toHaveLength(9);
+    await pass(100_000);
+    expect(bare.asked).toHaveLength(9);
+  });
+
+  test("each claim is the first one in turn, so that one which fails stands before no other", async () => {
+    const left = stage();
+    bare.answer = async ({ request }) => {
+      if (request.leaseId === "stuck") throw AWAY;
+      return {};
+    };
+    left.addClaim("stuck");
+    left.addClaim("other");
+    // The first round has begun before there is another one.
+    await pass(100 + 200);
+    expect(released().map(({ leaseId }) => leaseId)).toEqual(["stuck", "stuck", "other", "stuck"]);
+  });
+
+  test("what is added meanwhile is given back with the rest", async () => {
+    const left = stage();
+    bare.answer = () => Promise.reject(AWAY);
+    left.addClaim("one");
+    await pass(0);
+    left.addClaim("two");
+    bare.answer = async () => ({});
+    await pass(100);
+    expect(
+      released()
+        .slice(1)
+        .map(({ leaseId }) => leaseId)
+        .toSorted(),
+    ).toEqual(["one", "two"]);
+    left.addClaim("three");
+    await pass(0);
+    expect(released()).toHaveLength(4);
+  });
+});
+
+test.each(["BAD_REQUEST", "REQUEST_ID_REUSED", "UNKNOWN_CLAIM", "LEASE_LOST"] as const)(
+  "what a server refuses by %s needs nothing more",
+  async (reason) => {
+    const left = stage();
+    bare.answer = () => Promise.reject(new RowlockError(reason, "FAILED_PRECONDITION", "no"));
+    left.addClaim("lease");
+    await pass(100_000);
+    expect(bare.asked).toHaveLength(1);
+  },
+);
+
+describe("metadata", () => {
+  test("goes along, and is asked for each round where it is a function", async () => {
+    let round = 0;
+    const left = stage({ metadata: () => ({ token: `${++round}` }) });
+    bare.answer = () => (round === 1 ? Promise.reject(AWAY) : Promise.resolve({}));
+    left.addClaim("lease");
+    await pass(1_000);
+    expect(bare.asked.map(({ metadata }) => metadata)).toEqual([{ token: "1" }, { token: "2" }]);
+    const plain = stage({ metadata: { token: "plain" } });
+    plain.addClaim("lease");
+    await pass(0);
+    expect(bare.asked.at(-1)?.metadata).toEqual({ token: "plain" });
+  });
+
+  test("that has not come within the time of a connection is asked for again", async () => {
+    let count = 0;
+    const left = stage({
+      connectTimeout: 500,
+      metadata: () => {
+        count += 1;
+        return count === 1 ? new Promise(() => {}) : { token: "late" };
+      },
+    });
+    left.addClaim("lease");
+    await pass(500);
+    expect([count, bare.asked.length]).toEqual([1, 0]);
+    await pass(100);
+    expect([count, bare.asked.length]).toEqual([2, 1]);
+    expect(bare.asked[0]?.timeout).toBe(500);
+  });
+});
+
+test("an answer is waited for 30 s at the most, however long a connection may take", async () => {
+  const left = stage({ connectTimeout: Number.POSITIVE_INFINITY });
+  left.addClaim("lease");
+  await pass(0);
+  expect(bare.asked[0]?.timeout).toBe(30_000);
+});

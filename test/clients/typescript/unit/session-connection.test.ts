@@ -1,0 +1,321 @@
+// What a session sends and hears, on a channel that goes nowhere and by timers of the test's own.
+
+import { EventEmitter } from "node:events";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type Client, status } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import type { Command, News } from "../../../../clients/typescript/src/connection/connection.ts";
+import { SessionConnection } from "../../../../clients/typescript/src/connection/session-connection.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import {
+  type SessionRequest,
+  SessionRequestSchema,
+  SessionResponseSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const release = (leaseId: string) =>
+  ({ case: "release", value: { $typeName: "rowlock.v1.ReleaseRequest", leaseId } }) as Command;
+
+function stage(bytesMax = 1_024) {
+  const requests: SessionRequest[] = [];
+  const ends = { ended: 0, cancelled: 0, closed: 0 };
+  const stream = Object.assign(new EventEmitter(), {
+    write: (bytes: Uint8Array) => void requests.push(fromBinary(SessionRequestSchema, bytes)),
+    end: () => {
+      ends.ended += 1;
+    },
+    cancel: () => {
+      ends.cancelled += 1;
+    },
+  });
+  const ready = { tell: (_?: Error) => {} };
+  const channel = {
+    makeBidiStreamRequest: () => stream,
+    waitForReady: (_: number, done: (error?: Error) => void) => {
+      ready.tell = done;
+    },
+    close: () => {
+      ends.closed += 1;
+    },
+  } as unknown as Client;
+  const news: News[] = [];
+  const endings: RowlockError[] = [];
+  const connection = new SessionConnection({
+    address: "nowhere",
+    owner: "tester",
+    labels: { host: "a1" },
+    headers: {},
+    bytesMax,
+    clock: new Clock(() => performance.now()),
+    channel,
+    onNews: (one) => news.push(one),
+    onEnded: (error) => endings.push(error),
+  });
+  const respond = (response: MessageInitShape<typeof SessionResponseSchema>) =>
+    stream.emit(
+      "data",
+      Buffer.from(toBinary(SessionResponseSchema, create(SessionResponseSchema, response))),
+    );
+  const open = (more = {}) => respond({ opened: { messageBytesMax: 65_536, ...more }, heard: 1n });
+  return { connection, requests, ends, stream, ready, news, endings, respond, open };
+}
+
+describe("requests", () => {
+  test("of one turn are one message, and the first one opens the session", async () => {
+    const { connection, requests } = stage();
+    connection.take(1n, release("a"));
+    connection.take(2n, release("b"));
+    connection.cancel(7n);
+    expect(requests).toEqual([]);
+    await pass(1);
+    expect(requests).toMatchObject([
+      {
+        open: { owner: "tester", labels: { host: "a1" } },
+        received: 0n,
+        commands: [
+          { call: 1n, command: { case: "release", value: { leaseId: "a" } } },
+          { call: 2n, command: { case: "release", value: { leaseId: "b" } } },
+          { call: 0n, command: { case: "cancel", value: 7n } },
+        ],
+      },
+    ]);
+    connection.take(3n, release("c"));
+    await pass(1);
+    expect(requests[1]).toMatchObject({ commands: [{ call: 3n }] });
+    expect(requests[1]?.open).toBeUndefined();
+  });
+
+  test("are as many as the server's bound asks for, and lose nothing", async () => {
+    const { connection, requests } = stage(256);
+    for (let call = 1; call <= 10; call++) connection.take(BigInt(call), release("x".repeat(50)));
+    await pass(1);
+    expect(requests.length).toBeGreaterThan(3);
+    for (const request of requests)
+      expect(toBinary(SessionRequestSchema, request).length).toBeLessThanOrEqual(256);
+    expect(requests.flatMap(({ commands }) => commands.map(({ call }) => call))).toEqual(
+      Array.from({ length: 10 }, (_, index) => BigInt(index + 1)),
+    );
+  });
+
+  test("say how many responses were received, so that a lease is confirmed at once that waits for it", async () => {
+    const { requests, respond, open } = stage();
+    await pass(1);
+    open();
+    respond({ heard: 1n });
+    await pass(10_000);
+    expect(requests).toHaveLength(1);
+    const granted = { update: { case: "granted" as const, value: { leaseId: "a", provisional: true } } };
+    respond({ results: [{ call: 1n, result: { case: "waitInQueue", value: granted } }] });
+    await pass(1);
+    expect(requests[1]).toMatchObject({ received: 3n, commands: [] });
+    const leases = [{ leaseId: "b" }, { leaseId: "c", provisional: true }];
+    respond({ results: [{ call: 2n, result: { case: "capture", value: { leases } } }] });
+    await pass(1);
+    expect(requests[2]).toMatchObject({ received: 4n });
+    // Nothing of these waits for it.
+    const confirmed = { update: { case: "granted" as const, value: { leaseId: "d" } } };
+    respond({ results: [{ call: 3n, result: { case: "waitInQueue", value: confirmed } }] });
+    respond({ results: [{ call: 4n, result: { case: "capture", value: { leases: [{}] } } }] });
+    respond({
+      results: [
+        { call: 5n, result: { case: "waitInQueue", value: { update: { case: "position", value: {} } } } },
+      ],
+    });
+    await pass(10_000);
+    expect(requests).toHaveLength(3);
+  });
+
+  test("are sent no more once it has ended", async () => {
+    const { connection, requests } = stage();
+    await pass(1);
+    connection.destroy();
+    connection.take(1n, release("a"));
+    await pass(10);
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe("a command that is larger than the bound", () => {
+  test("is not taken before the server has named its own, and then has failed if it is larger than that", async () => {
+    const { connection, open } = stage(256);
+    const large = release("x".repeat(300));
+    expect(connection.take(1n, large)).toBe(false);
+    expect(connection.take(1n, release("small"))).toBe(true);
+    open({ messageBytesMax: 1_024 });
+    expect(connection.take(2n, large)).toBe(true);
+    const tooLarge = () => connection.take(3n, release("x".repeat(1_000)));
+    expect(tooLarge).toThrow(RowlockError);
+    expect(tooLarge).toThrow(
+      expect.objectContaining({ reason: "MESSAGE_TOO_LARGE", metadata: { bytes_max: "960" } }),
+    );
+    await pass(1);
+  });
+
+  test("is the only one: the largest that fits is taken", () => {
+    const { connection } = stage(256);
+    const bytesOf = (length: number) => release("x".repeat(length));
+    const lengths = Array.from({ length: 256 }, (_, index) => index);
+    const taken = lengths.filter((length) => connection.take(1n, bytesOf(length)));
+    // Of a command of 192 bytes the rest is its call, and the lengths and tags around it.
+    expect(taken.at(-1)).toBe(192 - 2 - 3 - 3);
+  });
+});
+
+test.each([
+  [1_024, 15],
+  [64 + 64 * 3 - 1, 2],
+  [100, 1],
+  [65_536, 500],
+])("in a message of %i bytes %i leases may be renewed at once", (bytesMax, count) => {
+  expect(stage(bytesMax).connection.renewalsMax).toBe(count);
+});
+
+describe("what a server says", () => {
+  test("is passed on: that it has answered, results, errors, what was confirmed and lost, and that it goes away", () => {
+    const { news, open, respond, connection } = stage();
+    expect(connection.opened).toBeUndefined();
+    open({ replica: "7", waitsMax: 3 });
+    expect(connection.opened).toMatchObject({ replica: "7", waitsMax: 3 });
+    expect(connection.bytesMax).toBe(65_536);
+    const error = { code: status.NOT_FOUND, message: "no" };
+    respond({
+      results: [
+        { call: 1n, result: { case: "release", value: { released: true } } },
+        { call: 2n, result: { case: "error", value: error } },
+        { call: 3n, result: { case: "rejected", value: error } },
+        { call: 4n },
+      ],
+      confirmed: [{ leaseId: "a" }],
+      lost: [{ leaseId: "b" }],
+      goingAway: true,
+    });
+    expect(news[0]).toMatchObject({ opened: true, results: [], confirmed: [], lost: [], goingAway: false });
+    const { results, ...rest } = news[1] as News;
+    expect(rest).toMatchObject({
+      opened: false,
+      confirmed: [{ leaseId: "a" }],
+      lost: [{ leaseId: "b" }],
+      goingAway: true,
+    });
+    expect(results?.map(({ call }) => call)).toEqual([1n, 2n, 3n]);
+    expect(results?.[0]?.result).toMatchObject({ case: "release" });
+    for (const one of results?.slice(1) ?? []) expect(one.result).toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("a second time of its bounds opens nothing again", () => {
+    const { news, open, connection } = stage();
+    open({ replica: "7" });
+    open({ replica: "8" });
+    expect(news.map(({ opened }) => opened)).toEqual([true, false]);
+    expect(connection.opened?.replica).toBe("7");
+  });
+
+  test("is heard no more once it has ended", () => {
+    const { news, open, connection } = stage();
+    connection.destroy();
+    open();
+    expect(news).toEqual([]);
+  });
+});
+
+describe("a server that falls silent", () => {
+  const SILENCE_MS = 4_000;
+
+  test("after a request has ended when four ticks have heard nothing", async () => {
+    const { open, connection, endings, ends } = stage();
+    await pass(1);
+    open({ silenceMax: durationOf(SILENCE_MS) });
+    connection.take(1n, release("a"));
+    // The first tick finds that it has just been heard.
+    await pass(4 * 1_000);
+    expect(endings).toEqual([]);
+    await pass(1_000);
+    expect(endings).toMatchObject([{ reason: "UNKNOWN", code: "UNAVAILABLE" }]);
+    expect(ends).toMatchObject({ cancelled: 1, closed: 1 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("counts anew with each response, and is no silence where everything was heard", async () => {
+    const { open, connection, respond, endings } = stage();
+    await pass(1);
+    open({ silenceMax: durationOf(SILENCE_MS) });
+    await pass(60_000);
+    expect(endings).toEqual([]);
+    connection.take(1n, release("a"));
+    await pass(3_500);
+    respond({ heard: 1n });
+    await pass(4_000);
+    expect(endings).toEqual([]);
+    respond({ heard: 2n });
+    await pass(60_000);
+    expect(endings).toEqual([]);
+  });
+});
+
+describe("the end", () => {
+  test("of its stream is told once, with why", () => {
+    const { stream, endings, ends } = stage();
+    stream.emit("error", { code: status.UNAVAILABLE, details: "gone" });
+    stream.emit("end");
+    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "gone" }]);
+    expect(ends).toEqual({ ended: 0, cancelled: 1, closed: 1 });
+  });
+
+  test("in good order by the server is an end, too", () => {
+    const { stream, endings } = stage();
+    stream.emit("end");
+    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The session has ended." }]);
+  });
+
+  test("from here is not told, and can be made twice", () => {
+    const { connection, stream, endings, ends } = stage();
+    connection.destroy();
+    connection.destroy();
+    stream.emit("error", { code: status.CANCELLED });
+    expect([endings, ends]).toEqual([[], { ended: 0, cancelled: 1, closed: 1 }]);
+  });
+
+  test("in good order sends what is left, and waits for the server to end it", async () => {
+    const { connection, requests, stream, endings, ends } = stage();
+    connection.take(1n, release("a"));
+    const closed = vi.fn();
+    void connection.close(1_000).then(closed);
+    expect(requests).toHaveLength(1);
+    expect(ends.ended).toBe(1);
+    void connection.close(1_000);
+    connection.take(2n, release("b"));
+    await pass(999);
+    expect([requests.length, ends.ended, closed.mock.calls.length]).toEqual([1, 1, 0]);
+    stream.emit("end");
+    await pass(0);
+    expect(closed).toHaveBeenCalledOnce();
+    expect([endings, vi.getTimerCount()]).toEqual([[], 0]);
+    await connection.close(1_000);
+  });
+
+  test("in good order is made at once when its time is over", async () => {
+    const { connection, ends } = stage();
+    const closed = vi.fn();
+    void connection.close(1_000).then(closed);
+    await pass(999);
+    expect(closed).not.toHaveBeenCalled();
+    await pass(1);
+    expect(closed).toHaveBeenCalledOnce();
+    expect(ends).toEqual({ ended: 1, cancelled: 1, closed: 1 });
+  });
+});
+
+test("a server was reached where its channel became ready", () => {
+  const { connection, ready } = stage();
+  expect(connection.wasReached).toBe(false);
+  ready.tell(new Error("closed"));
+  expect(connection.wasReached).toBe(false);
+  ready.tell();
+  expect(connection.wasReached).toBe(true);
+});

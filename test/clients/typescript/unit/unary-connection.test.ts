@@ -1,0 +1,376 @@
+// A connection by calls of their own, on bare calls that do nothing by themselves and by timers of the test's own.
+
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import type { Command, News } from "../../../../clients/typescript/src/connection/connection.ts";
+import { UnaryConnection } from "../../../../clients/typescript/src/connection/unary-connection.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+
+interface Asked {
+  readonly method: string;
+  readonly request: Record<string, unknown>;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const bare = vi.hoisted(() => ({ asked: [] as Asked[], closed: 0 }));
+vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
+  BareCalls: class {
+    call(method: string, request: Record<string, unknown>, { signal }: { signal?: AbortSignal }) {
+      return new Promise((resolve, reject) => {
+        bare.asked.push({ method, request, signal, resolve, reject });
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      });
+    }
+    /** Each `resolve` is a message; `reject` ends it. */
+    async *stream(method: string, request: Record<string, unknown>, { signal }: { signal: AbortSignal }) {
+      const messages: unknown[] = [];
+      let end: { why: unknown } | undefined;
+      let wake = () => {};
+      const resolve = (message: unknown) => {
+        messages.push(message);
+        wake();
+      };
+      const reject = (why: unknown) => {
+        end = { why };
+        wake();
+      };
+      bare.asked.push({ method, request, signal, resolve, reject });
+      signal.addEventListener("abort", () => reject(signal.reason));
+      for (;;) {
+        while (messages.length > 0) yield messages.shift();
+        if (end?.why === null) return;
+        if (end) throw end.why;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+    close() {
+      bare.closed += 1;
+    }
+  },
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  bare.asked.length = 0;
+  bare.closed = 0;
+});
+afterEach(() => {
+  connection?.destroy();
+  vi.useRealTimers();
+});
+
+let connection: UnaryConnection | undefined;
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const no = (reason: RowlockError["reason"], code: string) => new RowlockError(reason, code, "no");
+const REFUSED = no("BAD_REQUEST", "INVALID_ARGUMENT");
+
+async function stage({ isOpen = true } = {}) {
+  const news: (News & { readonly basisMs: number })[] = [];
+  const endings: RowlockError[] = [];
+  const clock = new Clock(() => performance.now());
+  const one = new UnaryConnection({
+    address: "here",
+    owner: "tester",
+    labels: { host: "a1" },
+    tls: undefined,
+    headers: {},
+    clock,
+    onNews: (said, basisMs) => news.push({ ...said, basisMs }),
+    onEnded: (error) => endings.push(error),
+  });
+  connection = one;
+  const knock = bare.asked[0] as Asked;
+  if (isOpen) {
+    knock.reject(REFUSED);
+    await pass(0);
+    bare.asked.length = 0;
+    news.length = 0;
+  }
+  const take = (call: bigint, command: object) => one.take(call, command as Command);
+  return { connection: one, clock, news, endings, knock, take };
+}
+
+describe("a server", () => {
+  test("is there when it refuses a knock with a reason", async () => {
+    const { connection, knock, news, endings, take } = await stage({ isOpen: false });
+    expect(knock).toMatchObject({ method: "renew", request: { leaseId: "" } });
+    expect([connection.opened, take(1n, { case: "getLock", value: {} })]).toEqual([undefined, false]);
+    knock.reject(REFUSED);
+    await pass(0);
+    expect(connection.opened).toEqual({ replica: "", waitsMax: 2_000, commandsMax: 50 });
+    expect(news).toMatchObject([{ opened: true }]);
+    expect([endings, bare.asked.length]).toEqual([[], 1]);
+    expect(connection.wasReached).toBe(true);
+  });
+
+  test.each([no("UNKNOWN", "UNAVAILABLE"), no("SHUTTING_DOWN", "UNAVAILABLE"), new Error("a bug")])(
+    "is not there when a knock fails otherwise: %s",
+    async (error) => {
+      const { connection, knock, news, endings } = await stage({ isOpen: false });
+      knock.reject(error);
+      await pass(0);
+      expect([connection.opened, news, endings.length, bare.closed]).toEqual([undefined, [], 1, 1]);
+    },
+  );
+
+  test("that answers after the connection was closed opens nothing", async () => {
+    const { connection, knock, news, endings } = await stage({ isOpen: false });
+    await connection.close();
+    knock.reject(REFUSED);
+    await pass(0);
+    expect([news, endings, bare.closed]).toEqual([[], [], 1]);
+    connection.destroy();
+    expect(bare.closed).toBe(1);
+  });
+});
+
+describe("a command", () => {
+  test.each(["release", "renew", "setLimit", "getLock", "updateLock"])(
+    "%s is a call, whose answer counts from when it was asked",
+    async (method) => {
+      const { take, news, clock } = await stage();
+      const askedMs = clock.now();
+      expect(take(5n, { case: method, value: { its: "value" } })).toBe(true);
+      expect(bare.asked).toMatchObject([{ method, request: { its: "value" } }]);
+      await pass(70);
+      bare.asked[0]?.resolve({ its: "answer" });
+      await pass(0);
+      const results = [{ call: 5n, result: { case: method, value: { its: "answer" } } }];
+      expect(news).toEqual([{ results, basisMs: askedMs }]);
+    },
+  );
+
+  test.each(["acquire", "capture"])(
+    "%s has the owner and the labels of all, unless it has its own",
+    async (method) => {
+      const { take, news } = await stage();
+      take(1n, { case: method, value: { owner: "", labels: {} } });
+      expect(bare.asked[0]).toMatchObject({
+        method,
+        request: { owner: "tester", labels: { host: "a1" } },
+      });
+      take(2n, { case: method, value: { owner: "me", labels: { host: "b2", job: "7" } } });
+      expect(bare.asked[1]?.request).toMatchObject({ owner: "me", labels: { host: "b2", job: "7" } });
+      bare.asked[0]?.resolve({ outcome: {} });
+      await pass(0);
+      expect(news).toMatchObject([{ results: [{ call: 1n, result: { case: method } }] }]);
+    },
+  );
+
+  test("to renew is for one lease, and answered as for many", async () => {
+    const { take, news, connection } = await stage();
+    expect(connection.renewalsMax).toBe(1);
+    take(1n, { case: "renewLeases", value: { leases: [{ leaseId: "a" }] } });
+    expect(bare.asked).toMatchObject([{ method: "renew", request: { leaseId: "a" } }]);
+    bare.asked[0]?.resolve({ lease: { leaseId: "a", $typeName: "rowlock.v1.Lease" } });
+    await pass(0);
+    expect(news[0]?.results?.[0]?.result).toMatchObject({
+      case: "renewLeases",
+      value: { leases: [{ outcome: { case: "lease", value: { leaseId: "a" } } }] },
+    });
+  });
+
+  test("that fails for a reason of its own fails alone", async () => {
+    const { take, news, endings } = await stage();
+    take(1n, { case: "getLock", value: {} });
+    bare.asked[0]?.reject(REFUSED);
+    await pass(0);
+    expect(news).toMatchObject([{ results: [{ call: 1n, result: REFUSED }] }]);
+    expect(endings).toEqual([]);
+    take(2n, { case: "getLock", value: {} });
+    bare.asked[1]?.reject(no("DATABASE_UNAVAILABLE", "UNAVAILABLE"));
+    await pass(0);
+    expect([news.length, endings]).toEqual([2, []]);
+  });
+
+  test.each(["UNAVAILABLE", "UNAUTHENTICATED"])(
+    "that fails by %s and without a reason ends the connection",
+    async (code) => {
+      const { take, news, endings } = await stage();
+      take(1n, { case: "getLock", value: {} });
+      take(2n, { case: "getLock", value: {} });
+      const why = no("UNKNOWN", code);
+      bare.asked[0]?.reject(why);
+      await pass(0);
+      expect([news, endings, bare.closed]).toEqual([[], [why], 1]);
+      expect(bare.asked[1]?.signal?.aborted).toBe(true);
+      expect(take(3n, { case: "getLock", value: {} })).toBe(false);
+    },
+  );
+
+  test("that fails without a reason in another way fails alone", async () => {
+    const { take, news, endings } = await stage();
+    take(1n, { case: "getLock", value: {} });
+    bare.asked[0]?.reject(no("UNKNOWN", "INTERNAL"));
+    await pass(0);
+    expect([news.length, endings]).toEqual([1, []]);
+  });
+
+  test("that is cancelled is ended, and answered no more", async () => {
+    const { connection, take, news } = await stage();
+    take(1n, { case: "getLock", value: {} });
+    connection.cancel(1n);
+    connection.cancel(1n);
+    expect(bare.asked[0]?.signal?.aborted).toBe(true);
+    await pass(0);
+    expect(news).toEqual([]);
+  });
+});
+
+describe("a server that stops", () => {
+  test("is left: who waits goes elsewhere at once, and what is under way is answered still", async () => {
+    const { take, news, endings } = await stage();
+    const acquire = create(AcquireRequestSchema, { name: "etl" });
+    take(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    take(2n, { case: "getLock", value: {} });
+    take(3n, { case: "release", value: {} });
+    await pass(0);
+    const why = no("SHUTTING_DOWN", "UNAVAILABLE");
+    const asked = (method: string) => bare.asked.find((one) => one.method === method);
+    asked("getLock")?.reject(why);
+    await pass(0);
+    expect(news).toMatchObject([
+      { goingAway: true },
+      { results: [{ call: 1n, result: why }] },
+      { results: [{ call: 2n, result: why }] },
+    ]);
+    expect(endings).toEqual([]);
+    asked("release")?.resolve({ released: true });
+    await pass(0);
+    expect(news).toHaveLength(4);
+    expect(endings).toMatchObject([{ reason: "SHUTTING_DOWN" }]);
+  });
+
+  test("says so to each call, and is left once", async () => {
+    const { take, news } = await stage();
+    for (const call of [1n, 2n, 3n]) take(call, { case: "getLock", value: {} });
+    for (const one of bare.asked.slice(0, 2)) one.reject(no("SHUTTING_DOWN", "UNAVAILABLE"));
+    await pass(0);
+    expect(news.filter(({ goingAway }) => goingAway)).toHaveLength(1);
+  });
+});
+
+describe("a wait in the queue", () => {
+  test("is asked as the session would ask it, and ends with the grant", async () => {
+    const { take, news, clock } = await stage();
+    const askedMs = clock.now();
+    const acquire = create(AcquireRequestSchema, { name: "etl" });
+    take(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    await pass(0);
+    expect(bare.asked[0]).toMatchObject({ method: "acquire", request: { name: "etl", owner: "tester" } });
+    bare.asked[0]?.resolve({ outcome: { case: "ticket", value: { ticketId: "t", ahead: 1 } } });
+    await pass(0);
+    expect(news[0]?.results?.[0]?.result).toMatchObject({
+      case: "waitInQueue",
+      value: { update: { case: "position", value: { ahead: 1 } } },
+    });
+    expect(news[0]?.basisMs).toBe(askedMs);
+    connection?.cancel(1n);
+    await pass(0);
+    expect(news).toHaveLength(1);
+  });
+
+  test("asks with fifty others at a time, and no more", async () => {
+    const { take } = await stage();
+    const acquire = create(AcquireRequestSchema, { name: "etl" });
+    for (let call = 1; call <= 60; call++)
+      take(BigInt(call), { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    await pass(0);
+    expect(bare.asked).toHaveLength(50);
+    bare.asked[0]?.resolve({ outcome: { case: "lease", value: { leaseId: "a" } } });
+    await pass(0);
+    expect(bare.asked).toHaveLength(51);
+  });
+});
+
+describe("a watch", () => {
+  test("is a stream, whose messages are passed on, and whose end is that of its connection", async () => {
+    const { take, news, endings } = await stage();
+    take(1n, { case: "watchLocks", value: { prefix: "a" } });
+    await pass(0);
+    expect(bare.asked[0]).toMatchObject({ method: "watchLocks", request: { prefix: "a" } });
+    bare.asked[0]?.resolve({ locks: ["one"] });
+    await pass(5);
+    bare.asked[0]?.resolve({ locks: ["two"] });
+    await pass(0);
+    expect(news.map(({ results }) => results?.[0])).toEqual([
+      { call: 1n, result: { case: "watchLocks", value: { locks: ["one"] } } },
+      { call: 1n, result: { case: "watchLocks", value: { locks: ["two"] } } },
+    ]);
+    bare.asked[0]?.reject(null);
+    await pass(0);
+    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The watch was cut off." }]);
+  });
+
+  test("to which nothing is said makes its server be knocked at", async () => {
+    const { take, endings } = await stage();
+    take(1n, { case: "watchLocks", value: {} });
+    await pass(2 * 1_250);
+    expect(bare.asked.map(({ method }) => method)).toEqual(["watchLocks", "renew"]);
+    bare.asked[1]?.reject(REFUSED);
+    await pass(2 * 1_250);
+    expect(bare.asked).toHaveLength(3);
+    // The knock that came with the last look is not answered.
+    await pass(2 * 1_250);
+    expect(endings).toHaveLength(1);
+  });
+
+  test("that is told something is not silent", async () => {
+    const { take, endings } = await stage();
+    take(1n, { case: "watchLocks", value: {} });
+    for (let index = 0; index < 10; index++) {
+      await pass(1_250);
+      bare.asked[0]?.resolve({});
+    }
+    expect([bare.asked.length, endings]).toEqual([1, []]);
+  });
+});
+
+describe("a server that falls silent", () => {
+  test("while something is under way is knocked at after two looks, and gone after four", async () => {
+    const { take, endings } = await stage();
+    take(1n, { case: "getLock", value: {} });
+    await pass(2 * 1_250 - 1);
+    expect(bare.asked).toHaveLength(1);
+    await pass(1);
+    expect(bare.asked).toHaveLength(2);
+    await pass(2 * 1_250 - 1);
+    expect(endings).toEqual([]);
+    await pass(1);
+    expect(endings).toMatchObject([{ code: "UNAVAILABLE" }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("and answers to the knock is not gone", async () => {
+    const { take, endings } = await stage();
+    take(1n, { case: "getLock", value: {} });
+    for (let index = 1; index <= 5; index++) {
+      await pass(2 * 1_250);
+      bare.asked[index]?.reject(REFUSED);
+      await pass(0);
+    }
+    expect(endings).toEqual([]);
+  });
+
+  test("while nothing is under way is left alone", async () => {
+    const { endings } = await stage();
+    await pass(100_000);
+    expect([bare.asked, endings]).toEqual([[], []]);
+  });
+
+  test("is not heard by a call that was cancelled", async () => {
+    const { connection, take, endings } = await stage();
+    take(1n, { case: "getLock", value: {} });
+    take(2n, { case: "getLock", value: {} });
+    await pass(3 * 1_250);
+    connection.cancel(2n);
+    await pass(1_250);
+    expect(endings).toHaveLength(1);
+  });
+});

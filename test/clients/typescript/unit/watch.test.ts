@@ -1,0 +1,151 @@
+// What a watch tells of what servers say, on a connection that does nothing by itself.
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { Watch, type WatchUpdate } from "../../../../clients/typescript/src/watch.ts";
+import {
+  ReleaseResponseSchema,
+  WatchLocksResponseSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
+
+function stage(options: { prefix?: string; signal?: AbortSignal } = {}) {
+  const staged = stageCalls();
+  const watch = new Watch({ ...options, calls: staged.calls, giveUpAfterMs: 60_000 });
+  const updates = watch.updates();
+  const said = (message: MessageInitShape<typeof WatchLocksResponseSchema>, call = staged.latest().call) =>
+    staged.answer({ case: "watchLocks", value: create(WatchLocksResponseSchema, message) }, { call });
+  return { ...staged, watch, updates, said };
+}
+
+const lock = (name: string, waiting = 0) => ({ name, waiting, limit: { limit: 1 } });
+const told = ({ beganAnew, locks, deleted, complete }: WatchUpdate) => ({
+  beganAnew,
+  locks: locks.map(({ name, waiting }) => `${name}:${waiting}`),
+  deleted,
+  complete,
+});
+const NEWS = { beganAnew: false, locks: [] as string[], deleted: [] as string[], complete: false };
+
+describe("a watch", () => {
+  test("tells what has come since it was last read: the latest of each lock, and once that it is complete", async () => {
+    const { updates, latest, said } = stage({ prefix: "a" });
+    const first = updates.next();
+    expect(latest().command).toMatchObject({ case: "watchLocks", value: { prefix: "a" } });
+    said({ locks: [lock("a1"), lock("a2")] });
+    expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, locks: ["a1:0", "a2:0"] });
+    said({ complete: true });
+    expect(told((await updates.next()).value as WatchUpdate)).toEqual({ ...NEWS, complete: true });
+    said({ locks: [lock("a1", 1)] });
+    said({ locks: [lock("a1", 2), lock("a3")] });
+    said({ deleted: ["a3", "a2"] });
+    expect(told((await updates.next()).value as WatchUpdate)).toEqual({
+      ...NEWS,
+      locks: ["a1:2"],
+      deleted: ["a3", "a2"],
+    });
+  });
+
+  test("of all locks names no prefix", () => {
+    const { updates, latest } = stage();
+    updates.next().catch(() => {});
+    expect(latest().command).toMatchObject({ value: { prefix: "" } });
+  });
+
+  test("begins anew when the server says so: what was not read yet is told no more", async () => {
+    const { updates, said } = stage();
+    const first = updates.next();
+    said({ locks: [lock("a")], complete: true });
+    await first;
+    said({ locks: [lock("b")] });
+    said({ beganAnew: true });
+    said({ locks: [lock("c")] });
+    expect(told((await updates.next()).value as WatchUpdate)).toEqual({
+      ...NEWS,
+      beganAnew: true,
+      locks: ["c:0"],
+    });
+    said({ beganAnew: true });
+    expect(told((await updates.next()).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
+  });
+
+  test("that was complete and begins anew is complete no more", async () => {
+    const { updates, said } = stage();
+    const first = updates.next();
+    said({ locks: [lock("a")], complete: true });
+    said({ beganAnew: true });
+    expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
+  });
+
+  test("goes on through another connection, and begins anew by that", async () => {
+    const { calls, connection, updates, said } = stage();
+    const first = updates.next();
+    said({ locks: [lock("a")] });
+    await first;
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    const call = next.asked[0]?.call as bigint;
+    said({ locks: [lock("b")] }, call);
+    said({ locks: [lock("c")] }, call);
+    expect(told((await updates.next()).value as WatchUpdate)).toEqual({
+      ...NEWS,
+      beganAnew: true,
+      locks: ["b:0", "c:0"],
+    });
+  });
+
+  test("of which nothing was heard before its connection was lost does not begin anew", async () => {
+    const { calls, connection, updates, said } = stage();
+    const first = updates.next();
+    calls.leaving(connection, GONE);
+    calls.ended(connection, GONE);
+    const next = new FakeConnection();
+    calls.begun(next);
+    said({ locks: [lock("a")] }, next.asked[0]?.call as bigint);
+    expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, locks: ["a:0"] });
+  });
+});
+
+describe("a watch ends", () => {
+  test("when it is left: its server hears of it", async () => {
+    const { calls, connection, updates, said } = stage();
+    const first = updates.next();
+    said({ complete: true });
+    await first;
+    await updates.return();
+    expect([connection.cancelled, calls.size]).toEqual([[1n], 0]);
+  });
+
+  test("by a signal, with its reason, after which the signal changes nothing", async () => {
+    const giveUp = new AbortController();
+    const { calls, updates } = stage({ signal: giveUp.signal });
+    const first = updates.next();
+    giveUp.abort(new Error("enough"));
+    await expect(first).rejects.toThrow("enough");
+    expect(calls.size).toBe(0);
+  });
+
+  test("by a signal before it begins, without a call", async () => {
+    const { asked, updates } = stage({ signal: AbortSignal.abort(new Error("before")) });
+    await expect(updates.next()).rejects.toThrow("before");
+    expect(asked).toEqual([]);
+  });
+
+  test("with what its call fails with, the first reason of several", async () => {
+    const { calls, watch, updates } = stage();
+    const first = updates.next();
+    await turn();
+    calls.failAll(GONE);
+    watch.abandon(new Error("late"));
+    await expect(first).rejects.toBe(GONE);
+  });
+
+  test("by the answer of another verb", async () => {
+    const { answer, updates } = stage();
+    const first = updates.next();
+    answer({ case: "release", value: create(ReleaseResponseSchema, {}) });
+    await expect(first).rejects.toThrow("watchLocks was answered by release");
+  });
+});
