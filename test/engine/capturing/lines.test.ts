@@ -11,6 +11,8 @@ const many = (suffix: string) =>
 test("what differs in its target or its statuses stands in another line", () => {
   const lines = [
     lineOf(under("a"), []),
+    lineOf(under("b"), []),
+    lineOf(under(""), []),
     lineOf(named("a"), []),
     lineOf(named("a", "b"), []),
     lineOf(named("a,b"), []),

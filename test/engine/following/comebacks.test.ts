@@ -135,3 +135,33 @@ test("many are read in parts", async () => {
   await turn();
   expect(reads.filter((count) => count > 0)).toEqual([1, COMEBACKS_READ_MAX, 1]);
 });
+
+test("a command is read once, and one that comes back to nothing is not read at all", async () => {
+  const { comebacks, byTicket, reads, heartbeats } = scene(waiting(1n));
+  const job = byTicket(waiting(1n));
+  comebacks.heldUp(job);
+  await turn();
+  comebacks.heldUp(job);
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1]);
+  expect(heartbeats).toHaveLength(1);
+  comebacks.heldUp({ ...job, command: { verb: "detach", ref: waiting(1n), replica: 1n } });
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1]);
+});
+
+test("those that come while others are read are read together, after them", async () => {
+  const { byTicket, reads, kept } = scene(waiting(1n), waiting(2n), waiting(3n));
+  for (const number of [1n, 2n, 3n]) byTicket(waiting(number));
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1, 2]);
+  expect(kept()).toEqual([1n, 2n, 3n]);
+});
+
+test("who was answered while it was read keeps nothing", async () => {
+  const { byTicket, kept } = scene(waiting(1n));
+  const job = byTicket(waiting(1n));
+  job.resolve(null);
+  await turn();
+  expect(kept()).toEqual([]);
+});

@@ -1,6 +1,8 @@
 // The end of a lease that others wait for is awaited, and not found by chance at a later poll.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { DUE_AFTER_MS } from "../../../server/engine/engine-bounds.ts";
+import { DueTimers } from "../../../server/engine/following/due-timers.ts";
 import { Followers } from "../../../server/engine/following/followers.ts";
 import { Places } from "../../../server/engine/following/places.ts";
 import { Watch } from "../../../server/engine/following/watch.ts";
@@ -84,4 +86,17 @@ test("one that ends long after the next polls is left to them, and nothing is le
   stopped.stop();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(looks()).toBe(1);
+});
+
+test("locks whose leases end together are looked at together, each once however often its end was told", async () => {
+  const looks: (readonly bigint[])[] = [];
+  const timers = new DueTimers((lockIds) => void looks.push([...lockIds]));
+  for (const lockId of [1n, 2n, 1n]) timers.set(lockId, 400_000);
+  timers.set(3n, 800_000);
+  await vi.advanceTimersByTimeAsync(400 + DUE_AFTER_MS + 1);
+  expect(looks).toEqual([[1n, 2n]]);
+  // Its lease was renewed meanwhile.
+  timers.set(1n, 100_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(looks).toEqual([[1n, 2n], [1n], [3n]]);
 });

@@ -1,6 +1,6 @@
 // Places are read for those who are told them, and for nobody else; and however many they are, others get their turn.
 
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/following/followers.ts";
@@ -45,6 +45,7 @@ function crowd(length: number) {
     readingMax: () => readingMax,
     told: () => told,
     changed: (lockId: bigint) => places.changed(lockId),
+    stop: () => places.stop(),
     enter(lockId: bigint) {
       for (let index = 0; index < length; index++) followers.add(claimOf(lockId, index), follower, 1n);
     },
@@ -149,6 +150,41 @@ test("a crowd is told in slices, and all else goes on in between", async () => {
   expect(inOneTurn).toBeLessThanOrEqual(PLACES_SLICE);
 });
 
+test("a crowd that is being told when the server stops is told no further", async () => {
+  const { enter, changed, toldSoMany, told, stop } = crowd(10_000);
+  enter(7n);
+  changed(7n);
+  await toldSoMany(1);
+  await stop();
+  const toldAtTheStop = told();
+  expect(toldAtTheStop).toBeLessThan(10_000);
+  await new Promise(setImmediate);
+  expect(told()).toBe(toldAtTheStop);
+});
+
+test("a follower that takes no places is passed over, and so is one that is not in the queue", async () => {
+  const followers = new Followers();
+  const told = Promise.withResolvers<number>();
+  const places = new Places({
+    store: {
+      queue: async () => ({
+        nowUs: 0,
+        places: [1n, 2n].map((ticketNumber) => ({ ticketNumber, permits: 1 })),
+      }),
+    },
+    followers,
+    onFailure: (_loop, error) => told.reject(error),
+  });
+  const claimOf = (ticketNumber: bigint) => ({ lockId: 7n, ticketNumber }) as Claim;
+  followers.add(claimOf(1n), { told() {} }, 1n);
+  followers.add(claimOf(9n), { told() {}, placed: () => told.reject(new Error("It has no place.")) }, 1n);
+  followers.add(claimOf(2n), { told() {}, placed: ({ ahead }) => told.resolve(ahead) }, 1n);
+  places.changed(7n);
+  places.start();
+  stops.push(() => places.stop());
+  expect(await told.promise).toBe(1);
+});
+
 test("a lock that changes while others are told is told in the next round, and once", async () => {
   const { enter, changed, toldSoMany, read } = crowd(1);
   for (const lockId of [1n, 2n, 3n]) enter(lockId);
@@ -158,4 +194,61 @@ test("a lock that changes while others are told is told in the next round, and o
   for (let times = 0; times < 5; times++) for (const lockId of [1n, 3n]) changed(lockId);
   await toldSoMany(4);
   expect(read).toEqual([1n, 2n, 3n, 1n]);
+});
+
+describe("the place of one who asks", () => {
+  /** Two waiters for 3 and 5 permits, and two more. */
+  const QUEUE = [
+    { ticketNumber: 2n, permits: 3 },
+    { ticketNumber: 4n, permits: 5 },
+    { ticketNumber: 5n, permits: 1 },
+    { ticketNumber: 9n, permits: 1 },
+  ];
+  const places = new Places({
+    store: { queue: async () => ({ nowUs: 0, places: QUEUE }) },
+    followers: new Followers(),
+    onFailure() {},
+  });
+
+  test("says who is before it, and how many permits they ask for", async () => {
+    const all = await Promise.all(QUEUE.map(({ ticketNumber }) => places.of({ lockId: 7n, ticketNumber })));
+    expect(all).toEqual([
+      { ahead: 0, permitsAhead: 0, queueLength: 4 },
+      { ahead: 1, permitsAhead: 3, queueLength: 4 },
+      { ahead: 2, permitsAhead: 8, queueLength: 4 },
+      { ahead: 3, permitsAhead: 9, queueLength: 4 },
+    ]);
+  });
+
+  test.each([0n, 1n, 3n, 6n, 8n, 10n])(
+    "is none for ticket %s, which is not in the queue",
+    async (ticketNumber) => {
+      expect(await places.of({ lockId: 7n, ticketNumber })).toBeNull();
+    },
+  );
+});
+
+test("a queue that cannot be read is reported, and followers of other locks are told all the same", async () => {
+  const followers = new Followers();
+  const failed: unknown[] = [];
+  const told = Promise.withResolvers<bigint>();
+  const places = new Places({
+    store: {
+      queue: async (lockId) => {
+        if (lockId === 7n) throw new Error("A fault made by a test.");
+        return { nowUs: 5, places: [{ ticketNumber: 1n, permits: 1 }] };
+      },
+    },
+    followers,
+    onFailure: (loop, error) => void failed.push([loop, error]),
+  });
+  for (const lockId of [7n, 8n]) {
+    const placed = () => told.resolve(lockId);
+    followers.add({ lockId, ticketNumber: 1n } as Claim, { told() {}, placed }, 1n);
+    places.changed(lockId);
+  }
+  places.start();
+  stops.push(() => places.stop());
+  expect(await told.promise).toBe(8n);
+  expect(failed).toEqual([["places", expect.objectContaining({ message: "A fault made by a test." })]]);
 });

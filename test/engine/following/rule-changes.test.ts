@@ -1,11 +1,12 @@
 // A server decides again about locks with waiters of its own where a limit by pattern has become another one since it last
 // decided about them, whichever server has changed it.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Followers } from "../../../server/engine/following/followers.ts";
 import { Places } from "../../../server/engine/following/places.ts";
+import { RuleChanges } from "../../../server/engine/following/rule-changes.ts";
 import { Watch } from "../../../server/engine/following/watch.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => {
@@ -117,4 +118,64 @@ test("a server without waiters looks at the rules as well, as others wait for it
   for (const { lockId } of [...followers.claims()]) followers.tell({ lockId, ticketNumber: 1n } as Claim, 0);
   expect(await poll()).toEqual([]);
   expect(seen).toEqual([1n]);
+});
+
+describe("between two revisions of the rules", () => {
+  /** Whether a lock under etl/ may be decided otherwise after the change. */
+  async function concerns(before: readonly LimitRule[], now: readonly LimitRule[], name = "etl/load") {
+    const changes = new RuleChanges(async () => now);
+    await changes.saw(2n);
+    expect(changes.rules).toBe(now);
+    return changes.concerns(name, before);
+  }
+
+  test("a rule concerns its locks whose limit is another, under whichever version", async () => {
+    // The rows were set back, and another limit was set under the same number.
+    expect(await concerns([rule("etl/", 1)], [rule("etl/", 2)])).toBe(true);
+    // It was another limit meanwhile.
+    expect(await concerns([rule("etl/", 1)], [rule("etl/", 1, 3n)])).toBe(true);
+    expect(await concerns([rule("etl/", 1)], [])).toBe(true);
+    expect(await concerns([], [rule("etl/", 1)])).toBe(true);
+  });
+
+  test("a rule concerns no lock where it is the same, never said anything, or is about other names", async () => {
+    expect(await concerns([rule("etl/", 1)], [rule("etl/", 1)])).toBe(false);
+    expect(await concerns([], [rule("etl/", null)])).toBe(false);
+    expect(await concerns([rule("web/", 1)], [rule("web/", 2, 2n)])).toBe(false);
+    const same = [rule("etl/", 1)];
+    expect(await concerns(same, same)).toBe(false);
+  });
+
+  test("a lock is compared with the newest rules, also where older ones concerned it", async () => {
+    const before = [rule("etl/", 1)];
+    let now: readonly LimitRule[] = [rule("etl/", 2, 2n)];
+    const changes = new RuleChanges(async () => now);
+    await changes.saw(2n);
+    expect(["etl/a", "etl/b", "web/a"].map((name) => changes.concerns(name, before))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    now = [rule("etl/", 1), rule("web/", 1)];
+    await changes.saw(3n);
+    expect(["etl/a", "etl/b", "web/a"].map((name) => changes.concerns(name, before))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test("rules that could not be read are read when their revision is seen again", async () => {
+    let fails = true;
+    const now = [rule("etl/", 2)];
+    const changes = new RuleChanges(async () => {
+      if (fails) throw new Error("away");
+      return now;
+    });
+    await expect(changes.saw(2n)).rejects.toThrow("away");
+    expect(changes.rules).toEqual([]);
+    fails = false;
+    await changes.saw(2n);
+    expect(changes.rules).toBe(now);
+  });
 });

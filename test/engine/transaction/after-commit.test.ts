@@ -82,6 +82,31 @@ test("who waits here is told, and other servers are told of their own waiters al
   expect(announced).toEqual([[{ replica: 2n, lockId: 5n, ticketNumber: 2n }]]);
 });
 
+test("who waits here is told that the wait has ended, by whichever command", () => {
+  const { after, batch, followers } = scene();
+  const told: string[] = [];
+  followers.add({ ...held(1n, OWN), state: "waiting" }, { told: ({ state }) => told.push(state) }, 1n);
+  const claim: Claim = { ...held(1n, OWN), state: "ended", endReason: "timed_out" };
+  batch.events = [{ event: { kind: "ended", claim, was: "waiting" }, lockName: "lock", nowUs: 0 }];
+  after.wake(batch);
+  expect(told).toEqual(["ended"]);
+  expect(followers.count).toBe(0);
+});
+
+test("a lock that waits here is looked at again once its rules are others than those of the decision", () => {
+  const { after, batch, followers } = scene();
+  followers.add({ ...held(1n, OWN), state: "waiting" }, { told() {} }, 8n);
+  const rules: Batch["limitRules"] = [];
+  batch.limitRules = rules;
+  const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
+  batch.locks.set(5n, { lock, revisionBefore: 8n });
+  const newer = { rules: [], concerns: () => true };
+  expect(followers.hasOldRules(5n, newer)).toBe(false);
+  after.wake(batch);
+  expect(followers.hasOldRules(5n, { ...newer, rules })).toBe(false);
+  expect(followers.hasOldRules(5n, newer)).toBe(true);
+});
+
 test("who holds a lease hears of its end, once, and nobody hears of the end of a wait", () => {
   const { after, batch, leases } = scene();
   const lost: bigint[] = [];
@@ -157,6 +182,28 @@ test("a caller hears which lease it holds before anybody hears how it ended in t
     ],
   });
   expect(heard).toEqual(["holds", "lost"]);
+});
+
+test("a caller hears of leases that it holds alone, and one that does not listen is answered all the same", async () => {
+  const stage = scene();
+  const heard: bigint[] = [];
+  const caller = {
+    getPeer: () => "a test",
+    holds: ({ ticketNumber }: Claim) => void heard.push(ticketNumber),
+  };
+  const deaf = { getPeer: () => "a test" };
+  const one: Claim = { ...held(1n, OWN), secret: "one" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one", { caller }), follower: null },
+      { command: acquire("two", { caller }), follower: null },
+      { command: acquire("one", { caller: deaf }), follower: null },
+      { command: acquire("one", { caller: undefined }), follower: null },
+      { command: { verb: "renew", ref: one, ttlUs: undefined }, follower: null },
+    ],
+  });
+  expect(heard).toEqual([1n]);
+  expect(stage.seen.filter((kind) => kind === "answered")).toHaveLength(5);
 });
 
 test("whoever waits with a follower is followed and told, be it of what the same transaction has granted", async () => {

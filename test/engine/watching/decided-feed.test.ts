@@ -84,3 +84,63 @@ test("says again that limit rules have changed when a listener could not read th
   for (let times = 0; times < 3; times++) await looks();
   expect(said).toEqual([true, true, false]);
 });
+
+test("each sweep tells every listener what it has seen and of a break, and a listener that has left hears nothing", async () => {
+  const row = { id: 1n, name: "a", revision: 1n, holders: 0, waiting: 0 };
+  const told: string[] = [];
+  const listener = (who: string): DecidedListener => ({
+    seen: ({ name }) => void told.push(`${who} ${name}`),
+    broke: (why) => void told.push(`${who} ${why}`),
+    swept: async () => void told.push(`${who} swept`),
+  });
+  const [one, other] = [listener("one"), listener("other")];
+  let epoch = 0n;
+  let reads = 0;
+  const feed = new DecidedFeed({
+    read: async () => {
+      reads += 1;
+      return { nowUs: 0, epoch, rulesRevision: 1n, locks: reads > 1 ? [row] : [], next: null };
+    },
+    onFailure: () => expect.unreachable(),
+  });
+  const look = async () => {
+    feed.look();
+    await feed.stop();
+    return told.splice(0);
+  };
+  expect(await look()).toEqual([]);
+  await feed.begin(one);
+  await feed.begin(other);
+  expect(reads).toBe(1);
+  expect(await look()).toEqual(["one a", "other a", "one swept", "other swept"]);
+  feed.end(one);
+  epoch = 1n;
+  expect(await look()).toEqual(["other a", "other failed_over", "other swept"]);
+  feed.end(other);
+  const before = reads;
+  expect(await look()).toEqual([]);
+  expect(reads).toBe(before);
+});
+
+test("two sweeps never run at once, and stopping waits for the one under way", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let swept = 0;
+  const { feed, looks } = await scene({
+    async swept() {
+      swept += 1;
+      await promise;
+    },
+  });
+  expect(await looks()).toBe(true);
+  expect(await looks()).toBe(false);
+  let isStopped = false;
+  const stopping = feed.stop().then(() => {
+    isStopped = true;
+  });
+  await turn();
+  expect(isStopped).toBe(false);
+  resolve();
+  await stopping;
+  expect(swept).toBe(1);
+  expect(await looks()).toBe(true);
+});

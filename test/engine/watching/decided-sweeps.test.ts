@@ -1,7 +1,12 @@
 // The sweeps over what was decided lately: how far each goes back, and when what was known does not count any more.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { SWEEP_BEHIND_MS, TRANSACTION_US_MAX, WIDE_SWEEP_MS } from "../../../server/engine/engine-bounds.ts";
+import {
+  CLOCK_BACK_US,
+  SWEEP_BEHIND_MS,
+  TRANSACTION_US_MAX,
+  WIDE_SWEEP_MS,
+} from "../../../server/engine/engine-bounds.ts";
 import { DecidedSweeps } from "../../../server/engine/watching/decided-sweeps.ts";
 import type { DecidedFrom, DecidedPage } from "../../../server/storage/store.ts";
 import { DECIDED_AT_STEP_US } from "../../../server/storage/store.ts";
@@ -112,5 +117,49 @@ describe("a sweep", () => {
     nowMs = 950;
     await failing.sweep();
     expect(asked[0]?.from.atUs).toBeLessThan(START_US - DECIDED_AT_STEP_US);
+  });
+
+  test("reads nothing after the end, and begins again with the facts of that moment", async () => {
+    const { sweeps, asked, facts, breaks } = await scene();
+    expect(sweeps.hasBegun).toBe(true);
+    await sweeps.begin();
+    expect(asked).toEqual([]);
+    sweeps.end();
+    expect(sweeps.hasBegun).toBe(false);
+    expect(await sweeps.sweep()).toBe(false);
+    expect(asked).toEqual([]);
+    facts.epoch = 7n;
+    facts.rulesRevision = 9n;
+    nowMs = SWEEP_BEHIND_MS + 1;
+    await sweeps.begin();
+    expect(asked).toHaveLength(1);
+    expect(await sweeps.sweep()).toBe(false);
+    expect(breaks).toEqual([]);
+  });
+
+  test("keeps what was known where the clock goes back a little, or a gap is short", async () => {
+    const { sweeps, facts, breaks } = await scene();
+    facts.clockUs -= CLOCK_BACK_US;
+    await sweeps.sweep();
+    nowMs += SWEEP_BEHIND_MS;
+    await sweeps.sweep();
+    expect(breaks).toEqual([]);
+    facts.clockUs -= SWEEP_BEHIND_MS * 1_000 + CLOCK_BACK_US + 1;
+    nowMs += SWEEP_BEHIND_MS;
+    await sweeps.sweep();
+    expect(breaks).toEqual(["clock"]);
+  });
+
+  test("goes far back once a second, and a little in between", async () => {
+    const { sweeps, asked } = await scene();
+    const backs: number[] = [];
+    for (nowMs = 100; nowMs <= 3 * WIDE_SWEEP_MS; nowMs += 100) {
+      asked.length = 0;
+      await sweeps.sweep();
+      backs.push(START_US + nowMs * 1_000 - (asked[0] as { from: DecidedFrom }).from.atUs);
+    }
+    const isWide = backs.map((backUs) => backUs > TRANSACTION_US_MAX);
+    expect(isWide.filter((wide) => wide)).toHaveLength(3);
+    expect(isWide.flatMap((wide, sweep) => (wide ? sweep + 1 : []))).toEqual([10, 20, 30]);
   });
 });

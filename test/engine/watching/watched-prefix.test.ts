@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { WATCH_PENDING_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
+import type { ViewedLock, WatchUpdate } from "../../../server/engine/lock-engine.ts";
 import {
   type SnapshotPage,
   WatchedPrefix,
@@ -21,6 +21,8 @@ const page = (next: string | null, ...names: string[]): SnapshotPage => ({
 /** A source whose pages are given by the test, each when it is asked for. */
 function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
   const asked: (string | null)[] = [];
+  const told: WatchUpdate[] = [];
+  const closed: WatchedPrefix[] = [];
   let behind = 0;
   let hungry = 0;
   const source: WatchSource = {
@@ -39,11 +41,11 @@ function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
     fellBehind() {
       behind += 1;
     },
-    told() {},
-    closed() {},
+    told: (update) => void told.push(update),
+    closed: (watch) => void closed.push(watch),
   };
   const watch = new WatchedPrefix("", source);
-  return { watch, asked, pages, behind: () => behind, hungry: () => hungry };
+  return { watch, asked, pages, told, closed, behind: () => behind, hungry: () => hungry };
 }
 
 describe("a watch", () => {
@@ -141,5 +143,96 @@ describe("a watch", () => {
     const next = reading.watch.next();
     reading.watch.close(new Error("closed"));
     await expect(next).rejects.toThrow("closed");
+  });
+
+  test("begins anew when the names of more deleted locks gather than it keeps, and not before", async () => {
+    const { watch, behind } = scene(page(null), page(null));
+    await watch.next();
+    for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) watch.gone(`lock ${lock}`);
+    for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) watch.changed(row(`other ${lock}`));
+    expect(behind()).toBe(0);
+    watch.gone("one more");
+    expect(behind()).toBe(1);
+    expect(watch.hasNews).toBe(false);
+    expect(await watch.next()).toMatchObject({ beganAnew: true, deleted: [] });
+  });
+
+  test("gathers whatever changes while it tells its snapshot, however much that is", async () => {
+    const { watch, behind } = scene(page("a", "a"), page(null));
+    await watch.next();
+    for (let lock = 0; lock <= WATCH_PENDING_MAX; lock++) {
+      watch.changed(row(`lock ${lock}`));
+      watch.gone(`gone ${lock}`);
+    }
+    expect(behind()).toBe(0);
+    expect(await watch.next()).toMatchObject({ beganAnew: false, complete: true });
+    expect(watch.pending.size).toBe(WATCH_PENDING_MAX + 1);
+  });
+
+  test("does not say that it began anew before it has told anything", async () => {
+    const { watch } = scene(page(null, "a"));
+    watch.changed(row("old"));
+    watch.gone("older");
+    watch.beginAnew();
+    expect(watch.hasNews).toBe(false);
+    expect(await watch.next()).toMatchObject({ beganAnew: false, locks: [view("a")] });
+  });
+
+  test("says that it began anew once", async () => {
+    const { watch } = scene(page(null), page("a", "a"), page(null, "b"));
+    await watch.next();
+    watch.beginAnew();
+    expect([(await watch.next()).beganAnew, (await watch.next()).beganAnew]).toEqual([true, false]);
+  });
+
+  test("tells the names of deleted locks in parts, and waits on where there are none", async () => {
+    const { watch, told } = scene(page(null));
+    await watch.next();
+    for (const name of ["a", "b", "c"]) watch.gone(name);
+    const first = watch.next();
+    watch.tell([], 2);
+    expect(await first).toMatchObject({ deleted: ["a", "b"], locks: [] });
+    const second = watch.next();
+    watch.tell([], 2);
+    expect(await second).toMatchObject({ deleted: ["c"] });
+    const third = watch.next();
+    watch.tell([view("unknown")], 2);
+    expect(watch.isHungry).toBe(true);
+    watch.gone("d");
+    watch.tell([], 2);
+    expect(told.at(-1)).toMatchObject({ deleted: ["c"] });
+    expect(await third).toMatchObject({ deleted: ["d"] });
+    expect(told).toHaveLength(4);
+    expect(watch.isHungry).toBe(false);
+  });
+
+  test("forgets a row that is gone, and keeps another row that has taken its name", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    watch.changed(row("a", 1n, 2n));
+    watch.forget(row("a", 1n, 1n));
+    expect(watch.hasNews).toBe(true);
+    watch.forget(row("a", 1n, 2n));
+    expect(watch.hasNews).toBe(false);
+  });
+
+  test("tells the row that it waits for, and no older row of the same name", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    watch.changed(row("a", 1n, 2n));
+    const changes = watch.next();
+    watch.tell([view("a", 5n, 1n)], 10);
+    expect(watch.isHungry).toBe(true);
+    watch.tell([view("a", 1n, 2n)], 10);
+    expect(await changes).toMatchObject({ locks: [{ lock: { id: 2n } }] });
+  });
+
+  test("reports once that it is closed", async () => {
+    const { watch, closed } = scene();
+    expect(watch.isClosed).toBe(false);
+    watch.close(new Error("first"));
+    watch.close(new Error("second"));
+    expect(watch.isClosed).toBe(true);
+    expect(closed).toEqual([watch]);
   });
 });

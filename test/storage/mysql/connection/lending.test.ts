@@ -1,0 +1,378 @@
+// How connections are lent: how many, to whom, which of them never again, and what callers hear who get none. The connections
+// are the test's own, over which nothing is sent, and the time is, too.
+
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { Connection } from "mysql2";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Server } from "../../../../server/storage/mysql/connection/connect.ts";
+import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
+import { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import {
+  IDLE_MS_MAX,
+  IDLE_SWEEP_MS,
+  LEASE_MS_MAX,
+  POOL_WAIT_MS_MAX,
+  POOL_WAITING_MAX,
+} from "../../../../server/storage/storage-bounds.ts";
+import { StoreError } from "../../../../server/storage/store.ts";
+
+const database = vi.hoisted(() => ({ open: async (): Promise<unknown> => undefined }));
+vi.mock(import("../../../../server/storage/mysql/connection/connect.ts"), async (original) => ({
+  ...(await original()),
+  openSession: (() => database.open()) as never,
+}));
+
+class FakeConnection extends EventEmitter {
+  /** What the next statement fails of. */
+  failure: Error | null = null;
+  isEnded = false;
+  goodbye: (() => void) | null = null;
+  answersGoodbye = true;
+
+  query(_query: unknown, answer: (error: unknown, results?: unknown) => void): void {
+    answer(this.failure, []);
+  }
+
+  end(done: () => void): void {
+    this.isEnded = true;
+    if (this.answersGoodbye) done();
+    else this.goodbye = done;
+  }
+
+  destroy(): void {}
+}
+
+interface Opened {
+  readonly session: Session;
+  readonly connection: FakeConnection;
+}
+
+const ADDRESS = { host: "db", port: 1, user: "u", password: "p", database: "d" };
+const OBSERVER = { statement() {}, transaction() {}, connection() {} };
+let opened: Opened[];
+let server: Server;
+let broken: number;
+
+const newPool = (size: number) => {
+  const pool = new MysqlPool(ADDRESS, size, OBSERVER);
+  pool.onBroken = () => {
+    broken += 1;
+  };
+  return pool;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  opened = [];
+  broken = 0;
+  server = { product: "MariaDB 11", identity: "server 1", isCluster: false, localHost: null };
+  database.open = async () => {
+    const connection = new FakeConnection();
+    const socket = Object.assign(new EventEmitter(), { destroy() {} });
+    const session = new Session(connection as unknown as Connection, socket as unknown as Socket, OBSERVER);
+    opened.push({ session, connection });
+    return { session, server };
+  };
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const turns = () => vi.advanceTimersByTimeAsync(1);
+const ask = (session: Session) => {
+  const trip = new Trip("ask");
+  trip.add("SELECT 1");
+  return session.run(trip);
+};
+const lost = () => Object.assign(new Error("gone"), { code: "ECONNRESET" });
+const outcome = (used: Promise<unknown>) => used.catch((error: unknown) => error);
+/** A use that needs another connection than the one that is idle. */
+async function anew<Answer>(used: Promise<Answer>): Promise<Answer> {
+  used.catch(() => {});
+  await turns();
+  return await used;
+}
+
+/** Somebody who keeps a connection until the test lets go of it. */
+function holder(pool: MysqlPool) {
+  const held = Promise.withResolvers<void>();
+  const session = Promise.withResolvers<Session>();
+  const used = pool.use((lent) => {
+    session.resolve(lent);
+    return held.promise;
+  });
+  return { session: session.promise, letGo: () => held.resolve(), used };
+}
+
+describe("connections are lent", () => {
+  test("so many at once, and to the next caller in turn when they are given back", async () => {
+    const pool = newPool(2);
+    expect(pool.state).toEqual({ open: 0, idle: 0, waiting: 0 });
+    const [first, second] = [holder(pool), holder(pool)];
+    await turns();
+    const order: string[] = [];
+    const third = pool.use(async () => void order.push("third"));
+    const fourth = pool.use(async () => void order.push("fourth"));
+    await turns();
+    expect(pool.state).toEqual({ open: 2, idle: 0, waiting: 2 });
+    expect(order).toEqual([]);
+    first.letGo();
+    await Promise.all([third, fourth]);
+    expect(order).toEqual(["third", "fourth"]);
+    second.letGo();
+    await second.used;
+    expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
+    expect(opened).toHaveLength(2);
+  });
+
+  test("to nobody for whom none was free in time", async () => {
+    const pool = newPool(1);
+    const busy = holder(pool);
+    await turns();
+    const waiting = outcome(pool.use(ask));
+    await vi.advanceTimersByTimeAsync(POOL_WAIT_MS_MAX);
+    expect(await waiting).toMatchObject({ kind: "unavailable", reason: "pool_exhausted" });
+    busy.letGo();
+    await busy.used;
+    expect(await pool.use(ask)).toEqual([[]]);
+  });
+
+  test("to nobody beyond those who may wait, who is refused at once", async () => {
+    const pool = newPool(1);
+    const busy = holder(pool);
+    await turns();
+    const waiting = Array.from({ length: POOL_WAITING_MAX }, () => pool.use(async () => "done"));
+    expect(await outcome(pool.use(ask))).toMatchObject({ kind: "unavailable", reason: "pool_exhausted" });
+    busy.letGo();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["done"]));
+  });
+
+  test("to a write that waits for row locks, and to others that say themselves whether they do", async () => {
+    const pool = newPool(1);
+    expect(await pool.write(async ({ isPatient }) => isPatient)).toBe(true);
+    expect(await pool.use(async ({ isPatient }) => isPatient)).toBeNull();
+  });
+
+  test("for so long as was asked for, and otherwise for as long as any work may take", async () => {
+    for (const [asked, leaseMs] of [
+      [undefined, LEASE_MS_MAX],
+      [70_000, 70_000],
+    ] as const) {
+      const pool = newPool(1);
+      const held = Promise.withResolvers<void>();
+      const used = pool.use(() => held.promise, asked);
+      await turns();
+      const { session } = opened.at(-1) as Opened;
+      await vi.advanceTimersByTimeAsync(leaseMs - 2);
+      expect(session.alive).toBe(true);
+      await vi.advanceTimersByTimeAsync(2);
+      expect(session.alive).toBe(false);
+      held.resolve();
+      await used;
+    }
+  });
+});
+
+describe("a connection is not lent again", () => {
+  test("that was lost while it was idle, which is reported once", async () => {
+    const pool = newPool(1);
+    await pool.use(ask);
+    opened[0]?.connection.emit("error", lost());
+    opened[0]?.connection.emit("error", lost());
+    expect(broken).toBe(1);
+    expect(pool.state.open).toBe(0);
+    await anew(pool.use(ask));
+    expect(opened).toHaveLength(2);
+  });
+
+  test("on which a transaction may be open", async () => {
+    const pool = newPool(1);
+    await pool.use(async (session) => {
+      session.inTransaction = true;
+    });
+    expect(opened[0]?.session.alive).toBe(false);
+    expect(pool.state.open).toBe(0);
+    await anew(pool.use(async (session) => expect(session).toBe(opened[1]?.session)));
+  });
+
+  test("that was open when all were renewed, which who works on it does not notice", async () => {
+    const pool = newPool(2);
+    await pool.use(ask);
+    const busy = holder(pool);
+    await turns();
+    pool.renew();
+    expect(broken).toBe(1);
+    expect(await ask(await busy.session)).toEqual([[]]);
+    busy.letGo();
+    await busy.used;
+    await anew(pool.use(async (session) => expect(session).not.toBe(opened[0]?.session)));
+    expect(opened).toHaveLength(2);
+  });
+
+  test("that leads to another server than the newest one", async () => {
+    const pool = newPool(2);
+    expect(pool.server).toBeNull();
+    expect(pool.isCluster).toBe(false);
+    const first = holder(pool);
+    await turns();
+    expect(pool.server).toBe(server);
+    expect([pool.serverChanges, broken]).toEqual([0, 0]);
+    server = { ...server, identity: "server 2", isCluster: true };
+    await pool.use(ask);
+    expect([pool.serverChanges, broken]).toEqual([1, 1]);
+    expect(pool.isCluster).toBe(true);
+    first.letGo();
+    await first.used;
+    const [one, other] = [holder(pool), holder(pool)];
+    await turns();
+    expect([await one.session, await other.session]).not.toContain(opened[0]?.session);
+    expect([pool.serverChanges, broken]).toEqual([1, 1]);
+  });
+
+  test.each([
+    ["server 1", "server 1"],
+    ["server 1", null],
+    [null, "server 1"],
+  ])("but is where its server cannot be told from the newest one: %s and %s", async (before, after) => {
+    const pool = newPool(2);
+    server = { ...server, identity: before };
+    const first = holder(pool);
+    await turns();
+    server = { ...server, identity: after };
+    const second = holder(pool);
+    await turns();
+    for (const { letGo } of [first, second]) letGo();
+    await Promise.all([first.used, second.used]);
+    const [one, other] = [holder(pool), holder(pool)];
+    expect(new Set([await one.session, await other.session])).toEqual(
+      new Set(opened.map(({ session }) => session)),
+    );
+    expect(opened).toHaveLength(2);
+    expect(pool.serverChanges).toBe(0);
+  });
+
+  test("that was idle for long, which is said goodbye to before another one is opened", async () => {
+    const pool = newPool(1);
+    await pool.use(ask);
+    const { connection } = opened[0] as Opened;
+    connection.answersGoodbye = false;
+    const idleFromMs = performance.now();
+    while (!connection.isEnded) await vi.advanceTimersByTimeAsync(10);
+    const idleMs = performance.now() - idleFromMs;
+    expect(idleMs).toBeGreaterThanOrEqual(IDLE_MS_MAX);
+    expect(idleMs).toBeLessThanOrEqual(IDLE_MS_MAX + IDLE_SWEEP_MS + 10);
+    const next = pool.use(ask);
+    await turns();
+    expect(opened).toHaveLength(1);
+    connection.goodbye?.();
+    expect(await anew(next)).toEqual([[]]);
+    expect(opened).toHaveLength(2);
+    expect(broken).toBe(0);
+  });
+});
+
+describe("work", () => {
+  test("is done on another connection where its own had died before it, and only then", async () => {
+    const pool = newPool(1);
+    await pool.use(ask);
+    (opened[0] as Opened).connection.failure = lost();
+    let times = 0;
+    const work = (session: Session) => {
+      times += 1;
+      return ask(session);
+    };
+    expect(await anew(pool.use(work))).toEqual([[]]);
+    expect([times, opened.length, broken]).toEqual([2, 2, 1]);
+    (opened[1] as Opened).connection.failure = Object.assign(new Error("a deadlock"), { errno: 1213 });
+    expect(await outcome(pool.use(work))).toMatchObject({ kind: "transient", reason: "deadlock" });
+    expect(times).toBe(3);
+  });
+
+  test("is not done again where its connection was opened for it", async () => {
+    const pool = newPool(1);
+    let times = 0;
+    const failed = await outcome(
+      pool.use((session) => {
+        times += 1;
+        (opened[0] as Opened).connection.failure = lost();
+        return ask(session);
+      }),
+    );
+    expect(failed).toMatchObject({ kind: "transient", reason: "connection_lost" });
+    expect(times).toBe(1);
+  });
+
+  test("that fails gives its connection back", async () => {
+    const pool = newPool(1);
+    const bug = new Error("a bug");
+    expect(await outcome(pool.use(() => Promise.reject(bug)))).toBe(bug);
+    expect(pool.state).toEqual({ open: 1, idle: 1, waiting: 0 });
+    await pool.use(ask);
+    expect(opened).toHaveLength(1);
+  });
+});
+
+describe("a connection that cannot be opened", () => {
+  const away = () => new StoreError("unavailable", "refused", "A test's.");
+
+  test("fails its caller with what it failed of", async () => {
+    const pool = newPool(1);
+    database.open = () => Promise.reject(away());
+    expect(await outcome(pool.use(ask))).toMatchObject({ kind: "unavailable", reason: "refused" });
+    expect(pool.state.open).toBe(0);
+  });
+
+  test("does not fail who has come since it was begun", async () => {
+    const pool = newPool(2);
+    const busy = holder(pool);
+    await turns();
+    const opening = Promise.withResolvers<never>();
+    const { open } = database;
+    database.open = () => opening.promise;
+    const second = pool.use(async () => "second");
+    await turns();
+    // It gets the first connection, and the attempt goes on for nobody.
+    busy.letGo();
+    expect(await second).toBe("second");
+    const again = holder(pool);
+    await again.session;
+    await turns();
+    const third = pool.use(async () => "third");
+    await turns();
+    database.open = open;
+    opening.reject(away());
+    await turns();
+    expect(await third).toBe("third");
+    again.letGo();
+    await again.used;
+  });
+});
+
+describe("when it is closed", () => {
+  test("those at work finish, those who wait or come are refused, and each connection is said goodbye to", async () => {
+    const pool = newPool(1);
+    const busy = holder(pool);
+    await turns();
+    const waiting = outcome(pool.use(ask));
+    await turns();
+    let isClosed = false;
+    const closing = pool.close().then(() => {
+      isClosed = true;
+    });
+    await turns();
+    const refused = { kind: "unavailable", reason: "closed" };
+    expect(await outcome(pool.use(ask))).toMatchObject(refused);
+    expect(isClosed).toBe(false);
+    expect(await ask(await busy.session)).toEqual([[]]);
+    busy.letGo();
+    await busy.used;
+    await vi.advanceTimersByTimeAsync(POOL_WAIT_MS_MAX);
+    await closing;
+    expect(await waiting).toMatchObject(refused);
+    expect(opened[0]?.connection.isEnded).toBe(true);
+    expect(pool.state.open).toBe(0);
+    await pool.close();
+  });
+});

@@ -1,0 +1,231 @@
+// How much SQLite is asked to do for a call, how long its observer is told that took, and what becomes of a COMMIT that fails.
+
+import { existsSync, rmSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
+import { durabilityOf, openStore } from "../../../server/storage/open.ts";
+import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
+import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
+import type { Store } from "../../../server/storage/store.ts";
+import { RECORD } from "../../support/claims.ts";
+import {
+  addClaims,
+  changeLock,
+  load,
+  lockId,
+  NO_CHANGES,
+  NO_PLAN,
+  planned,
+  SECOND_US,
+  transact,
+} from "../../support/store-fixture.ts";
+
+let nowUs: number;
+let database: DatabaseSync;
+let store: Store;
+/** Each statement that was run, by name. */
+let ran: string[];
+const timings: number[] = [];
+/** What running a statement throws, by the statement. */
+const failures = new Map<string, Error>();
+
+/** The database, in which statements can be made to fail. */
+function failing(real: DatabaseSync): DatabaseSync {
+  return new Proxy(real, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "prepare") return value.bind(target);
+      return (sql: string) => {
+        const statement = target.prepare(sql);
+        return {
+          all: statement.all.bind(statement),
+          get: statement.get.bind(statement),
+          run: (...values: never[]) => {
+            const failure = failures.get(sql);
+            if (failure) throw failure;
+            return statement.run(...values);
+          },
+        };
+      };
+    },
+  });
+}
+
+beforeEach(async () => {
+  nowUs = 1_900_000_000 * SECOND_US;
+  ran = [];
+  failures.clear();
+  timings.length = 0;
+  database = openSqliteFile(":memory:");
+  await migrateSqlite(database);
+  store = sqliteStore(failing(database), {
+    path: "/data/rowlock.db",
+    clock: () => nowUs,
+    observer: {
+      statement: (name, seconds) => {
+        ran.push(name);
+        timings.push(seconds);
+      },
+      transaction: (seconds) => void timings.push(seconds),
+      connection() {},
+    },
+  });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await store.close();
+});
+
+/** What was run meanwhile. */
+async function ranIn(work: () => Promise<unknown>): Promise<string[]> {
+  ran.length = 0;
+  await work();
+  return [...ran];
+}
+
+describe("what need not be read is not", () => {
+  test("claims of a lock that nobody holds or waits for, or of which none are to be shown", async () => {
+    const [idle, busy] = [await lockId(store, "idle"), await lockId(store, "busy")];
+    await addClaims(store, busy, { state: "held" }, {});
+    expect(await ranIn(() => store.views([idle], 10))).toEqual(["lock"]);
+    expect(await ranIn(() => store.views([busy], 0))).toEqual(["lock"]);
+    expect(await ranIn(() => store.views([busy], 1))).toEqual(["lock", "claims_in_state", "claims_in_state"]);
+    await addClaims(store, idle, {});
+    expect(await ranIn(() => store.view("idle", 1))).toEqual(["lock_by_name", "claims_in_state"]);
+  });
+
+  test("the queue of a lock that nobody waits for, and what is due where nothing is decided", async () => {
+    const [idle, busy] = [await lockId(store, "idle"), await lockId(store, "busy")];
+    await addClaims(store, busy, {});
+    const decided = (...ids: bigint[]) => ranIn(() => load(store, { locks: planned(...ids) }));
+    expect(await decided(idle)).not.toContain("claims_in_state");
+    expect(await decided(idle)).not.toContain("due_claims");
+    expect(await decided(busy)).toContain("claims_in_state");
+    expect(await ranIn(() => transact(store, {}, () => NO_CHANGES))).toEqual(["begin", "meta", "commit"]);
+    await addClaims(store, busy, { state: "held", dueInUs: 1 });
+    nowUs += SECOND_US;
+    expect(await decided(busy)).toContain("due_claims");
+  });
+
+  test("limit rules that have not changed since they were read", async () => {
+    await load(store, {});
+    expect(await ranIn(() => load(store, {}))).not.toContain("rules");
+    const rule = { prefix: "a", limit: 1, version: 1n, reason: "", changeMark: 1n };
+    await transact(store, { rule: { prefix: "a", afterLockId: 0n, rulesOnly: true } }, () => ({
+      ...NO_CHANGES,
+      rule,
+    }));
+    expect(await store.limitRules()).toEqual([rule]);
+    expect(await ranIn(() => load(store, {}))).not.toContain("rules");
+  });
+
+  test("the locks under a rule where it alone is asked for", async () => {
+    await addClaims(store, await lockId(store, "a/1"), {});
+    const rule = { prefix: "a", afterLockId: 0n };
+    expect((await load(store, { rule })).locks.size).toBe(1);
+    expect((await load(store, { rule: { ...rule, rulesOnly: true } })).locks.size).toBe(0);
+  });
+
+  test("a name that is there already, which takes no transaction", async () => {
+    const id = await lockId(store, "a");
+    expect(await ranIn(() => store.resolve(["a", "a"]))).toEqual(["lock_id", "lock_id"]);
+    expect(await store.resolve(["a", "b"])).toEqual(
+      new Map([
+        ["a", id],
+        ["b", expect.any(BigInt)],
+      ]),
+    );
+  });
+
+  test("a record that was not there, which takes no deletion", async () => {
+    const id = await lockId(store, "a");
+    const becomes = (record: typeof RECORD | null) =>
+      ranIn(() =>
+        changeLock(store, id, (lock) => {
+          lock.record = record;
+        }),
+      );
+    expect(await becomes(null)).not.toContain("remove_record");
+    expect(await becomes(RECORD)).toContain("write_record");
+    expect(await becomes(null)).toContain("remove_record");
+  });
+
+  test("a statement that was compiled before", async () => {
+    const prepare = vi.spyOn(database, "prepare");
+    for (let times = 0; times < 3; times++) await store.view("a", 1);
+    expect(prepare).toHaveBeenCalledTimes(1);
+  });
+});
+
+test("statements and transactions are timed in seconds", async () => {
+  let nowMs = 5_000_000;
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    nowMs += 1;
+    return nowMs;
+  });
+  await store.view("a", 1);
+  expect(timings).toEqual([0.001]);
+  timings.length = 0;
+  await store.transact(NO_PLAN, () => NO_CHANGES);
+  // The last one is of the whole transaction, in which each of the others was timed.
+  const [whole = 0, ...each] = timings.toReversed();
+  expect(each).toEqual(each.map(() => 0.001));
+  expect(whole).toBeGreaterThan(0.001 * each.length);
+  expect(whole).toBeLessThan(0.1);
+});
+
+describe("a COMMIT that fails", () => {
+  const failed = (errcode: number) => Object.assign(new Error("as SQLite says it"), { errcode });
+
+  test("as its log could not be written leaves open what was done, and the next transaction works", async () => {
+    failures.set("COMMIT", failed(10));
+    const id = await lockId(store, "a").catch((error: unknown) => error);
+    expect(id).toMatchObject({ kind: "unknown_outcome", reason: "io_error" });
+    expect(database.isTransaction).toBe(false);
+    failures.clear();
+    expect(await lockId(store, "a")).toEqual(expect.any(BigInt));
+  });
+
+  test("for want of room is known to have done nothing", async () => {
+    failures.set("COMMIT", failed(13));
+    await expect(store.resolve(["a"])).rejects.toMatchObject({ kind: "unavailable", reason: "full" });
+    expect(await store.find(["a"])).toEqual(new Map());
+  });
+});
+
+describe("the pause after a fail-over", () => {
+  test("is told as what is left of it, and none is when it is over", async () => {
+    const note = { epochMin: 0n, pauseUsMin: 60 * SECOND_US, pauseUsMax: 3_600 * SECOND_US };
+    expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(60 * SECOND_US);
+    nowUs += 20 * SECOND_US;
+    // It was noted by now.
+    expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(40 * SECOND_US);
+    nowUs += 50 * SECOND_US;
+    expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(0);
+  });
+});
+
+describe("a database", () => {
+  test("in memory makes no file", async () => {
+    const memory = await openStore("sqlite::memory:");
+    await memory.close();
+    const isThere = existsSync(":memory:");
+    rmSync(":memory:", { force: true });
+    expect(isThere).toBe(false);
+  });
+
+  test("in a file is durable, and one in memory is not, before either is opened", async () => {
+    expect(await durabilityOf("sqlite:/nowhere/rowlock.db")).toEqual([]);
+    expect(await durabilityOf("sqlite::memory:")).toMatchObject([{ severity: "warning" }]);
+    expect(await store.checkDurability()).toEqual([]);
+  });
+
+  test("has one connection until it is closed", async () => {
+    expect(store.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
+    await store.close();
+    expect(store.pool()).toEqual({ open: 0, idle: 0, waiting: 0 });
+    await expect(store.find(["a"])).rejects.toMatchObject({ kind: "unavailable", reason: "closed" });
+  });
+});
