@@ -190,6 +190,39 @@ describe("commands", () => {
 });
 
 describe("lanes are drained", () => {
+  test.each(["waits for its turn", "runs", "is held up"])(
+    "not before a command is answered that %s",
+    async (what) => {
+      const { submit, lanes, at, store } = scene();
+      submit(1n);
+      if (what !== "waits for its turn") await turn();
+      if (what === "is held up") await at(0).fail(held());
+      const drained = vi.fn();
+      void lanes.drained().then(drained);
+      await turn();
+      expect(drained).not.toHaveBeenCalled();
+      await at(store.begun.length - 1).commit();
+      await turn();
+      expect(drained).toHaveBeenCalledTimes(1);
+    },
+  );
+
+  test("not by the first of two commands that run at once", async () => {
+    const { submit, lanes, at } = scene();
+    submit(1n);
+    await turn();
+    submit(2n);
+    await turn();
+    const drained = vi.fn();
+    void lanes.drained().then(drained);
+    await at(0).commit();
+    await turn();
+    expect(drained).not.toHaveBeenCalled();
+    await at(1).commit();
+    await turn();
+    expect(drained).toHaveBeenCalledTimes(1);
+  });
+
   test("at once where there is nothing to do", async () => {
     await scene().lanes.drained();
   });

@@ -1,0 +1,220 @@
+// The small writes beside decisions: which places are kept, which are left to their lock's holder, what is repeated, and what
+// is done to nothing at all.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { DatabaseClock } from "../../../server/core/database-clock.ts";
+import { maintenance } from "../../../server/storage/mysql/maintenance.ts";
+import type { LockCache } from "../../../server/storage/mysql/transaction/lock-cache.ts";
+import { MARK_AGAIN_MS } from "../../../server/storage/storage-bounds.ts";
+import { StoreError } from "../../../server/storage/store.ts";
+import { ScriptedPool, written } from "./scripted-pool.ts";
+import { waiting } from "./transaction/lock-fixture.ts";
+
+// The test's timers do not reach this one.
+vi.mock(import("node:timers/promises"), async (original) => ({
+  ...(await original()),
+  setTimeout: ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms))) as never,
+}));
+
+const CLAIMS = [waiting(1), waiting(2), waiting(3)];
+const KEEP_US = 50;
+const BEFORE_US = 1_000;
+const deadlock = () => new StoreError("transient", "deadlock", "A test's.");
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function scene(answer?: ConstructorParameters<typeof ScriptedPool>[0], beforeUs: number | null = BEFORE_US) {
+  const scripted = new ScriptedPool(answer);
+  const prolonged: unknown[] = [];
+  const cache = {
+    prolonged: (replica: bigint, claims: readonly { ticketNumber: bigint }[], untilUs: number) =>
+      void prolonged.push([replica, claims.map(({ ticketNumber }) => ticketNumber), untilUs]),
+  } as unknown as LockCache;
+  const clock = { earliestUs: () => beforeUs } as unknown as DatabaseClock;
+  return { scripted, prolonged, ...maintenance(scripted.pool, cache, clock) };
+}
+
+describe("a sign of life of waiters", () => {
+  test("of none is not sent", async () => {
+    const { scripted, heartbeat } = scene();
+    expect(await heartbeat(7n, [], KEEP_US)).toEqual([]);
+    expect(scripted.trips).toEqual([]);
+  });
+
+  test("keeps all of them where the database cannot pass over rows that others hold", async () => {
+    const { scripted, prolonged, heartbeat } = scene();
+    expect(await heartbeat(7n, CLAIMS, KEEP_US)).toEqual([]);
+    expect(scripted.names).toEqual(["heartbeat"]);
+    expect(scripted.writes).toBe(1);
+    // What is remembered of them ends no later than the rows say.
+    expect(prolonged).toEqual([[7n, [1n, 2n, 3n], BEFORE_US + KEEP_US]]);
+  });
+
+  test("is remembered as of no time where the database's is not known", async () => {
+    const { prolonged, heartbeat } = scene(undefined, null);
+    await heartbeat(7n, CLAIMS, KEEP_US);
+    expect(prolonged).toEqual([]);
+  });
+
+  /** The first is free, the second held by another transaction, and the third is gone. */
+  const someHeld = (sql: string) => {
+    if (sql.endsWith("FOR UPDATE SKIP LOCKED")) return [["1", "1"]];
+    return sql.startsWith("SELECT lock_id") ? [["1", "2"]] : undefined;
+  };
+
+  test("keeps those that are free, and answers those that still wait and that another transaction holds", async () => {
+    const { scripted, prolonged, heartbeat } = scene(someHeld);
+    scripted.session.skipsLocked = true;
+    expect(await heartbeat(7n, CLAIMS, KEEP_US)).toEqual([{ lockId: 1n, ticketNumber: 2n }]);
+    expect(prolonged).toEqual([[7n, [1n], BEFORE_US + KEEP_US]]);
+    const [update, rest, commit] = scripted.trips.at(-1)?.sql ?? [];
+    expect(update).toMatch(/^UPDATE rowlock_claim .*lock_id = 1 AND ticket_number = 1\)/);
+    expect(rest).toContain("IN ((1, 2), (1, 3))");
+    expect(commit).toBe("COMMIT");
+    expect(scripted.session.inTransaction).toBe(false);
+  });
+
+  test("writes nothing where all are held, and asks no more where all are free", async () => {
+    const noneFree = scene((sql) => (sql.endsWith("SKIP LOCKED") ? [] : someHeld(sql)));
+    noneFree.scripted.session.skipsLocked = true;
+    expect(await noneFree.heartbeat(7n, CLAIMS, KEEP_US)).toEqual([{ lockId: 1n, ticketNumber: 2n }]);
+    expect(noneFree.scripted.sql.filter((sql) => sql.startsWith("UPDATE"))).toEqual([]);
+    const allFree = scene((sql) =>
+      sql.endsWith("SKIP LOCKED")
+        ? [
+            ["1", "1"],
+            ["1", "2"],
+            ["1", "3"],
+          ]
+        : undefined,
+    );
+    allFree.scripted.session.skipsLocked = true;
+    expect(await allFree.heartbeat(7n, CLAIMS, KEEP_US)).toEqual([]);
+    expect(allFree.scripted.trips.at(-1)?.sql).toEqual([expect.stringMatching(/^UPDATE/), "COMMIT"]);
+  });
+
+  test("is sent again when the database has rolled it back", async () => {
+    const { scripted, heartbeat } = scene();
+    scripted.failures.set("heartbeat", [deadlock(), deadlock()]);
+    const sent = heartbeat(7n, CLAIMS, KEEP_US);
+    await vi.runAllTimersAsync();
+    expect(await sent).toEqual([]);
+    expect(scripted.names).toEqual(["heartbeat", "heartbeat", "heartbeat"]);
+  });
+});
+
+describe("a sign of life of a server", () => {
+  const SELF = { id: 7n, address: "a:1", version: "1", secret: "s" };
+
+  test("says all of it, and forgets those that are over", async () => {
+    const { scripted, register } = scene();
+    await register(SELF, KEEP_US, 3n);
+    expect(scripted.sql.map((sql) => sql.split(" ")[0])).toEqual(["SHOW", "SHOW", "INSERT", "DELETE"]);
+    expect(scripted.sql[2]).toContain("VALUES (7, 'a:1', '1', 's'");
+    expect(scripted.renewals).toBe(0);
+  });
+
+  test("that meets a database which must not be written lends no connection of before again", async () => {
+    const { scripted, register } = scene((sql) =>
+      sql.startsWith("SHOW GLOBAL VARIABLES") ? [["read_only", "ON"]] : undefined,
+    );
+    await expect(register(SELF, KEEP_US, 3n)).rejects.toMatchObject({ reason: "read_only" });
+    expect(scripted.renewals).toBe(1);
+  });
+
+  test("that fails otherwise says nothing of the connections", async () => {
+    const { scripted, register } = scene();
+    scripted.failures.set("register", [new StoreError("unavailable", "connection_refused", "A test's.")]);
+    await expect(register(SELF, KEEP_US, 3n)).rejects.toMatchObject({ reason: "connection_refused" });
+    expect(scripted.renewals).toBe(0);
+  });
+
+  test("that stops takes its row and its mark along", async () => {
+    const { scripted, retire } = scene();
+    await retire(7n);
+    expect(scripted.sql).toEqual([
+      "DELETE FROM rowlock_replica WHERE id = 7",
+      "DELETE FROM rowlock_witness WHERE id = 7",
+    ]);
+  });
+});
+
+describe("a mark", () => {
+  /** The database at 5 µs; it takes so many marks as `takes` says, one after the other. */
+  const marking = (...takes: number[]) =>
+    scene((sql) => {
+      if (sql.startsWith("UPDATE rowlock_witness")) return written(takes.shift() ?? 0);
+      return sql.startsWith("SELECT CAST") ? [["5"]] : undefined;
+    });
+
+  test("is set where the one before it is expected, or where a try before this one has set it", async () => {
+    const { scripted, mark } = marking(1);
+    expect(await mark(7n, [3n, 4n], 9n)).toEqual({ isDone: true, nowUs: 5 });
+    expect(scripted.sql[0]).toMatch(/^UPDATE rowlock_witness SET mark = 9, .* mark IN \(3, 4, 9\)$/);
+    expect(scripted.trips).toHaveLength(1);
+  });
+
+  test("is set anew whatever is there, and old ones of others are forgotten", async () => {
+    const { scripted, mark } = marking();
+    expect(await mark(7n, null, 9n)).toEqual({ isDone: true, nowUs: 5 });
+    expect(scripted.sql.map((sql) => sql.split(" ")[0])).toEqual(["INSERT", "DELETE", "SELECT"]);
+  });
+
+  test("that is not the expected one is looked at once more in a cluster, whose node may lag, and nowhere else", async () => {
+    const alone = marking(0, 1);
+    expect(await alone.mark(7n, [3n], 9n)).toMatchObject({ isDone: false });
+    const cluster = marking(0, 1);
+    cluster.scripted.isCluster = true;
+    const marked = cluster.mark(7n, [3n], 9n);
+    await vi.advanceTimersByTimeAsync(MARK_AGAIN_MS - 1);
+    expect(cluster.scripted.trips).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await marked).toMatchObject({ isDone: true });
+    expect(cluster.scripted.trips).toHaveLength(2);
+  });
+});
+
+describe("what has ended", () => {
+  const ENDED = [
+    ["1", "1"],
+    ["1", "2"],
+  ] as const;
+  const purging = (free: readonly (readonly string[])[]) =>
+    scene((sql) => {
+      if (sql.endsWith("FOR UPDATE SKIP LOCKED")) return free;
+      if (sql.startsWith("SELECT lock_id")) return ENDED;
+      return sql.startsWith("DELETE") ? written(free.length) : undefined;
+    });
+
+  test("is not there: nothing is locked", async () => {
+    const { scripted, purgeClaims } = scene();
+    expect(await purgeClaims(10, 5)).toBe(0);
+    expect(scripted.names).toEqual(["ended_claims"]);
+  });
+
+  test("is removed but for what another transaction holds", async () => {
+    const { scripted, purgeClaims } = purging([["1", "2"]]);
+    scripted.session.skipsLocked = true;
+    expect(await purgeClaims(10, 5)).toBe(1);
+    expect(scripted.trips.at(-1)?.sql).toEqual([
+      expect.stringMatching(/^DELETE .*lock_id = 1 AND ticket_number = 2\)$/),
+      "COMMIT",
+    ]);
+  });
+
+  test("is all held by others: nothing is removed, and the transaction ends", async () => {
+    const { scripted, purgeClaims } = purging([]);
+    scripted.session.skipsLocked = true;
+    expect(await purgeClaims(10, 5)).toBe(0);
+    expect(scripted.trips.at(-1)?.sql).toEqual(["COMMIT"]);
+    expect(scripted.session.inTransaction).toBe(false);
+  });
+
+  test("is removed at once where the database cannot pass over rows that others hold", async () => {
+    const { scripted, purgeClaims } = purging(ENDED);
+    expect(await purgeClaims(10, 5)).toBe(2);
+    expect(scripted.names).toEqual(["ended_claims", "purge_claims"]);
+    expect(scripted.sql.at(-2)).toContain("IN ((1, 1), (1, 2))");
+  });
+});
