@@ -150,3 +150,51 @@ test("the end waits for a message that is being written, though nothing is gathe
   take();
   expect(ends).toBe(1);
 });
+
+test("a message says how many requests were heard when it was begun, and no later one", async () => {
+  const { outbox, say, read, state, take } = scene();
+  state.heard = 3;
+  say(1n);
+  // What is said after this was heard goes along, but what its leases have left counts from before.
+  state.heard = 4;
+  say(2n);
+  await turn();
+  state.heard = 5;
+  outbox.touch();
+  state.heard = 6;
+  say(3n);
+  take();
+  expect(read().map(({ heard }) => heard)).toEqual([3n, 5n]);
+});
+
+test("a message has each result under its call, and all else that was said", async () => {
+  const { outbox, say, read } = scene();
+  say(7n);
+  outbox.add({ goingAway: true });
+  outbox.addResult(8n, RELEASE_FIELD, Buffer.alloc(0));
+  await turn();
+  expect(read()).toMatchObject([
+    {
+      goingAway: true,
+      results: [
+        { call: 7n, result: { case: "release", value: { released: true } } },
+        { call: 8n, result: { case: "release", value: { released: false } } },
+      ],
+    },
+  ]);
+});
+
+test("what is said after the end goes nowhere, though what was said before is still on its way", async () => {
+  const { outbox, say, messages, take } = scene();
+  let closed = 0;
+  say(1n);
+  await turn();
+  outbox.close(() => {
+    closed += 1;
+  });
+  say(2n);
+  await turn();
+  take();
+  await turn();
+  expect([messages.length, closed]).toEqual([1, 1]);
+});

@@ -255,3 +255,68 @@ describe("nothing is kept in mind", () => {
     expect(leases.count).toBe(1);
   });
 });
+
+describe("what the client is told of a lease", () => {
+  test("is what it has left now, not what it had when it was decided", () => {
+    const claim = claimOf(1);
+    leases.decided(claim);
+    nowUs = NOW_US + 1_500_000;
+    const message = tell(claim);
+    expect(message.ttl).toMatchObject({ seconds: 598n, nanos: 500_000_000 });
+  });
+
+  test("decides when a lease without an open answer is forgotten: after its end, and never where it has none", () => {
+    const [ending, endless] = [
+      claimOf(1, { deadlineUs: NOW_US + 1_000 }),
+      claimOf(2, { deadlineUs: null, ttlUs: null }),
+    ];
+    for (const claim of [ending, endless]) tell(claim);
+    nowUs = NOW_US + LEASE_FORGOTTEN_AFTER_MS * 1_000;
+    leases.forgetEnded();
+    expect(leases.count).toBe(2);
+    nowUs += 1_001;
+    leases.forgetEnded();
+    expect(leases.count).toBe(1);
+  });
+
+  test("decides nothing while an answer about it is open: the decision does", () => {
+    const decided = leases.decided(claimOf(1, { deadlineUs: NOW_US + 500_000_000 }));
+    tell(claimOf(1, { deadlineUs: NOW_US + 1_000 }));
+    if (decided) leases.answered([decided]);
+    nowUs = NOW_US + LEASE_FORGOTTEN_AFTER_MS * 1_000 + 1_001;
+    leases.forgetEnded();
+    expect(leases.count).toBe(1);
+  });
+});
+
+describe("a lease that the session does not have", () => {
+  test("can be given back, and its end can be told: nothing is kept by that", () => {
+    const id = idOf(claimOf(9));
+    leases.givesBack(id);
+    leases.gaveBack(id, true);
+    leases.toldEnded(claimOf(9), undefined);
+    leases.keptUnheard(claimOf(9));
+    expect(leases.endOf(claimOf(9))).toBeUndefined();
+    expect([leases.count, said.lost]).toEqual([0, []]);
+  });
+
+  test("is not confirmed, though it was told and acknowledged before it was given back", async () => {
+    const claim = claimOf(1, { provisional: true });
+    give(claim, 1);
+    leases.acknowledged(1n);
+    leases.givesBack(idOf(claim));
+    leases.gaveBack(idOf(claim), true);
+    await sleep(5);
+    expect(confirmed).toEqual([]);
+  });
+});
+
+test("a lease with one of two answers open is kept, though its end was told by the other", () => {
+  const claim = claimOf(1);
+  const open = [leases.decided(claim), leases.decided(claim)];
+  leases.toldEnded(claim, { ...claim, state: "ended", endReason: "expired" });
+  leases.answered(open.slice(0, 1) as never);
+  expect(leases.endOf(claim)).toMatchObject({ endReason: "expired" });
+  leases.answered(open.slice(1) as never);
+  expect(leases.endOf(claim)).toBeUndefined();
+});

@@ -1,0 +1,433 @@
+// Which connection is opened when, and what is said of it, with connections that do nothing by themselves and by timers of the
+// test's own.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Clock } from "../../../../clients/typescript/src/clock.ts";
+import type {
+  Connection,
+  ConnectionOptions,
+  News,
+  Opened,
+} from "../../../../clients/typescript/src/connection/connection.ts";
+import { Connections } from "../../../../clients/typescript/src/connection/connections.ts";
+import { type ConnectOptions, settingsOf } from "../../../../clients/typescript/src/options.ts";
+import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+
+type Made = Connection & {
+  readonly options: ConnectionOptions & { readonly headers: object; readonly bytesMax?: number };
+  opened: Opened | undefined;
+  bytesMax: number;
+  destroyed: number;
+  readonly closedWithin: number[];
+};
+const made: Made[] = vi.hoisted(() => []);
+const fake = vi.hoisted(
+  () => (via: string) =>
+    class {
+      readonly via = via;
+      opened: undefined;
+      bytesMax = 4_096;
+      destroyed = 0;
+      readonly closedWithin: number[] = [];
+      readonly options: { address: string };
+      constructor(options: { address: string }) {
+        this.options = options;
+        made.push(this as never);
+      }
+      get address() {
+        return this.options.address;
+      }
+      destroy() {
+        this.destroyed += 1;
+      }
+      async close(withinMs: number) {
+        this.closedWithin.push(withinMs);
+      }
+    },
+);
+vi.mock("../../../../clients/typescript/src/connection/session-connection.ts", () => ({
+  SessionConnection: fake("session"),
+}));
+vi.mock("../../../../clients/typescript/src/connection/unary-connection.ts", () => ({
+  UnaryConnection: fake("calls"),
+}));
+vi.mock("../../../../clients/typescript/src/channel.ts", () => ({ openChannel: () => ({}) }));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  made.length = 0;
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const errorOf = (code: string, reason: Reason = "UNKNOWN") => new RowlockError(reason, code, `no: ${code}`);
+const AWAY = errorOf("UNAVAILABLE");
+const latest = () => made.at(-1) as Made;
+
+async function stage(options: Partial<ConnectOptions> = {}) {
+  const said: string[] = [];
+  const state = { isNeeded: true };
+  const connections: Connections = new Connections({
+    settings: settingsOf({
+      addresses: ["a", "b"],
+      owner: "tester",
+      labels: { host: "a1" },
+      onConnection: (event) =>
+        said.push(
+          event.kind === "connected"
+            ? `connected to ${event.address} via ${event.via}: ${event.replica}`
+            : `disconnected from ${event.address}: ${(event.error as RowlockError).code}`,
+        ),
+      ...options,
+    }),
+    clock: new Clock(() => performance.now()),
+    isNeeded: () => state.isNeeded,
+    onBegun: ({ address }) => said.push(`begun ${address}`),
+    onNews: ({ address }, news) => said.push(`news of ${address}: ${Object.keys(news)}`),
+    onLeaving: ({ address }) => {
+      said.push(`leaving ${address}`);
+      // Whoever is told asks for another one in the same turn.
+      connections.need();
+    },
+    onEnded: ({ address }, { code }) => said.push(`ended ${address}: ${code}`),
+    onHopeless: ({ code }) => said.push(`hopeless: ${code}`),
+  });
+  connections.need();
+  await pass(0);
+  return { connections, said, state };
+}
+
+function open(connection = latest()): void {
+  connection.opened = { replica: "7", waitsMax: 9, commandsMax: 9 };
+  connection.options.onNews({ opened: true }, 0);
+}
+const say = (news: News, connection = latest()) => connection.options.onNews(news, 0);
+const end = (error: RowlockError, connection = latest()) => connection.options.onEnded(error);
+
+describe("a connection", () => {
+  test("is opened once when one is needed, and is open when its server has answered", async () => {
+    const { connections, said } = await stage();
+    connections.need();
+    await pass(10);
+    expect(made).toHaveLength(1);
+    expect(latest().options).toMatchObject({
+      address: "a",
+      owner: "tester",
+      labels: { host: "a1" },
+      headers: {},
+      bytesMax: 1_024,
+    });
+    expect(connections.open).toBeUndefined();
+    open();
+    expect(connections.open).toBe(latest());
+    expect(said).toEqual(["begun a", "connected to a via session: 7", "news of a: opened"]);
+  });
+
+  test("is followed by the next server's at once when it fails, which sends no more than the last server took", async () => {
+    const { connections, said } = await stage();
+    open();
+    latest().bytesMax = 8_192;
+    end(AWAY);
+    expect(said.slice(3)).toEqual(["disconnected from a: UNAVAILABLE", "leaving a", "ended a: UNAVAILABLE"]);
+    expect(connections.open).toBeUndefined();
+    expect(connections.lastError).toBe(AWAY);
+    await pass(0);
+    expect([made.length, latest().address, latest().options.bytesMax]).toEqual([2, "b", 4_096]);
+    end(AWAY, made[0]);
+    expect(said.filter((one) => one.startsWith("ended"))).toHaveLength(1);
+  });
+
+  test("is not followed by another one while nobody needs one", async () => {
+    const { connections, state } = await stage();
+    state.isNeeded = false;
+    end(AWAY);
+    await pass(10_000);
+    expect(made).toHaveLength(1);
+    connections.need();
+    await pass(0);
+    expect(made).toHaveLength(2);
+  });
+
+  test("whose server does not answer in time is ended, and the next server tried", async () => {
+    const { connections, said } = await stage({ connectTimeout: 500 });
+    await pass(499);
+    expect(latest().destroyed).toBe(0);
+    await pass(1);
+    expect(made[0]?.destroyed).toBe(1);
+    expect(said).toContain("ended a: UNAVAILABLE");
+    expect(connections.lastError?.message).toBe("a has not answered within 500 ms.");
+    await pass(1);
+    expect(latest().address).toBe("b");
+  });
+
+  test("whose server has answered in time stays, however long nothing comes from it", async () => {
+    await stage({ connectTimeout: 500, idleAfter: Number.POSITIVE_INFINITY });
+    open();
+    await pass(1e6);
+    expect([made.length, latest().destroyed]).toEqual([1, 0]);
+  });
+
+  test("may take as long as it likes where no time was set", async () => {
+    await stage({ connectTimeout: Number.POSITIVE_INFINITY });
+    await pass(1e6);
+    expect([made.length, latest().destroyed]).toEqual([1, 0]);
+  });
+});
+
+describe("a server that stops", () => {
+  test("is left for the next one, and heard still until it has ended", async () => {
+    const { connections, said } = await stage();
+    open();
+    await pass(1_000);
+    const [first] = made as [Made];
+    said.length = 0;
+    say({ goingAway: true });
+    expect(said).toEqual(["leaving a", "news of a: goingAway"]);
+    expect(connections.open).toBeUndefined();
+    await pass(0);
+    expect(latest().address).toBe("b");
+    said.length = 0;
+    say({ results: [] }, first);
+    say({ goingAway: true }, first);
+    end(AWAY, first);
+    expect(said).toEqual([
+      "news of a: results",
+      "news of a: goingAway",
+      "disconnected from a: UNAVAILABLE",
+      "ended a: UNAVAILABLE",
+    ]);
+    await pass(2_000);
+    expect(made).toHaveLength(2);
+  });
+
+  test("before it has lasted counts as a failure", async () => {
+    await stage({ addresses: ["a"] });
+    open();
+    await pass(999);
+    say({ goingAway: true });
+    await pass(99);
+    expect(made).toHaveLength(1);
+    await pass(1);
+    expect(made).toHaveLength(2);
+  });
+
+  test("and answers only then has opened nothing", async () => {
+    const { said } = await stage();
+    const [first] = made as [Made];
+    say({ goingAway: true });
+    await pass(0);
+    open(first);
+    expect(said.filter((one) => one.startsWith("connected"))).toEqual([]);
+  });
+});
+
+describe("where sessions are refused", () => {
+  test.each(["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"])(
+    "by %s, the same server is asked by calls at once, and the next one for a session again",
+    async (code) => {
+      const { said } = await stage();
+      end(errorOf(code));
+      await pass(0);
+      expect(latest()).toMatchObject({ address: "a", via: "calls" });
+      expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
+      open();
+      expect(said).toContain("connected to a via calls: 7");
+      end(AWAY);
+      await pass(0);
+      expect(latest()).toMatchObject({ address: "b", via: "session", options: { bytesMax: 1_024 } });
+    },
+  );
+
+  test("with a reason of the server's, or after it had answered, that is a failure like any other", async () => {
+    await stage();
+    end(errorOf("INTERNAL", "INTERNAL"));
+    await pass(0);
+    expect(latest()).toMatchObject({ address: "b", via: "session" });
+    open();
+    end(errorOf("INTERNAL"));
+    await pass(100);
+    expect(latest()).toMatchObject({ address: "a", via: "session" });
+  });
+
+  test("and calls, too, the next server is tried", async () => {
+    const { said } = await stage();
+    end(errorOf("PERMISSION_DENIED"));
+    await pass(0);
+    end(errorOf("PERMISSION_DENIED"));
+    await pass(0);
+    expect(latest()).toMatchObject({ address: "b", via: "session" });
+    expect(said).toContain("hopeless: PERMISSION_DENIED");
+  });
+});
+
+describe("no server will have this client", () => {
+  test.each([
+    errorOf("INVALID_ARGUMENT"),
+    errorOf("UNAUTHENTICATED"),
+    errorOf("RESOURCE_EXHAUSTED", "MESSAGE_TOO_LARGE"),
+  ])("that is refused by %s before it was answered", async (error) => {
+    const { said } = await stage();
+    end(error);
+    expect(said.at(-1)).toBe(`hopeless: ${error.code}`);
+  });
+
+  test("where one has answered before, that is no reason to give up", async () => {
+    const { said } = await stage();
+    open();
+    end(errorOf("UNAUTHENTICATED"));
+    expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
+  });
+
+  test("unless it is only away", async () => {
+    const { said } = await stage();
+    end(AWAY);
+    expect(said.at(-1)).toBe("ended a: UNAVAILABLE");
+  });
+});
+
+describe("a connection that nobody needs", () => {
+  test("is closed when two looks in a row find so, and the next need opens another one", async () => {
+    const { connections, state, said } = await stage({ idleAfter: 1_000 });
+    open();
+    state.isNeeded = false;
+    await pass(1_000);
+    expect(latest().closedWithin).toEqual([]);
+    await pass(999);
+    connections.need();
+    await pass(1);
+    expect(latest().closedWithin).toEqual([]);
+    const [first] = made as [Made];
+    said.length = 0;
+    await pass(1_000);
+    expect(first.closedWithin).toEqual([1_000]);
+    expect(said.slice(0, 2)).toEqual(["leaving a", "disconnected from a: CANCELLED"]);
+    // Here the one who is told asks for another one.
+    await pass(0);
+    expect(made).toHaveLength(2);
+    end(AWAY, first);
+    expect(said.filter((one) => one.startsWith("ended"))).toEqual([]);
+  });
+
+  test("stays while anything is held or asked for, or where it may stay for ever", async () => {
+    await stage({ idleAfter: 1_000 });
+    open();
+    await pass(10_000);
+    expect(latest().closedWithin).toEqual([]);
+    const { state } = await stage({ idleAfter: Number.POSITIVE_INFINITY });
+    open();
+    state.isNeeded = false;
+    await pass(1e7);
+    expect(latest().closedWithin).toEqual([]);
+  });
+});
+
+describe("metadata", () => {
+  test("goes along with each connection, and is asked for anew", async () => {
+    let count = 0;
+    await stage({ metadata: async () => ({ token: `${++count}` }) });
+    expect(latest().options.headers).toEqual({ token: "1" });
+    end(AWAY);
+    await pass(0);
+    expect(latest().options.headers).toEqual({ token: "2" });
+    await stage({ metadata: { token: "plain" } });
+    expect(latest().options.headers).toEqual({ token: "plain" });
+  });
+
+  test("that cannot be had is a failure, and hopeless, after which the next server is tried", async () => {
+    let count = 0;
+    const { connections, said } = await stage({
+      metadata: () => {
+        count += 1;
+        if (count === 1) throw new Error("no token");
+        return {};
+      },
+    });
+    expect(said).toEqual(["hopeless: UNAUTHENTICATED", "begun b"]);
+    expect(connections.lastError?.message).toContain("no token");
+    expect([made.length, latest().address]).toEqual([1, "b"]);
+  });
+
+  test("that does not come in time is asked for again, and nothing is hopeless by that", async () => {
+    let count = 0;
+    const { said, connections } = await stage({
+      connectTimeout: 500,
+      metadata: () => (++count === 1 ? new Promise(() => {}) : {}),
+    });
+    connections.need();
+    await pass(500);
+    await pass(1);
+    expect([count, made.length, latest().address]).toEqual([2, 1, "b"]);
+    expect(said).toEqual(["begun b"]);
+    // The time for the metadata is over, and that for the answer has begun.
+    await pass(498);
+    expect(latest().destroyed).toBe(0);
+  });
+
+  test("that comes after the client was closed opens nothing", async () => {
+    const answer = Promise.withResolvers<Record<string, string>>();
+    const { connections } = await stage({ metadata: () => answer.promise });
+    await connections.close(0);
+    answer.resolve({});
+    await pass(0);
+    expect(made).toEqual([]);
+  });
+});
+
+describe("closing", () => {
+  test("is in good order where the server has answered, and at once where it has not", async () => {
+    const { connections } = await stage();
+    open();
+    say({ goingAway: true });
+    await pass(100);
+    await connections.close(700);
+    expect(made.map(({ closedWithin, destroyed }) => [closedWithin, destroyed])).toEqual([
+      [[700], 0],
+      [[], 1],
+    ]);
+    expect([connections.open, vi.getTimerCount()]).toEqual([undefined, 0]);
+    connections.need();
+    end(AWAY);
+    await pass(10_000);
+    expect(made).toHaveLength(2);
+  });
+
+  test("ends the pause before the next try", async () => {
+    const { connections } = await stage({ addresses: ["a"] });
+    end(AWAY);
+    await connections.close(0);
+    await pass(10_000);
+    expect(made).toHaveLength(1);
+  });
+});
+
+describe("leaving a server that cannot do what is asked", () => {
+  test("ends its connection, and begins at the next server at once", async () => {
+    const { connections, said } = await stage();
+    open();
+    await pass(999);
+    connections.leave(AWAY);
+    expect(latest().destroyed).toBe(0);
+    await pass(1);
+    connections.leave(AWAY);
+    expect(made[0]?.destroyed).toBe(1);
+    expect(said).toContain("ended a: UNAVAILABLE");
+    await pass(0);
+    expect(latest().address).toBe("b");
+  });
+
+  test("is not done where there is none other, or none is open", async () => {
+    const alone = await stage({ addresses: ["a"] });
+    open();
+    await pass(5_000);
+    alone.connections.leave(AWAY);
+    expect(latest().destroyed).toBe(0);
+    const other = await stage();
+    end(AWAY);
+    other.connections.leave(AWAY);
+    expect(made.map(({ destroyed }) => destroyed)).toEqual([0, 0]);
+  });
+});

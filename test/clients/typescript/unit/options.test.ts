@@ -1,0 +1,187 @@
+// What can be chosen, what holds where nothing is said, and what is refused; and what errors are made of.
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
+import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { describe, expect, test } from "vitest";
+import { marginOf, settingsOf } from "../../../../clients/typescript/src/options.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { dateOf, durationOf, msOf } from "../../../../clients/typescript/src/times.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "../../../../proto/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
+
+describe("settings", () => {
+  test("have a value for each time, an owner, and no labels where nothing is said", () => {
+    expect(settingsOf({ addresses: " here:1 " })).toMatchObject({
+      addresses: ["here:1"],
+      owner: expect.stringMatching(/.:\d+$/),
+      labels: {},
+      connectTimeout: 3_000,
+      giveUpAfter: 30_000,
+      idleAfter: 300_000,
+    });
+    const said = { owner: "me", labels: { a: "b" }, connectTimeout: 1, giveUpAfter: 2, idleAfter: 3 };
+    expect(settingsOf({ addresses: ["a", "b"], ...said })).toMatchObject({ addresses: ["a", "b"], ...said });
+  });
+
+  test.each([[[]], [""], [["a", " "]]])(
+    "need at least one address, and none that is empty: %j",
+    (addresses) => {
+      expect(() => settingsOf({ addresses })).toThrow("name at least one server");
+    },
+  );
+
+  test.each(["connectTimeout", "giveUpAfter", "idleAfter"] as const)(
+    "need a %s that a timer can be set to",
+    (name) => {
+      const of = (ms: number) => () => settingsOf({ addresses: "a", [name]: ms });
+      for (const ms of [0, -1, Number.NaN, 2 ** 31, Number.NEGATIVE_INFINITY])
+        expect(of(ms)).toThrow(RangeError);
+      for (const ms of [0.5, 1, 2 ** 31 - 1, Number.POSITIVE_INFINITY]) expect(of(ms)).not.toThrow();
+    },
+  );
+
+  test("need a name for a TLS server that is addressed by a number", () => {
+    const of = (addresses: string, tls: boolean | object | undefined) => () =>
+      settingsOf({ addresses, ...(tls !== undefined && { tls }) });
+    for (const address of ["127.0.0.1:443", "[::1]:443", "127.0.0.1"]) {
+      expect(of(address, true)).toThrow("as its certificate does");
+      expect(of(address, {})).toThrow("as its certificate does");
+      expect(of(address, { serverName: "here" })).not.toThrow();
+      expect(of(address, false)).not.toThrow();
+      expect(of(address, undefined)).not.toThrow();
+    }
+    expect(of("localhost:443", true)).not.toThrow();
+    expect(of("localhost:443", {})).not.toThrow();
+  });
+});
+
+describe("the margin of a lease", () => {
+  test.each([
+    [{}, 2_000],
+    [{ ttl: 5_000 }, 500],
+    [{ ttl: 20_000 }, 2_000],
+    [{ ttl: 60_000 }, 2_000],
+    [{ ttl: "forever" }, 0],
+    [{ ttl: "forever", margin: 9 }, 0],
+    [{ ttl: 1_000, margin: 0 }, 0],
+    [{ ttl: 1_000, margin: 499 }, 499],
+  ] as const)("of %j is %i ms", (asked, ms) => {
+    expect(marginOf(asked)).toBe(ms);
+  });
+
+  test.each([-1, 500, Number.NaN])("cannot be %d ms of 1,000", (margin) => {
+    expect(() => marginOf({ ttl: 1_000, margin })).toThrow("must be less than half of the ttl of 1000 ms");
+  });
+});
+
+describe("an error", () => {
+  const statusOf = (code: number, ...details: Any[]) =>
+    create(StatusSchema, { code, message: "no", details });
+  const info = (domain: string) =>
+    anyPack(
+      ErrorInfoSchema,
+      create(ErrorInfoSchema, { domain, reason: "BAD_REQUEST", metadata: { a: "b" } }),
+    );
+
+  test("of the server has its reason, what is wrong with each field, and when to try again", () => {
+    const violations = create(BadRequestSchema, {
+      fieldViolations: [{ field: "name", description: "is required" }],
+    });
+    const retry = create(RetryInfoSchema, { retryDelay: durationOf(1_500) });
+    const error = RowlockError.ofStatus(
+      statusOf(
+        status.INVALID_ARGUMENT,
+        info("rowlock"),
+        anyPack(BadRequestSchema, violations),
+        anyPack(RetryInfoSchema, retry),
+      ),
+    );
+    expect(error).toMatchObject({
+      name: "RowlockError",
+      reason: "BAD_REQUEST",
+      code: "INVALID_ARGUMENT",
+      message: "no",
+      metadata: { a: "b" },
+      retryAfterMs: 1_500,
+    });
+    expect(error.violations).toEqual([{ field: "name", description: "is required" }]);
+    expect("cause" in error).toBe(false);
+  });
+
+  test("of somebody else has no reason", () => {
+    const plain = RowlockError.ofStatus(statusOf(status.UNAVAILABLE));
+    expect(plain).toMatchObject({ reason: "UNKNOWN", code: "UNAVAILABLE", violations: [], metadata: {} });
+    expect([plain.retryAfterMs, plain.refusal]).toEqual([undefined, undefined]);
+    expect(RowlockError.ofStatus(statusOf(status.INTERNAL, info("proxy"))).reason).toBe("UNKNOWN");
+    expect(RowlockError.ofStatus(statusOf(99)).code).toBe("UNKNOWN");
+  });
+
+  test("of a call has what its server says, or what its connection says", () => {
+    const metadata = new Metadata();
+    const bytes = toBinary(StatusSchema, statusOf(status.INVALID_ARGUMENT, info("rowlock")));
+    metadata.set("grpc-status-details-bin", Buffer.from(bytes));
+    const said = { code: status.INTERNAL, details: "other", metadata } as ServiceError;
+    expect(RowlockError.ofCall(said)).toMatchObject({ reason: "BAD_REQUEST", code: "INVALID_ARGUMENT" });
+    const bare = { code: status.UNAVAILABLE, details: "gone", metadata: new Metadata() } as ServiceError;
+    expect(RowlockError.ofCall(bare)).toMatchObject({
+      reason: "UNKNOWN",
+      code: "UNAVAILABLE",
+      message: "gone",
+      cause: bare,
+    });
+    const odd = { code: 99, details: "odd" } as unknown as ServiceError;
+    expect(RowlockError.ofCall(odd)).toMatchObject({ code: "UNKNOWN" });
+  });
+
+  test("of ours stays what it is, and anything else is a bug that keeps its cause", () => {
+    const own = RowlockError.closed();
+    expect(RowlockError.of(own)).toBe(own);
+    const bug = new TypeError("a bug");
+    expect(RowlockError.of(bug)).toMatchObject({ reason: "UNKNOWN", code: "INTERNAL", cause: bug });
+    expect(RowlockError.unsendable(bug)).toMatchObject({
+      reason: "BAD_REQUEST",
+      message: "This cannot be sent: a bug",
+    });
+    expect(RowlockError.unsendable("text").message).toBe("This cannot be sent: text");
+  });
+
+  test.each([
+    ["OVERLOADED", "RESOURCE_EXHAUSTED", true, true],
+    ["DATABASE_UNAVAILABLE", "UNAVAILABLE", true, true],
+    ["SHUTTING_DOWN", "UNAVAILABLE", true, true],
+    ["UNKNOWN", "UNAVAILABLE", false, true],
+    ["OUTCOME_UNKNOWN", "ABORTED", false, false],
+    ["BAD_REQUEST", "INVALID_ARGUMENT", false, false],
+  ] as const)("by %s (%s) says that nothing was done: %s; that another try can help: %s", (...row) => {
+    const [reason, code, isUndone, isTransient] = row;
+    expect(new RowlockError(reason, code, "")).toMatchObject({ isUndone, isTransient });
+  });
+
+  test("about a lock that may be held keeps what was known, and adds the request id", () => {
+    const error = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone.", {
+      metadata: { a: "b" },
+      retryAfterMs: 5,
+    });
+    expect(error.mayBeHeld("etl", "r", true)).toMatchObject({
+      reason: "UNKNOWN",
+      code: "UNAVAILABLE",
+      metadata: { a: "b", request_id: "r" },
+      retryAfterMs: 5,
+      cause: error,
+    });
+  });
+});
+
+test("times are rounded to the microsecond, also those before 1970", () => {
+  expect(durationOf(1_500.000_4)).toEqual({ seconds: 1n, nanos: 500_000_000 });
+  expect(durationOf(0.001)).toEqual({ seconds: 0n, nanos: 1_000 });
+  expect(durationOf(-1.5)).toEqual({ seconds: -1n, nanos: 998_500_000 });
+  expect(msOf({ $typeName: "google.protobuf.Duration", seconds: 2n, nanos: 250_000 })).toBe(2_000.25);
+  const instant = { $typeName: "google.protobuf.Timestamp" as const, seconds: -1n, nanos: 998_999_999 };
+  expect(dateOf(instant)).toEqual(new Date(-2));
+});
