@@ -17,6 +17,7 @@ test("what is deleted or cleared away leaves its room", () => {
   map.set("a", 1);
   map.set("b", 2);
   map.delete("a");
+  expect(map.get("a")).toBeUndefined();
   map.set("c", 3);
   expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([undefined, 2, 3]);
   map.clear();

@@ -12,6 +12,7 @@ import {
   BUSY_CLAIMS_PAGE,
   BUSY_LOCKS_PAGE,
   NAMES_MAX,
+  PAUSED_PATTERNS_MAX,
 } from "../../../server/storage/storage-bounds.ts";
 import type { BusyLock } from "../../../server/storage/store.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
@@ -105,6 +106,16 @@ describe("free locks", () => {
     expect(scripted.sql).toHaveLength(2);
   });
 
+  test("are looked for past so many patterns that pause names, and no more", async () => {
+    const { scripted, freeLocks } = scene([]);
+    const paused = Array.from({ length: PAUSED_PATTERNS_MAX + 1 }, (_, pattern) => ({
+      prefix: `f/${pattern}`,
+      except: [],
+    }));
+    await freeLocks([F], null, { prefix: "f/", paused }, 3);
+    expect(scripted.sql[0]?.match(/limit_value IS NOT NULL/g)).toHaveLength(PAUSED_PATTERNS_MAX);
+  });
+
   test("are due next in what is left of the first, less what the clock may have gone on meanwhile", async () => {
     const inUs = async (
       rows: readonly Row[],
@@ -112,6 +123,10 @@ describe("free locks", () => {
     ) => scene(rows, clock).nextDueIn([F, G]);
     expect(await inUs([])).toBeNull();
     expect(await inUs([["90"], ["40"]])).toBe(40);
+    const { scripted, nextDueIn } = scene([["40"]]);
+    await nextDueIn([F, G]);
+    expect(scripted.sql[0]).toContain("r.folder = 'f/' AND r.status = 'new'");
+    expect(scripted.sql[0]).toContain("r.folder = 'g/' AND r.status = 'new'");
     expect(await inUs([["90"], ["40"]], { earliestUs: 100, latestUs: 115 })).toBe(25);
     expect(await inUs([["40"]], { earliestUs: 100, latestUs: 150 })).toBe(0);
     for (const unknown of [
@@ -134,6 +149,7 @@ describe("free locks", () => {
       named("idle", [0, 0], null),
       named("held", [1, 0], null),
       named("waited for", [0, 1], null),
+      named("held and waited for", [1, 1], null),
       named("later", [0, 0], [70, "new"]),
       named("never", [0, 0], [null, "done"]),
     ];
@@ -144,6 +160,7 @@ describe("free locks", () => {
       ["idle", 0, ""],
       ["held", null, ""],
       ["waited for", null, ""],
+      ["held and waited for", null, ""],
       ["later", 70, "new"],
       ["never", null, "done"],
     ]);
@@ -155,6 +172,59 @@ describe("free locks", () => {
   test("by name are as of the latest that the clock may be", async () => {
     expect(await scene([], { latestUs: 600 }).namedLocks(["a"])).toEqual({ nowUs: 600, locks: [] });
     expect(await scene([], { latestUs: 400 }).namedLocks(["a"])).toEqual({ nowUs: 500, locks: [] });
+  });
+});
+
+describe("groups of locks with records", () => {
+  const GROUPS = ["a/:new", "t/:", "t/:done", "t/:new", "t/a/:new", "t/b/:done", "t/b/:new", "u/:new"].map(
+    (each) => {
+      const [folder = "", status = ""] = each.split(":");
+      return { folder, status };
+    },
+  );
+  const inOrder = (a: string, b: string) => Buffer.compare(bytes(a), bytes(b));
+
+  /** The index of records, which has one entry of each group. */
+  function index() {
+    const scripted = new ScriptedPool((sql) => {
+      const max = Number(/LIMIT (\d+)/.exec(sql)?.[1]);
+      const value = (part: RegExp) => part.exec(sql)?.[1];
+      const [own, aboveStatus] = [value(/r\.folder = '([^']*)'/), value(/r\.status > '([^']*)'/)];
+      const [from, above] = [value(/r\.folder >= '([^']*)'/), value(/r\.folder > '([^']*)'/)];
+      const below = value(/r\.folder < '([^']*)'/);
+      return GROUPS.filter(({ folder, status }) => {
+        if (own !== undefined) return folder === own && (aboveStatus === undefined || status > aboveStatus);
+        const isFrom = from === undefined ? inOrder(folder, above ?? "") > 0 : inOrder(folder, from) >= 0;
+        return isFrom && inOrder(folder, below ?? "") < 0;
+      })
+        .slice(0, max)
+        .map(({ folder, status }) => [bytes(folder), bytes(status)]);
+    });
+    return freeLocks(scripted.pool, {} as DatabaseClock);
+  }
+  const names = (groups: readonly { folder: string; status: string }[]) =>
+    groups.map(({ folder, status }) => `${folder}:${status}`);
+
+  test("are those of the folder that a prefix lies in, and of all folders that begin with it", async () => {
+    const { recordGroups } = index();
+    const all = async (prefix: string) => names((await recordGroups(prefix, null, 100)).groups);
+    expect(await all("t/")).toEqual(["t/:", "t/:done", "t/:new", "t/a/:new", "t/b/:done", "t/b/:new"]);
+    expect(await all("t/b")).toEqual(["t/:", "t/:done", "t/:new", "t/b/:done", "t/b/:new"]);
+    expect(await all("t/b/x")).toEqual(["t/b/:done", "t/b/:new"]);
+    expect(await all("v/")).toEqual([]);
+  });
+
+  test("come a few at a time, each once, and the last part says so", async () => {
+    const { recordGroups } = index();
+    const seen: string[] = [];
+    let after: (typeof GROUPS)[number] | null = null;
+    for (let part = 1; part < 10; part++) {
+      const found: Awaited<ReturnType<typeof recordGroups>> = await recordGroups("t/", after, 2);
+      seen.push(...names(found.groups));
+      after = found.groups.at(-1) ?? after;
+      if (found.isLast) break;
+    }
+    expect(seen).toEqual(["t/:", "t/:done", "t/:new", "t/a/:new", "t/b/:done", "t/b/:new"]);
   });
 });
 

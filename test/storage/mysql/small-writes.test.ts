@@ -47,6 +47,11 @@ describe("a sign of life of waiters", () => {
     expect(await heartbeat(7n, CLAIMS, KEEP_US)).toEqual([]);
     expect(scripted.names).toEqual(["heartbeat"]);
     expect(scripted.writes).toBe(1);
+    const [update] = scripted.sql;
+    expect(update).toMatch(/^UPDATE rowlock_claim .* replica = 7 /);
+    expect(update).toContain("IN ((1, 1), (1, 2), (1, 3))");
+    // And no other claim that has come to one of their numbers.
+    expect(update).toContain(`secret IN ('${CLAIMS[0]?.secret}'`);
     // What is remembered of them ends no later than the rows say.
     expect(prolonged).toEqual([[7n, [1n, 2n, 3n], BEFORE_US + KEEP_US]]);
   });

@@ -350,6 +350,30 @@ describe("a connection that cannot be opened", () => {
   });
 });
 
+test("a connection that was opened for a caller who has got another one lies idle, and may be closed before it is used", async () => {
+  const pool = newPool(2);
+  const busy = holder(pool);
+  await turns();
+  const { open } = database;
+  const opening = Promise.withResolvers<void>();
+  database.open = async () => {
+    await opening.promise;
+    return open();
+  };
+  const second = pool.use(async () => "second");
+  await turns();
+  busy.letGo();
+  expect(await second).toBe("second");
+  opening.resolve();
+  await turns();
+  const [first, idle] = opened as [Opened, Opened];
+  expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
+  for (const { connection } of [first, idle]) connection.failure = lost();
+  // Neither of them is alive, which shows only when something is sent.
+  expect(await anew(pool.use(ask))).toEqual([[]]);
+  expect(opened).toHaveLength(3);
+});
+
 describe("when it is closed", () => {
   test("those at work finish, those who wait or come are refused, and each connection is said goodbye to", async () => {
     const pool = newPool(1);

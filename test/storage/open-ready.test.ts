@@ -1,0 +1,190 @@
+// When a server may stand on a store: which databases are waited for, and for how long, and which are refused before anything is
+// made in them. The databases are the test's own, and so is the time.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Logger } from "../../server/log/log.ts";
+import type { MigrationStatus } from "../../server/storage/migrate/migrate.ts";
+import { openReadyStore, type ReadyOptions } from "../../server/storage/open-ready.ts";
+import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "../../server/storage/storage-bounds.ts";
+import { type Finding, type Store, StoreError } from "../../server/storage/store.ts";
+
+const database = vi.hoisted(() => ({
+  findings: [] as Finding[],
+  status: {} as MigrationStatus,
+  /** What the next attempts to open it fail of; then it opens. */
+  failures: [] as Error[],
+  did: [] as string[],
+  openedWith: undefined as unknown,
+}));
+const STORE = {} as Store;
+
+vi.mock(import("../../server/storage/open.ts"), async () => ({
+  durabilityOf: async () => database.findings,
+  openStore: async (_url: string, options: object = {}) => {
+    database.did.push(`opened at ${performance.now()}`);
+    database.openedWith = options;
+    const failure = database.failures.shift();
+    if (failure) throw failure;
+    return STORE;
+  },
+}));
+vi.mock(import("../../server/storage/migrate/migrate.ts"), async () => ({
+  migrationStatus: async () => database.status,
+  migrateUp: async (_url: string, options?: { log?: (message: string) => void }) => {
+    database.did.push("migrated");
+    options?.log?.("waiting for another server");
+    return database.status.pending;
+  },
+}));
+
+const UP_TO_DATE: MigrationStatus = { applied: ["0001"], pending: [], unknown: [], breaking: [] };
+const OBSERVER = { statement() {}, transaction() {}, connection() {} };
+const OPTIONS: ReadyOptions = {
+  databaseUrl: "mysql://user:a-password@db.example:3306/locks",
+  startupTimeoutMs: 60_000,
+  migrate: true,
+  weakDurability: false,
+  poolSize: 9,
+  lanes: null,
+};
+const ERROR: Finding = { severity: "error", check: "durability", message: "It loses commits." };
+const WARNING: Finding = { severity: "warning", check: "durability", message: "It may be better." };
+const failed = (reason: string) => new StoreError("unavailable", reason, `It is ${reason}.`);
+
+let logged: string[];
+beforeEach(() => {
+  vi.useFakeTimers();
+  logged = [];
+  Object.assign(database, { findings: [], status: UP_TO_DATE, failures: [], did: [], openedWith: undefined });
+});
+afterEach(() => void vi.useRealTimers());
+
+/** How opening it ends, and what was logged meanwhile. */
+async function open(overrides: Partial<ReadyOptions> = {}): Promise<Store | Error> {
+  const at = (level: string) => (facts: object, message: string) =>
+    void logged.push(`${level} ${message} ${JSON.stringify(facts)}`);
+  const log = { info: at("info"), warn: at("warn"), debug() {} } as unknown as Logger;
+  const opening = openReadyStore({ ...OPTIONS, ...overrides }, OBSERVER, log).catch((error: Error) => error);
+  await vi.runAllTimersAsync();
+  return await opening;
+}
+
+describe("a database that is away", () => {
+  test("is tried again after pauses that grow up to a bound, and each try is logged with its reason", async () => {
+    database.failures = Array.from({ length: 7 }, () => failed("connection_refused"));
+    const beganMs = performance.now();
+    expect(await open()).toBe(STORE);
+    const pauses = [0, 1, 2, 3, 4, 5, 6].map((tries) =>
+      Math.min(START_PAUSE_MS * 2 ** tries, START_PAUSE_MS_MAX),
+    );
+    let atMs = beganMs;
+    const expected = [atMs, ...pauses.map((pauseMs) => (atMs += pauseMs))];
+    expect(database.did).toEqual(expected.map((ms) => `opened at ${ms}`));
+    expect(logged).toEqual(
+      Array(7).fill('warn It is connection_refused. Trying again. {"reason":"connection_refused"}'),
+    );
+  });
+
+  test("is given up when the time is over, and the error says for how long and where, without the password", async () => {
+    database.failures = Array.from({ length: 1_000 }, () => failed("connection_refused"));
+    const beganMs = performance.now();
+    const error = (await open()) as StoreError;
+    expect(performance.now() - beganMs).toBe(60_000);
+    expect(error).toMatchObject({
+      kind: "unavailable",
+      reason: "connection_refused",
+      cause: expect.any(StoreError),
+    });
+    expect(error.message).toContain("Tried for 60 s");
+    expect(error.message).toContain("db.example");
+    expect(error.message).not.toContain("a-password");
+  });
+
+  test.each(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"])(
+    "is not what is wrong where it is %s, which no waiting helps against",
+    async (reason) => {
+      const failure = failed(reason);
+      database.failures = [failure];
+      expect(await open()).toBe(failure);
+      expect(database.did).toHaveLength(1);
+    },
+  );
+
+  test("is not what is wrong where there is a bug, or a file", async () => {
+    const bug = new Error("a bug");
+    database.failures = [bug];
+    expect(await open()).toBe(bug);
+    const failure = failed("in_use");
+    database.failures = [failure];
+    expect(await open({ databaseUrl: "sqlite:/data/locks.db" })).toBe(failure);
+    expect(database.did).toHaveLength(2);
+  });
+});
+
+describe("a database that may lose what it has acknowledged", () => {
+  test("is refused before anything is made in it, and the error says all that is wrong", async () => {
+    database.findings = [ERROR, WARNING, { ...ERROR, message: "And more." }];
+    database.status = { ...UP_TO_DATE, pending: ["0002"] };
+    const error = (await open()) as StoreError;
+    expect(error).toMatchObject({ kind: "unavailable", reason: "weak_durability" });
+    expect(error.message).toContain("  It loses commits.\n  And more.");
+    expect(error.message).not.toContain(WARNING.message);
+    expect(database.did).toEqual([]);
+  });
+
+  test("is put up with where that is asked for, and said in the log", async () => {
+    database.findings = [ERROR];
+    expect(await open({ weakDurability: true })).toBe(STORE);
+    expect(logged).toEqual(['warn It loses commits. {"check":"durability"}']);
+  });
+
+  test("only where something else goes wrong first is used, and said in the log", async () => {
+    database.findings = [WARNING];
+    expect(await open()).toBe(STORE);
+    expect(logged).toEqual(['warn It may be better. {"check":"durability"}']);
+  });
+});
+
+describe("a schema", () => {
+  test("that is up to date is left alone", async () => {
+    expect(await open()).toBe(STORE);
+    expect(database.did).toHaveLength(1);
+    expect(logged).toEqual([]);
+  });
+
+  test("that is older is brought up to date before the store is opened, where the server may", async () => {
+    database.status = { ...UP_TO_DATE, pending: ["0002", "0003"] };
+    expect(await open()).toBe(STORE);
+    expect(database.did).toEqual(["migrated", expect.stringMatching(/^opened/)]);
+    expect(logged).toEqual([
+      "info waiting for another server {}",
+      'info schema brought up to date {"migrations":["0002","0003"]}',
+    ]);
+    database.did.length = 0;
+    const error = (await open({ migrate: false })) as StoreError;
+    expect(error).toMatchObject({ kind: "unavailable", reason: "schema" });
+    expect(error.message).toContain("lacks 0002, 0003");
+    expect(database.did).toEqual([]);
+  });
+
+  test("that is newer is used where this server can, which is logged, and refused where it cannot", async () => {
+    database.status = { ...UP_TO_DATE, unknown: ["0009"] };
+    expect(await open()).toBe(STORE);
+    expect(logged).toEqual([
+      'info the schema is newer than this server, which can use it {"migrations":["0009"]}',
+    ]);
+    database.did.length = 0;
+    database.status = { ...UP_TO_DATE, unknown: ["0009", "0010"], breaking: ["0010"], pending: ["0002"] };
+    const error = (await open()) as StoreError;
+    expect(error).toMatchObject({ kind: "unavailable", reason: "newer_schema" });
+    expect(error.message).toContain("it has had 0010,");
+    expect(database.did).toEqual([]);
+  });
+});
+
+test("a store is opened with the connections that were asked for, and with lanes only where they were", async () => {
+  await open();
+  expect(database.openedWith).toEqual({ observer: OBSERVER, poolSize: 9 });
+  await open({ lanes: 3 });
+  expect(database.openedWith).toEqual({ observer: OBSERVER, poolSize: 9, lanes: 3 });
+});
