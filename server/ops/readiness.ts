@@ -6,7 +6,7 @@
 // no loss yet: a database that is slow for all servers answers none of them in time, and then all clients stay. All times
 // follow from the grace period, so that clients are elsewhere before half of it is over.
 
-/** How long an answer of a probe counts while there is trouble. */
+/** How long an answer of a probe counts while there is trouble, at the most. */
 const TROUBLE_FRESH_MS = 1_000;
 /** The same while there is none, as a share of the grace period, and at the most. */
 const QUIET_FRESH_PER_GRACE = 0.15;
@@ -94,8 +94,8 @@ export class Readiness {
       timeoutMs: PROBE_MS_MAX,
       ...options,
     };
-    this.#troubleFreshMs = freshMs ?? TROUBLE_FRESH_MS;
     this.#quietFreshMs = freshMs ?? Math.min(QUIET_FRESH_MS_MAX, graceMs * QUIET_FRESH_PER_GRACE);
+    this.#troubleFreshMs = Math.min(TROUBLE_FRESH_MS, this.#quietFreshMs);
     this.#lateMs = Math.min(LATE_MS_MAX, graceMs * LATE_PER_GRACE);
     this.intervalMs = Math.min(ASKED_MS_MAX, graceMs * ASKED_PER_GRACE);
   }
