@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   log: "core engine/lock-engine.ts pino node",
   grpc: "core config engine log #proto @bufbuild/protobuf @grpc grpc-health-check node",
   metrics: "core config engine/lock-engine.ts grpc/call-observer.ts storage/store.ts prom-client node",
-  ops: "config engine/faults.ts metrics node",
+  ops: "core config engine/faults.ts metrics node",
   cli: "core config log storage app.ts clients/typescript/src/index.ts commander node",
   "app.ts": "core config log wakeup storage engine grpc metrics ops node",
   "main.ts": "core config log wakeup storage engine grpc metrics ops cli app.ts node node/process",

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/random-numbers.ts";
 
 /** What the file says. */
 interface State {
@@ -35,7 +36,7 @@ export function stateFile(path: string): StateFile {
           throw error;
         });
         if (text !== null) return stateOf(JSON.parse(text));
-        const first = { witness: randomBytes(8).readBigUInt64BE() >> 1n, marks: [], atUs: 0 };
+        const first = { witness: randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)), marks: [], atUs: 0 };
         await write(path, first);
         return first;
       }),

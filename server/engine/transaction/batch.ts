@@ -11,6 +11,7 @@ import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "..
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/policy.ts";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/random-numbers.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 
@@ -26,9 +27,9 @@ function newRevisionStep(): bigint {
   return BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
 }
 
-/** 63 bits, as SQLite has no more; never 0. */
+/** Never 0. */
 export function newChangeMark(): bigint {
-  return (randomBytes(8).readBigUInt64BE() >> 1n) | 1n;
+  return randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)) | 1n;
 }
 
 export class Batch {

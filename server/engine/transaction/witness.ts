@@ -3,6 +3,7 @@
 // a server that starts notices, too.
 
 import { randomBytes } from "node:crypto";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/random-numbers.ts";
 import type { Store } from "../../storage/store.ts";
 import { WITNESS_KEPT_US } from "../../storage/store.ts";
 
@@ -72,5 +73,5 @@ export class Witness {
 export const FORGETFUL: WitnessMemory = { read: async () => null, write: async () => {} };
 
 function newMark(): bigint {
-  return randomBytes(8).readBigUInt64BE() >> 1n;
+  return randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES));
 }

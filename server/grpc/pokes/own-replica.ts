@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { formatListenAddress, isAnyHost, type ListenAddress } from "../../config/listen-address.ts";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/random-numbers.ts";
 import { secretMaker } from "../../engine/secrets.ts";
 
 export interface OwnReplicaOptions {
@@ -14,8 +15,7 @@ export interface OwnReplicaOptions {
 }
 
 export class OwnReplica {
-  // 63 bits: what every database's BIGINT holds.
-  readonly id = randomBytes(8).readBigUInt64BE() >> 1n;
+  readonly id = randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES));
   readonly secret = secretMaker()();
   readonly version: string;
   /** Of the listener, which may have taken any free one. */

@@ -1,0 +1,20 @@
+// Random numbers are what a BIGINT holds, whatever the bytes are.
+
+import { expect, test } from "vitest";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../server/core/random-numbers.ts";
+
+const bytes = (...values: number[]) => new Uint8Array(values);
+
+test.each([
+  [bytes(0, 0, 0, 0, 0, 0, 0, 0), 0n],
+  [bytes(0, 0, 0, 0, 0, 0, 0, 2), 1n],
+  [bytes(0x80, 0, 0, 0, 0, 0, 0, 0), 2n ** 62n],
+  [bytes(255, 255, 255, 255, 255, 255, 255, 255), 2n ** 63n - 1n],
+])("%s is the number %s", (given, number) => {
+  expect(given).toHaveLength(RANDOM_NUMBER_BYTES);
+  expect(randomNumberOf(given)).toBe(number);
+});
+
+test("bytes in the middle of others are read from where they begin", () => {
+  expect(randomNumberOf(bytes(9, 9, 0, 0, 0, 0, 0, 0, 0, 6, 9).subarray(2, 10))).toBe(3n);
+});
