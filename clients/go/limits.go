@@ -47,6 +47,8 @@ type LimitInForce struct {
 	Waiting     uint64
 	// IsDraining is that more is held than the limit allows.
 	IsDraining bool
+	// ServersBehind counts, for a pattern, the servers that may still grant by the limit before; usually 0.
+	ServersBehind uint32
 }
 
 // SetLimit sets how many permits may be held at once; 0 pauses.
@@ -82,10 +84,11 @@ func (c *Client) changeLimit(
 	})
 	answer := result.GetSetLimit()
 	return LimitInForce{
-		Limit:       answer.GetLimit(),
-		Version:     answer.GetVersion(),
-		HeldPermits: answer.GetHeldPermits(),
-		Waiting:     answer.GetWaiting(),
-		IsDraining:  answer.GetDraining(),
+		Limit:         answer.GetLimit(),
+		Version:       answer.GetVersion(),
+		HeldPermits:   answer.GetHeldPermits(),
+		Waiting:       answer.GetWaiting(),
+		IsDraining:    answer.GetDraining(),
+		ServersBehind: answer.GetServersBehind(),
 	}, err
 }

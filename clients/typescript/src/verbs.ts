@@ -53,28 +53,41 @@ export interface LimitInForce {
   readonly heldPermits: number;
   readonly waiting: number;
   readonly draining: boolean;
+  /** For a pattern: how many servers may still grant by the limit before; usually 0. */
+  readonly serversBehind: number;
 }
 
 /** All holders of a lock, or one claim. */
 export type ForceReleaseTarget = { readonly name: string; readonly ticketNumber?: bigint };
+
+type ListedBy = "name" | "longest wait" | "most waiters";
 
 export interface ListLocksOptions {
   readonly prefix?: string;
   /** Only locks with a holder or a waiter. */
   readonly busyOnly?: boolean;
   /** The two orders by waiters have one page. */
-  readonly order?: "name" | "longest wait" | "most waiters";
+  readonly order?: ListedBy;
   readonly pageSize?: number;
 }
 
 /** A repeated change could undo what others have set since. */
 const CHANGE: Ask["repeat"] = "unsent";
 
-const ORDERS = {
+const ORDERS: Readonly<Record<ListedBy, ListOrder>> = {
   name: ListOrder.NAME,
   "longest wait": ListOrder.LONGEST_WAIT,
   "most waiters": ListOrder.MOST_WAITERS,
-} as const;
+};
+
+/** Throws a RangeError for an unknown order: callers in JavaScript have no types. */
+function orderOf({ order = "name" }: ListLocksOptions): ListOrder {
+  if (!Object.hasOwn(ORDERS, order)) {
+    const orders = Object.keys(ORDERS).map((each) => JSON.stringify(each));
+    throw new RangeError(`order: ${JSON.stringify(order)} is none of ${orders.join(", ")}`);
+  }
+  return ORDERS[order];
+}
 
 export interface Released {
   /** By this call. */
@@ -125,13 +138,14 @@ export class Verbs {
       reason,
     });
     const answer = await this.#ask({ case: "setLimit", value }, CHANGE);
-    const { version, heldPermits, waiting, draining } = answer;
+    const { version, heldPermits, waiting, draining, serversBehind } = answer;
     return {
       limit: answer.limit,
       version,
       heldPermits: Number(heldPermits),
       waiting: Number(waiting),
       draining,
+      serversBehind,
     };
   }
 
@@ -153,10 +167,11 @@ export class Verbs {
   }
 
   async *listLocks(options: ListLocksOptions): AsyncGenerator<LockView, void, undefined> {
-    const { prefix = "", busyOnly = false, order = "name", pageSize = 0 } = options;
+    const { prefix = "", busyOnly = false, pageSize = 0 } = options;
+    const order = orderOf(options);
     let pageToken = "";
     do {
-      const asked = { prefix, busyOnly, order: ORDERS[order], pageSize, pageToken };
+      const asked = { prefix, busyOnly, order, pageSize, pageToken };
       const value = create(ListLocksRequestSchema, asked);
       const page = await this.#ask({ case: "listLocks", value });
       yield* page.locks.map(lockView);

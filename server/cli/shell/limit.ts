@@ -4,7 +4,7 @@ import type { LimitSettingView, LimitTarget, Rowlock } from "../../../clients/ty
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";
 import { parseCount } from "./durations.ts";
-import { columns, jsonLine, limitWords, paintOf, shown } from "./print.ts";
+import { columns, jsonLine, limitWords, paintOf, said, shown } from "./print.ts";
 import { addServerOptions, SERVER_HELP } from "./server-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
@@ -94,12 +94,23 @@ async function set(
   context.out(
     `${shown(whose)}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
   );
+  if (set.serversBehind > 0) context.err(said(behindWords(set.serversBehind)));
   if (others.length === 0) return;
   const words = others
     .slice(0, SHOWN_MAX)
     .map((other) => `${shown(other.name ?? other.pattern ?? "")} (${other.limit})`);
   const more = others.length > SHOWN_MAX ? `, and ${others.length - SHOWN_MAX} more` : "";
   context.out(`not changed, as they have limits of their own: ${words.join(", ")}${more}\n`);
+}
+
+/** What it means that servers have not said that they decide by the limit, and what to do. */
+function behindWords(count: number): string {
+  const servers = count === 1 ? "1 server has" : `${count} servers have`;
+  return (
+    `The limit is set, but ${servers} not said to decide by it, and may still grant by the limit before. A server that has ` +
+    "died grants nothing. Stop each server that is frozen or cut off from the others, and run this command again: it prints " +
+    "no such line when all servers decide by the limit."
+  );
 }
 
 /** What was set for names under the pattern, and for longer patterns, to another limit: that goes before the pattern's. */

@@ -86,6 +86,8 @@ class LimitInForce:
     held_permits: int
     waiting: int
     draining: bool
+    servers_behind: int
+    """For a pattern: how many servers may still grant by the limit before; usually 0."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,14 @@ def limit_setting(setting: lock_service_pb2.LimitSetting) -> LimitSetting:
 
 def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
     """Return what is in force after a change."""
-    return LimitInForce(answer.limit, answer.version, answer.held_permits, answer.waiting, answer.draining)
+    return LimitInForce(
+        limit=answer.limit,
+        version=answer.version,
+        held_permits=answer.held_permits,
+        waiting=answer.waiting,
+        draining=answer.draining,
+        servers_behind=answer.servers_behind,
+    )
 
 
 def renewed_lease(lease: lock_pb2.Lease) -> RenewedLease:

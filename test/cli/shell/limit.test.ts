@@ -1,0 +1,50 @@
+// A limit for a pattern that some server may not decide by yet: the shell says so, and what to do.
+
+import { afterEach, expect, test } from "vitest";
+import type { LockEngine } from "../../../server/engine/lock-engine.ts";
+import { startServer, type TestServer } from "../../support/harness.ts";
+import { ranInProcess } from "../in-process.ts";
+
+let server: TestServer;
+afterEach(() => server.stop());
+
+/** A server whose limits by pattern are answered while so many others have not said that they decide by them. */
+async function start(serversBehind: number): Promise<void> {
+  const wrapEngine = (engine: LockEngine) =>
+    new Proxy(engine, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "setLimitRule")
+          return async (...asked: Parameters<LockEngine["setLimitRule"]>) => ({
+            ...(await target.setLimitRule(...asked)),
+            serversBehind,
+          });
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  server = await startServer({ wrapEngine });
+}
+
+const limit = (...words: string[]) =>
+  ranInProcess(["limit", "--pattern", "etl/*", "0", ...words], { ROWLOCK_ADDR: server.address });
+
+test.each([
+  [1, "1 server has"],
+  [3, "3 servers have"],
+])("%d that are behind are counted, with what to do", async (serversBehind, counted) => {
+  await start(serversBehind);
+  const { code, out, err } = await limit();
+  expect([code, out]).toEqual([0, expect.stringMatching(/^etl\/\*: limit 0 /)]);
+  expect(err).toMatch(
+    new RegExp(`^rowlock: The limit is set, but ${counted} not said to decide by it, .*\n$`),
+  );
+  expect(err).toContain("run this command again");
+  const inJson = await limit("--json");
+  expect(JSON.parse(inJson.out)).toMatchObject({ pattern: "etl/*", serversBehind });
+});
+
+test("nothing is said where all servers decide by it", async () => {
+  await start(0);
+  expect(await limit()).toMatchObject({ code: 0, err: "" });
+  expect(JSON.parse((await limit("--json")).out)).toMatchObject({ serversBehind: 0 });
+});
