@@ -26,7 +26,7 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
 /** What a capture asks for, and what it makes of the answers. */
-@Timeout(60)
+@Timeout(120)
 class CaptureTest {
   private static final long SECOND = 1_000_000_000L;
 

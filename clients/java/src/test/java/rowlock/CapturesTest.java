@@ -9,7 +9,6 @@ import static rowlock.Until.until;
 
 import io.grpc.Status;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -26,35 +25,32 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Some of many locks: over a session, and by calls of their own. */
-@Timeout(60)
+@Timeout(120)
 class CapturesTest {
   private enum Way {
     SESSION,
     CALLS
   }
 
-  @TempDir static Path folder;
-  private static Server server;
+  /** A grace period that is short beside the ttl: what comes after a wait is renewed first. */
+  @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2s");
   private static StreamlessProxy proxy;
 
   private final Rowlock direct = Rowlock.connect(server.address);
 
-  /** A grace period that is short beside the ttl: what comes after a wait is renewed first. */
   @BeforeAll
   static void start() throws IOException {
-    server = Server.start(folder, "--grace", "2s");
     proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
   }
 
   @AfterAll
   static void stop() throws InterruptedException {
     proxy.close();
-    server.close();
   }
 
   @AfterEach

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.Until.until;
 
 import io.grpc.Status;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,11 +18,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import rowlock.v1.AcquireResponse;
 import rowlock.v1.Lease;
@@ -47,21 +45,10 @@ class GivingBackTest {
   private static final LockOptions LASTING = LockOptions.builder().ttl(Duration.ofMinutes(10)).build();
   private static final LockOptions FOR_EVER = LockOptions.builder().noExpiry().build();
 
-  @TempDir static Path folder;
-  private static Server server;
+  @RegisterExtension static final SharedServer server = new SharedServer();
 
   private final Rowlock looker = Rowlock.connect(server.address);
   private final ExecutorService threads = Executors.newCachedThreadPool();
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = Server.start(folder);
-  }
-
-  @AfterAll
-  static void stop() throws InterruptedException {
-    server.close();
-  }
 
   @AfterEach
   void close() {

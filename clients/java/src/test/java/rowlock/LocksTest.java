@@ -10,7 +10,6 @@ import static rowlock.Until.until;
 
 import io.grpc.Status;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -21,29 +20,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
-@Timeout(60)
+@Timeout(120)
 class LocksTest {
-  @TempDir static Path folder;
-  private static Server server;
+  @RegisterExtension static final SharedServer server = new SharedServer();
 
   private final Rowlock rowlock = Rowlock.connect(server.address);
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = Server.start(folder);
-  }
-
-  @AfterAll
-  static void stop() throws InterruptedException {
-    server.close();
-  }
 
   @AfterEach
   void close() {

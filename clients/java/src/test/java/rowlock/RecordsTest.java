@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.Until.until;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -16,35 +14,22 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What a lock remembers, as users set it and see it. */
-@Timeout(60)
+@Timeout(120)
 class RecordsTest {
   private static final LockOptions HOURLY =
       LockOptions.builder().minInterval(Duration.ofHours(1)).build();
 
-  @TempDir static Path folder;
-  private static Server server;
+  /** A place that nobody gives up is kept for longer than any test waits. */
+  @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2m");
 
   private final Rowlock rowlock =
       Rowlock.connect(ConnectOptions.to(server.address).owner("tester").build());
-
-  /** A place that nobody gives up is kept for longer than any test waits. */
-  @BeforeAll
-  static void start() throws IOException {
-    server = Server.start(folder, "--grace", "2m");
-  }
-
-  @AfterAll
-  static void stop() throws InterruptedException {
-    server.close();
-  }
 
   @AfterEach
   void close() {

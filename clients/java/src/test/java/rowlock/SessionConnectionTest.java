@@ -22,7 +22,7 @@ import rowlock.v1.SessionRequest;
 import rowlock.v1.SessionResponse;
 
 /** How what is asked for is gathered into requests. */
-@Timeout(60)
+@Timeout(120)
 class SessionConnectionTest {
   private final BlockingQueue<SessionRequest> requests = new LinkedBlockingQueue<>();
 

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.Until.until;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,18 +15,15 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What the client keeps while connections come and go, and what it does where that cannot be. */
-@Timeout(60)
+@Timeout(120)
 class SurvivalTest {
-  @TempDir static Path folder;
-  private static Server server;
+  @RegisterExtension static final SharedServer server = new SharedServer();
 
   private final BlockingQueue<ConnectionEvent> events = new LinkedBlockingQueue<>();
   private final Pipe pipe;
@@ -38,16 +34,6 @@ class SurvivalTest {
     pipe = new Pipe(server.address);
     rowlock =
         Rowlock.connect(ConnectOptions.to(pipe.address()).onConnection(events::add).build());
-  }
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = Server.start(folder);
-  }
-
-  @AfterAll
-  static void stop() throws InterruptedException {
-    server.close();
   }
 
   @AfterEach

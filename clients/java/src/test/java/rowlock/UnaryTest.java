@@ -8,37 +8,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.Until.until;
 
 import io.grpc.Status;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The same over a way on which streams are refused. */
-@Timeout(60)
+@Timeout(120)
 class UnaryTest {
-  @TempDir static Path folder;
-  private static Server server;
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = Server.start(folder);
-  }
-
-  @AfterAll
-  static void stop() throws InterruptedException {
-    server.close();
-  }
+  @RegisterExtension static final SharedServer server = new SharedServer();
 
   @ParameterizedTest
   @EnumSource(
