@@ -40,7 +40,7 @@ beforeAll(() => {
   const [packed] = globSync(join(scratch, "rowlock-*.tgz"));
   execFileSync("tar", ["-xzf", packed as string, "--strip-components=1", "-C", installed]);
   symlinkSync(modules, join(installed, "node_modules"));
-}, 60_000);
+});
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const rowlock = (...args: string[]) =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
   cpSync(example, program, { recursive: true, filter: (path) => !path.includes("node_modules") });
   installClient(program);
   server = await stage.serving(await stage.database(freshSqlite));
-}, 60_000);
+});
 
 /** What the README tells an operator to type, as it is there. */
 async function operator(line: RegExp): Promise<void> {

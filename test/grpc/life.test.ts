@@ -19,6 +19,8 @@ import { leaseIn, TestCalls } from "../support/test-calls.ts";
 const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
 const SHUTTING_DOWN = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 100 };
 const DRAIN_MS = 5_000;
+/** Of which a drain that has nobody to wait for takes next to nothing, on a busy machine, too. */
+const LONG_DRAIN_MS = 20_000;
 
 const started: TestServer[] = [];
 afterEach(async () => {
@@ -86,8 +88,8 @@ describe("health", () => {
     const ended = new Promise<ServiceError>((resolve) => stream.on("error", resolve));
     await first.promise;
     const startedMs = performance.now();
-    await grpc.drain(DRAIN_MS);
-    expect(performance.now() - startedMs).toBeLessThan(DRAIN_MS / 2);
+    await grpc.drain(LONG_DRAIN_MS);
+    expect(performance.now() - startedMs).toBeLessThan(LONG_DRAIN_MS / 2);
     expect(RowlockError.ofCall(await ended)).toMatchObject(SHUTTING_DOWN);
     expect(seen).toEqual(["SERVING", "NOT_SERVING"]);
     grpc.setServing(true);
@@ -163,7 +165,7 @@ describe("TLS", () => {
     trusting.close();
     for (const tls of [false, true]) {
       const stranger = new TestCalls(named(address), { tls });
-      await expect(stranger.call("acquire", { name: "x" }, { timeout: 5_000 })).rejects.toMatchObject({
+      await expect(stranger.call("acquire", { name: "x" }, { timeout: 60_000 })).rejects.toMatchObject({
         code: "UNAVAILABLE",
       });
       stranger.close();
@@ -180,7 +182,7 @@ describe("TLS", () => {
     expect((await friend.lease({ name: "mtls" })).fencingToken).toBe(1n);
     friend.close();
     for (const stranger of [as(unknown), as({})]) {
-      await expect(stranger.call("acquire", { name: "x" }, { timeout: 5_000 })).rejects.toMatchObject({
+      await expect(stranger.call("acquire", { name: "x" }, { timeout: 60_000 })).rejects.toMatchObject({
         code: "UNAVAILABLE",
       });
       stranger.close();

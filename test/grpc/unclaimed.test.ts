@@ -9,7 +9,7 @@ import { acquire, BareSession } from "../support/session-client.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ rules: { graceUs: 1_000_000, attachedForUs: 1_250_000 } });
+  server = await startServer();
 });
 afterAll(() => server.stop());
 

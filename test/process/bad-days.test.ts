@@ -47,7 +47,7 @@ describe("the machine sleeps", () => {
       "run",
       "slept",
       "--ttl",
-      "1s",
+      "3s",
       "--",
       "sh",
       "-c",
@@ -88,7 +88,7 @@ describe("a command that ignores SIGTERM", () => {
 
   test("is killed where its lock is lost", async () => {
     const { rowlock, ran, counts } = await shell();
-    const running = rowlock("run", "stubborn", "--ttl", "1s", "--", "sh", "-c", STUBBORN);
+    const running = rowlock("run", "stubborn", "--ttl", "10s", "--", "sh", "-c", STUBBORN);
     const [command] = await pids(running);
     await ran("release", "stubborn", "--force", "--reason", "test");
     expect(await running.exited).toMatchObject({ code: 76, err: expect.stringContaining("an operator") });
@@ -191,7 +191,8 @@ test("a server goes away while somebody waits: the wait goes on when it is back"
   const database = await stage.database(freshSqlite);
   const server = await stage.serving(database);
   const held = await server.client.lease({ name: "away", ttl: { seconds: 600n } });
-  const waiting = stage.rowlock(["run", "away", "--addr", server.grpcAddress, "--", "echo", "had it"], {});
+  const patient = ["--addr", server.grpcAddress, "--give-up-after", "60s"];
+  const waiting = stage.rowlock(["run", "away", ...patient, "--", "echo", "had it"], {});
   await waiting.logged(/next in the queue/);
   server.process.kill("SIGKILL");
   await server.process.exited;

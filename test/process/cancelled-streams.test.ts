@@ -11,7 +11,7 @@ import { metric, processStage, type ServingServer } from "./stage.ts";
 const MANY = 20;
 const HOUR = { seconds: 3_600n, nanos: 0 };
 /** The server's grace period and a poll, and much less than the hour for which the leases are asked for. */
-const LATE_MS = 15_000;
+const LATE_MS = 60_000;
 
 const stage = processStage("after all");
 const acquire = (name: string, requestId = "") => ({

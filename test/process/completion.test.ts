@@ -67,7 +67,11 @@ describe("bash", () => {
   };
 
   test.each(CASES)("%s", (line, words) => {
-    expect(offered(line.replace("SERVER", server.grpcAddress)).sort()).toEqual(words);
+    const pressed = () => offered(line.replace("SERVER", server.grpcAddress)).sort();
+    let offers = pressed();
+    // No name is offered where a busy machine has no answer within the second of the key: the key is pressed again.
+    for (let again = 0; offers.length === 0 && words.length > 0 && again < 9; again++) offers = pressed();
+    expect(offers).toEqual(words);
   });
 
   test("files and commands where these belong", () => {

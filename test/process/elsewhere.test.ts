@@ -2,7 +2,7 @@
 // places.
 
 import { expect, test } from "vitest";
-import { freshDatabase, mysqlFamily } from "../support/database.ts";
+import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { BareSession, comeBack, renew, wait } from "../support/session-client.ts";
 import { processStage, readyPage } from "./stage.ts";
@@ -62,3 +62,4 @@ test.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${foun
     next.cancel();
   },
 );
+reportLeftOut(mysqlFamily());

@@ -131,7 +131,7 @@ describe.runIf(inject("galera"))("between two nodes of Galera", () => {
       `hand-overs, with their waits: median ${tookMs[ROUNDS / 2]?.toFixed(1)} ms, longest ${tookMs.at(-1)?.toFixed(1)} ms`,
     );
     expect(tookMs).toHaveLength(ROUNDS);
-  }, 30_000);
+  });
 });
 
 /** What becomes of a poke: the name of its status code. */

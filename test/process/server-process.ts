@@ -8,7 +8,8 @@ import { join } from "node:path";
 const HOUSE = join(import.meta.dirname, "../..");
 /** Compiled code that one process leaves to the next: half of what it costs to start is to read the sources. */
 const COMPILED = join(HOUSE, "node_modules/.cache/rowlock-compiled");
-const PAINFULLY_LONG_MS = 25_000;
+/** Below the tests' time-out, which would not show what the process has said. */
+const PAINFULLY_LONG_MS = 100_000;
 
 export interface Exit {
   readonly code: number | null;

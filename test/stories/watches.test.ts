@@ -124,7 +124,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect(picture.begunAnew).toBe(0);
   });
 
-  test("begin anew after a long outage, and tell what there is now", { timeout: 30_000 }, async () => {
+  test("begin anew after a long outage, and tell what there is now", async () => {
     const lost = await held(there.engine, "outage/a", "before");
     await there.store.resolve(["outage/gone"]);
     const picture = await watching("outage/");

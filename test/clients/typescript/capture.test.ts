@@ -39,7 +39,7 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
     // Over more than one ttl.
     const renewals = () => server.calls.filter(({ method }) => method.startsWith("Renew")).length;
     await until(() => renewals() >= 5 * (via === "a session" ? 1 : 2));
-    expect(taken.locks.map(({ state }) => state)).toEqual(["held", "held"]);
+    await until(() => taken.locks.every(({ state }) => state === "held"));
     expect(namesOf(await rowlock.capture({ ...asked, count: 2 }))).toEqual(["task/2"]);
     const none = await rowlock.capture(asked);
     expect(none.locks).toEqual([]);

@@ -76,7 +76,7 @@ describe("a lock remembers", () => {
   test("that it was lost, also where its holder gives it back afterwards", async () => {
     const server = await start({ rules: { graceUs: 500_000, attachedForUs: 625_000 } });
     const rowlock = client(server.address);
-    const asked = { ttl: 1_000, statusIfLost: "crashed", lockDelay: 60_000, minInterval: 3_600_000 };
+    const asked = { statusIfLost: "crashed", lockDelay: 60_000, minInterval: 3_600_000 };
     const forced = await rowlock.lock("forced", asked);
     await rowlock.forceRelease({ name: "forced" }, "it hangs");
     await aborted(forced.signal);

@@ -24,7 +24,7 @@ import type { Language } from "./languages.ts";
 import { Run } from "./run.ts";
 
 /** Many programs start here, each of which takes its time where others are at work on the machine. */
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const HOUSE = join(import.meta.dirname, "../../..");
 const COMPILED = join(HOUSE, "node_modules/.cache/rowlock-compiled");

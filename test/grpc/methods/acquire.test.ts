@@ -15,6 +15,8 @@ afterAll(() => server.stop());
 
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
 const WAIT = { whenBusy: WhenBusy.WAIT };
+/** After the server has put the waiter into the queue, also on a busy machine. */
+const DEADLINE_MS = 1_500;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 
 describe("a lock that is free", () => {
@@ -228,7 +230,7 @@ describe("a call that waits", () => {
 
   test("leaves when its deadline passes", async () => {
     const held = await server.client.lease({ name: "deadline" });
-    const waiting = call("acquire", { name: "deadline", ...WAIT }, { timeout: 50 });
+    const waiting = call("acquire", { name: "deadline", ...WAIT }, { timeout: DEADLINE_MS });
     await expect(waiting).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
     const end = await server.event(
       (event) => event.kind === "ended" && event.claim.lockId === lockIdOf(held.leaseId),

@@ -34,7 +34,7 @@ const CAPTURED = 60;
 /** Of changes of a limit by pattern while others decide at the other node. */
 const RULE_ROUNDS = 20;
 /** Who has not heard by then of a limit that makes room for him will not. */
-const HEARD_MS_MAX = 5_000;
+const HEARD_MS_MAX = 30_000;
 const LOAD_MS = 6_000;
 /** Should a start have to be made anew; one takes 6 s. */
 const START_MS_MAX = 240_000;
@@ -193,7 +193,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     }
     expect(stranded).toBe(0);
     await stop();
-  }, 30_000);
+  });
 
   test("when a pause by pattern is answered at one node, nothing is granted any more at the other one", async () => {
     const { all, stop } = await startReplicas(sharedDatabase(), 2);
@@ -225,7 +225,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     expect(granted).toBeGreaterThan(RULE_ROUNDS);
     expect(grantedLate).toBe(0);
     await stop();
-  }, 30_000);
+  });
 
   test("what a node has not applied yet is waited for by whoever looks for what was decided", async () => {
     const id = await lockOnBoth("lagging");
@@ -239,7 +239,8 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     try {
       await there.run("FLUSH TABLES WITH READ LOCK");
       let isRead = false;
-      await grant(0, id, true);
+      // What was decided about the lock before may collide with it.
+      await until(async () => (await grant(0, id, true)) === "free");
       const reading = stores[1].decidedSince(from, null, 1_000).finally(() => {
         isRead = true;
       });

@@ -104,7 +104,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
   });
 
   test("a lease is not found any more from the instant at which it ends", async () => {
-    const lease = await server.client.lease({ name: "short", ttl: { seconds: 1n, nanos: 0 } });
+    const lease = await server.client.lease({ name: "short", ttl: { seconds: 3n, nanos: 0 } });
     const endless = await server.client.lease({ name: "endless", noExpiry: true });
     expect(await found("short", lease.fencingToken)).toBe(1);
     await until(async () => (await found("short", lease.fencingToken)) === 0);

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { CapturedLease, CaptureInput } from "../../../server/engine/lock-engine.ts";
+import { StoreError } from "../../../server/storage/store.ts";
 import { type Chance, chanceFrom } from "../../support/faulty-store.ts";
 import { ask, type Replica } from "../../support/replicas.ts";
 import type { WrittenChanges } from "./written-changes.ts";
@@ -61,7 +62,9 @@ const LIMIT: Counter = {
 const RULE: Counter = {
   what: "rule",
   read: async ({ store }) => {
-    const rule = (await store.limitRules()).find(({ prefix }) => prefix === "counted/under/");
+    const rule = (await untilRead(() => store.limitRules())).find(
+      ({ prefix }) => prefix === "counted/under/",
+    );
     return { value: rule?.limit ?? 0, version: rule?.version ?? 0n };
   },
   set: async ({ engine }, value, expected, reason) => {
@@ -69,6 +72,17 @@ const RULE: Counter = {
     return answer.kind === "limit_rule" ? answer.version : null;
   },
 };
+
+/** Reads the store as an engine does: again, where the database has rolled the read back. */
+async function untilRead<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.kind === "transient")) throw error;
+    }
+  }
+}
 
 type Result<Answer> = { readonly answer: Answer } | "not done" | "unknown";
 
