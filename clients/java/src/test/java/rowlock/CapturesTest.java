@@ -170,7 +170,7 @@ class CapturesTest {
       ends.take();
       first.close();
       // Who waited would have it before this one, and its run would count.
-      Captured next = direct.capture(with -> with.names(task).waitAtMost(Duration.ofSeconds(20)));
+      Captured next = direct.capture(with -> with.names(task).waitAtMost(Duration.ofSeconds(60)));
       assertEquals(List.of(task), names(next));
     }
   }

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import java.util.function.BooleanSupplier;
 
 final class Until {
-  private static final long PAINFULLY_LONG_NANOS = 25_000_000_000L;
+  private static final long PAINFULLY_LONG_NANOS = 60_000_000_000L;
 
   private Until() {}
 
