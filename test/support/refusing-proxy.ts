@@ -35,6 +35,8 @@ export interface RefusingProxy {
 const STREAMS = ["Session", "WaitInQueue"];
 const END_STREAM = 1;
 const PROTOCOL_ERROR = 1;
+/** As a proxy answers whose server is gone, also where that only takes no new calls. */
+const BAD_GATEWAY = 502;
 
 export async function startRefusingProxy(
   to: string,
@@ -119,12 +121,15 @@ function refuse(stream: ServerHttp2Stream, how: Refusal): void {
 
 function passOn(near: ServerHttp2Stream, headers: IncomingHttpHeaders, to: ClientHttp2Session): void {
   if (to.destroyed || to.closed) {
-    near.destroy();
+    refuse(near, BAD_GATEWAY);
     return;
   }
   const far = to.request(headers);
   let trailers: IncomingHttpHeaders = {};
-  far.on("error", () => near.destroy());
+  far.on("error", () => {
+    if (near.headersSent || near.destroyed) near.destroy();
+    else refuse(near, BAD_GATEWAY);
+  });
   near.on("close", () => far.close());
   far.on("response", (answer, flags) => {
     if (near.destroyed) return;

@@ -248,8 +248,8 @@ describe("a wait", () => {
   test("is confirmed without a renewal of the client's", async () => {
     const server = await start({ rules: { graceUs: 6_000_000, attachedForUs: 7_500_000 } });
     const rowlock = client(server.address);
-    const held = await rowlock.lock("confirmed");
-    const waiting = rowlock.lock("confirmed");
+    const held = await rowlock.lock("confirmed", { ttl: 12_000 });
+    const waiting = rowlock.lock("confirmed", { ttl: 12_000 });
     await until(async () => (await rowlock.getLock("confirmed")).waiting === 1);
     await held.release();
     const lock = await waiting;
