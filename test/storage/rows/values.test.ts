@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { CLAIM_PLAIN_COLUMNS } from "../../../server/storage/rows/columns.ts";
-import { plainClaimValues } from "../../../server/storage/rows/values.ts";
+import { folderOf, plainClaimValues, wordOf } from "../../../server/storage/rows/values.ts";
 import { CLAIM } from "../../support/claims.ts";
 
 test("a claim that waits, holds and ends keeps the size of its row, so that it is written where it lies", () => {
@@ -16,4 +16,14 @@ test("a claim that waits, holds and ends keeps the size of its row, so that it i
   expect(missing(waiting)).toEqual(["wait_until"]);
   expect(missing(held)).toEqual(missing(waiting));
   expect(missing(ended)).toEqual(missing(waiting));
+});
+
+test("a code that this server does not know is an error, and no word", () => {
+  const words = ["none", "one"];
+  expect([wordOf(words, 1), wordOf(words, "0"), wordOf(words, 1n)]).toEqual(["one", "none", "one"]);
+  expect(() => wordOf(words, 2)).toThrow("code 2");
+});
+
+test("the folder of a name goes as far as its last slash", () => {
+  expect(["a/b/c", "a/b/", "/a", "a", ""].map(folderOf)).toEqual(["a/b/", "a/b/", "/", "", ""]);
 });

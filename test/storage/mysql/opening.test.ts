@@ -1,0 +1,139 @@
+// What a store of MySQL is opened with: how its connections are shared out, whose rows it takes for its own, and what becomes of
+// it where the rows cannot be used.
+
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { Connection } from "mysql2";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { Server } from "../../../server/storage/mysql/connection/connect.ts";
+import { Session } from "../../../server/storage/mysql/connection/session.ts";
+import { adopt, failOver, isSuccessor } from "../../../server/storage/mysql/fail-over.ts";
+import { mysqlDurability, openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
+import {
+  CONNECTIONS_BESIDE_LANES,
+  LANES_DEFAULT,
+  PATIENT_SLOTS_MAX,
+} from "../../../server/storage/storage-bounds.ts";
+import { ScriptedPool } from "./scripted-pool.ts";
+
+const database = vi.hoisted(() => ({ open: async (): Promise<unknown> => undefined }));
+vi.mock(import("../../../server/storage/mysql/connection/connect.ts"), async (original) => ({
+  ...(await original()),
+  openSession: (() => database.open()) as never,
+}));
+
+const ADDRESS = { host: "db", port: 1, user: "u", password: "p", database: "d" };
+const OBSERVER = { statement() {}, transaction() {}, connection() {} };
+const SERVER: Server = {
+  product: "MariaDB 11.4",
+  identity: "server 1",
+  isCluster: false,
+  localHost: "10.0.0.1",
+};
+let closed: number;
+/** What the database fails of whatever it is asked. */
+let failure: Error | null;
+
+beforeEach(() => {
+  closed = 0;
+  failure = null;
+  database.open = async () => {
+    const connection = Object.assign(new EventEmitter(), {
+      query: (_query: unknown, answer: (error: unknown, rows?: unknown) => void) =>
+        answer(failure, [[Buffer.from("server 1")]]),
+      end: (done: () => void) => done(),
+      destroy() {
+        closed += 1;
+      },
+    });
+    const socket = Object.assign(new EventEmitter(), { destroy() {} });
+    const session = new Session(connection as unknown as Connection, socket as unknown as Socket, OBSERVER);
+    return { session, server: SERVER };
+  };
+});
+
+describe("connections", () => {
+  test("are shared out between lanes, patient slots and readers, and each has one at least", async () => {
+    for (let poolSize = 1; poolSize <= 60; poolSize++) {
+      const store = await openMysqlStore({ ...ADDRESS, poolSize });
+      const { lanes, patientSlots, readers } = store;
+      expect(Math.min(lanes, patientSlots, readers)).toBeGreaterThanOrEqual(1);
+      expect(lanes).toBeLessThanOrEqual(LANES_DEFAULT);
+      expect(patientSlots).toBeLessThanOrEqual(PATIENT_SLOTS_MAX);
+      // Of a pool that is large enough, nobody takes what is another's, and nothing is left over.
+      const large = LANES_DEFAULT + CONNECTIONS_BESIDE_LANES + PATIENT_SLOTS_MAX;
+      if (poolSize > large) {
+        expect([lanes, patientSlots]).toEqual([LANES_DEFAULT, PATIENT_SLOTS_MAX]);
+        expect(lanes + patientSlots + readers + CONNECTIONS_BESIDE_LANES).toBe(poolSize);
+      }
+      await store.close();
+    }
+  });
+
+  test("are shared out beside as many lanes as were asked for", async () => {
+    const store = await openMysqlStore({ ...ADDRESS, poolSize: 50, lanes: 20 });
+    expect(store).toMatchObject({ lanes: 20, patientSlots: PATIENT_SLOTS_MAX });
+    expect(store.readers).toBe(50 - 20 - PATIENT_SLOTS_MAX - CONNECTIONS_BESIDE_LANES);
+    expect(store).toMatchObject({ product: "MariaDB 11.4", localHost: "10.0.0.1" });
+    expect(store.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
+    await store.close();
+    expect(closed).toBe(1);
+  });
+
+  test("are not left behind where the rows cannot be used, or settings alone were asked for", async () => {
+    failure = Object.assign(new Error("no such table"), { errno: 1146, code: "ER_NO_SUCH_TABLE" });
+    await expect(openMysqlStore(ADDRESS)).rejects.toMatchObject({ kind: "unavailable", reason: "schema" });
+    expect(closed).toBe(1);
+    failure = null;
+    await mysqlDurability(ADDRESS);
+    expect(closed).toBe(2);
+  });
+});
+
+describe("the rows", () => {
+  const scene = (rows: Buffer | null, server: string | null) => {
+    const scripted = new ScriptedPool(() => [[rows]]);
+    scripted.session.serverIdentity = server;
+    return scripted;
+  };
+  const adopted = async (rows: Buffer | null, server: string | null) => {
+    const scripted = scene(rows, server);
+    await scripted.use(adopt);
+    return scripted.sql.filter((sql) => sql.startsWith("UPDATE"));
+  };
+
+  test("are taken for those of the server where they are nobody's yet, and of no other", async () => {
+    expect(await adopted(null, "server 1")).toEqual([
+      expect.stringContaining("server_identity = 'server 1'"),
+    ]);
+    expect(await adopted(Buffer.from("server 2"), "server 1")).toEqual([]);
+    expect(await adopted(null, null)).toEqual([]);
+  });
+
+  test("of another server than the one that they are on come from before a fail-over", async () => {
+    const says = (rows: Buffer | null | undefined, server: string | null) =>
+      scene(null, server).use(async (session) => isSuccessor(session, rows));
+    expect(await says(Buffer.from("server 1"), "server 2")).toBe(true);
+    expect(await says(Buffer.from("server 1"), "server 1")).toBe(false);
+    // Where either cannot be told, nothing is known.
+    expect(await says(null, "server 1")).toBe(false);
+    expect(await says(undefined, "server 1")).toBe(false);
+    expect(await says(Buffer.from("server 1"), null)).toBe(false);
+  });
+
+  test("are noted as those of this server with the fail-over, and the pause that is left is answered", async () => {
+    for (const server of ["server 2", null]) {
+      const scripted = new ScriptedPool((sql) => (sql.startsWith("SELECT GREATEST") ? [["70"]] : undefined));
+      scripted.session.serverIdentity = server;
+      expect(
+        await failOver(scripted.pool, { seenEpoch: 3n, epochMin: 4n, pauseUsMin: 5, pauseUsMax: 6 }),
+      ).toBe(70);
+      expect(scripted.writes).toBe(1);
+      expect(scripted.sql[0]).toContain(
+        `COALESCE(${server === null ? "null" : "'server 2'"}, server_identity)`,
+      );
+      expect(scripted.sql[0]).toContain("AND epoch = 3");
+      expect(scripted.sql[0]).toContain("LEAST(6, GREATEST(5,");
+    }
+  });
+});

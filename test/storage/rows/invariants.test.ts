@@ -1,0 +1,179 @@
+// The checks of all rows as they are asked and judged, without a database: how much is asked for, where it ends, and which rows
+// are no damage after all.
+
+import { describe, expect, test } from "vitest";
+import { checkRows } from "../../../server/storage/rows/invariants.ts";
+import { CHECK_PAGE } from "../../../server/storage/storage-bounds.ts";
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+interface Asked {
+  readonly name: string;
+  readonly sql: string;
+  readonly values: readonly (number | bigint)[];
+}
+
+const NOW_US = 5_000_000;
+const bytes = (text: string) => Buffer.from(text);
+
+/** Runs the checks over what the test answers; what was asked, and what was found. */
+function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
+  const asked: Asked[] = [];
+  const run = checkRows(NOW_US, max);
+  let step = run.next();
+  while (!step.done) {
+    asked.push(step.value);
+    step = run.next(answer(step.value) ?? []);
+  }
+  return {
+    asked,
+    findings: step.value,
+    found: step.value.map(({ severity, check }) => `${severity} ${check}`),
+  };
+}
+const named = (name: string, rows: Rows) => (asked: Asked) => (asked.name === name ? rows : undefined);
+const guard = (id: number, more: object = {}) => ({
+  lock_id: `${id}`,
+  name: bytes(`lock ${id}`),
+  ...{ limit_value: null, limit_version: "0", limit_reason: bytes("") },
+  ...{ held_permits: 0, shared_holders: 0, exclusive_holders: 0, holders: 0 },
+  ...more,
+});
+const rule = (prefix: string, limit: number | null) => ({
+  prefix: bytes(prefix),
+  limit_value: limit,
+  ...{ version: "1", reason: bytes(""), change_mark: "0" },
+});
+
+describe("the check of all rows", () => {
+  test("finds nothing where nothing is answered, whichever check it is", () => {
+    const { asked, findings } = checked(() => undefined);
+    expect(findings).toEqual([]);
+    expect(new Set(asked.map(({ name }) => name)).size).toBeGreaterThan(8);
+  });
+
+  test("asks for no more than it may find, and for nothing more when it has found that", () => {
+    const row = { ...guard(1), exclusive_holders: 1 };
+    let answered = 0;
+    const { asked, findings } = checked(({ name }) => {
+      if (name !== "check_overlap" && name !== "check_tokens") return undefined;
+      answered += 1;
+      return answered === 1 ? [row, row] : [row];
+    }, 3);
+    expect(findings).toHaveLength(3);
+    const limits = asked.map(({ sql }) => /LIMIT (\d+)$/.exec(sql)?.[1]);
+    expect(limits.slice(0, 2)).toEqual(["3", "3"]);
+    expect(limits.at(-1)).toBe("1");
+    expect(asked.at(-1)?.name).toBe("check_tokens");
+  });
+
+  test("says of wrong counters which they are, and what they should be", () => {
+    const counters = {
+      held_permits: 3,
+      real_held_permits: "3",
+      holders: 1n,
+      real_holders: "2",
+      waiting: 0,
+      real_waiting: 4,
+    };
+    const { findings } = checked(
+      named("check_counters", [{ lock_id: "1", name: bytes('a "lock"'), ...counters }]),
+    );
+    expect(findings).toMatchObject([{ severity: "error", check: "counters" }]);
+    const [{ message } = { message: "" }] = findings;
+    expect(message).toContain('"a \\"lock\\""');
+    expect(message).toContain("holders is 1 and should be 2");
+    expect(message).toContain("waiting is 0 and should be 4");
+    expect(message).not.toContain("held_permits");
+  });
+
+  test("says how long nothing is granted after a fail-over, which is no damage", () => {
+    const { asked, findings } = checked(named("check_fail_over", [{ grants_from: NOW_US + 2_000_001 }]));
+    expect(findings).toMatchObject([
+      { severity: "warning", check: "fail_over", message: expect.stringContaining("for 3 s more") },
+    ]);
+    expect(asked.find(({ name }) => name === "check_fail_over")?.values).toEqual([NOW_US]);
+    expect(checked(named("check_fail_over", [{ grants_from: NOW_US + 1 }]), 0).findings).toEqual([]);
+  });
+});
+
+describe("more permits than a limit are", () => {
+  const over = (rows: Rows, rules: Rows) =>
+    checked((asked) => named("check_over_limit", rows)(asked) ?? named("check_rules", rules)(asked));
+
+  test("a warning where they are held above the limit in force, of the lock itself or of a pattern", () => {
+    const { findings } = over(
+      [
+        guard(1, { held_permits: 3, limit_value: 2 }),
+        guard(2, { held_permits: "6" }),
+        guard(3, { held_permits: 5 }),
+      ],
+      [rule("lock", 5), rule("other", 1)],
+    );
+    expect(findings.map(({ severity, check }) => [severity, check])).toEqual([
+      ["warning", "over_limit"],
+      ["warning", "over_limit"],
+    ]);
+    expect(findings[0]?.message).toContain('"lock 1" has 3 permits held, and its limit is 2');
+    expect(findings[1]?.message).toContain('"lock 2" has 6 permits held, and its limit is 5');
+  });
+
+  test("nothing where a pattern that says nothing leaves one permit to each lock", () => {
+    expect(over([guard(1, { held_permits: 1 })], [rule("lock", null)]).findings).toEqual([]);
+  });
+});
+
+describe("the first of a queue that waits is", () => {
+  const first = (more: object) => guard(1, { ticket_number: "7", mode: 1, permits: 1, ...more });
+  const waits = (row: object, rules: Rows = []) =>
+    checked(
+      (asked) =>
+        named("check_not_granted", [row as Rows[number]])(asked) ?? named("check_rules", rules)(asked),
+    );
+
+  test("forgotten where it would fit", () => {
+    const { findings, asked } = waits(first({}));
+    expect(findings).toMatchObject([
+      { severity: "error", check: "not_granted", message: expect.stringContaining("Claim 7") },
+    ]);
+    const { values } = asked.find(({ name }) => name === "check_not_granted") as Asked;
+    expect(values).toEqual([0n, NOW_US, NOW_US, NOW_US, NOW_US]);
+    expect(waits(first({ permits: 2, held_permits: 1, holders: 1, limit_value: 3 })).found).toHaveLength(1);
+    expect(waits(first({ mode: 2, shared_holders: 1, holders: 1 })).found).toHaveLength(1);
+  });
+
+  test("rightly there where it does not fit", () => {
+    expect(waits(first({ held_permits: 1, holders: 1 })).found).toEqual([]);
+    expect(waits(first({}), [rule("lock", 0)]).found).toEqual([]);
+    expect(waits(first({ exclusive_holders: 1, holders: 1 })).found).toEqual([]);
+    expect(waits(first({ mode: 3, shared_holders: 1, holders: 1 })).found).toEqual([]);
+    expect(waits(first({ mode: 2, held_permits: 1, holders: 1 })).found).toEqual([]);
+  });
+});
+
+describe("many rows are read in pages", () => {
+  const pages = (count: number, max: number) => {
+    const afters: (number | bigint | undefined)[] = [];
+    const { findings } = checked(({ name, values }) => {
+      if (name !== "check_over_limit") return undefined;
+      const [after] = values;
+      afters.push(after);
+      const left = count - Number(after);
+      return Array.from({ length: Math.min(left, CHECK_PAGE) }, (_, row) =>
+        guard(Number(after) + row + 1, { held_permits: 9 }),
+      );
+    }, max);
+    return { afters, found: findings.length };
+  };
+
+  test("each behind the last row of the one before it, until one is not full", () => {
+    expect(pages(CHECK_PAGE - 1, 10_000)).toEqual({ afters: [0n], found: CHECK_PAGE - 1 });
+    expect(pages(2 * CHECK_PAGE, 10_000)).toEqual({
+      afters: [0n, BigInt(CHECK_PAGE), 2n * BigInt(CHECK_PAGE)],
+      found: 2 * CHECK_PAGE,
+    });
+  });
+
+  test("and no further than it may find", () => {
+    expect(pages(3 * CHECK_PAGE, 5)).toEqual({ afters: [0n], found: 5 });
+  });
+});
