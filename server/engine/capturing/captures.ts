@@ -1,6 +1,7 @@
 // Capture: finds candidates and asks for each by an ordinary Acquire, which alone decides; who is refused one goes on to the
 // next. All leases of a request carry ids made of its own, so that a repeated one finds them again, and two attempts
-// together never take more than were asked for.
+// together never take more than were asked for. Attempts of one request are made one after the other at a server: a repeat is
+// answered with all that the attempt before it took, also where the connection of that one is gone.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
@@ -36,6 +37,7 @@ import {
   type Taking,
 } from "./candidates.ts";
 import { lineOf } from "./lines.ts";
+import { OneAfterTheOther } from "./one-after-the-other.ts";
 
 export interface CapturesOptions {
   readonly store: CandidateStore & Pick<Store, "claimsByRequest">;
@@ -89,8 +91,10 @@ export class Captures {
     bound: "captures_queued",
   });
   readonly #taking: Taking = new Set();
-  /** By line: who looks for candidates, one after the other. */
-  readonly #looking = new Map<string, Promise<unknown>>();
+  /** By request id. */
+  readonly #attempts = new OneAfterTheOther<CaptureTry>();
+  /** By line: who looks for candidates. */
+  readonly #looking = new OneAfterTheOther();
   /** By line: where the next search goes on, where one was cut short. */
   readonly #reached = new RecentMap<string, Reached>(CAPTURE_LINES_MAX);
   /** Patterns have paused what a search has found lately, so that the next one has to know them first. */
@@ -105,17 +109,32 @@ export class Captures {
    * have been.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
-    if (!(await this.#turns.begin(asked.caller, asked.isOver))) return NOTHING;
-    let found: Captured | Earlier;
-    try {
-      // What the client has said in the same breath is heard first.
-      await nextTurn();
-      found = asked.isOver() ? NOTHING : await this.#capture(asked);
-    } finally {
-      this.#turns.end();
-    }
+    const { requestId } = asked.input;
+    const found =
+      requestId === ""
+        ? await this.#inTurn(asked)
+        : await this.#attempts.run(requestId, asked, (before) => this.#inTurn(asked, before));
+    if (!found) return NOTHING;
     // Their locks may be held up, and nobody else's turn waits for that.
     return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
+  }
+
+  /** `before`: the attempt of the same request that this one has waited for. */
+  async #inTurn(asked: CaptureTry, before?: CaptureTry): Promise<Captured | Earlier | null> {
+    const { input, caller, isOver } = asked;
+    let found: Captured | Earlier | null = null;
+    if (await this.#turns.begin(caller, isOver)) {
+      try {
+        // What the client has said in the same breath is heard first.
+        await nextTurn();
+        if (!isOver()) found = await this.#capture(asked);
+      } finally {
+        this.#turns.end();
+      }
+    }
+    // The request is given up, with what an attempt took that could tell nobody.
+    if (!found && caller?.isGivenUp && before?.isOver()) return await this.#earlier(input);
+    return found;
   }
 
   async #capture(asked: CaptureTry): Promise<Captured | Earlier> {
@@ -210,24 +229,10 @@ export class Captures {
   }
 
   /** One after the other in each line: two that look at the same time would find the same locks. */
-  async #look(
-    line: string,
-    candidates: Candidates,
-    max: number,
-    isOver: () => boolean,
-  ): Promise<Candidate[]> {
-    const before = this.#looking.get(line);
-    const look = async () => {
-      await before?.catch(() => {});
-      return isOver() ? [] : await withoutRepeating(() => candidates.next(max));
-    };
-    const looking = look();
-    this.#looking.set(line, looking);
-    try {
-      return await looking;
-    } finally {
-      if (this.#looking.get(line) === looking) this.#looking.delete(line);
-    }
+  #look(line: string, candidates: Candidates, max: number, isOver: () => boolean): Promise<Candidate[]> {
+    return this.#looking.run(line, undefined, async () =>
+      isOver() ? [] : await withoutRepeating(() => candidates.next(max)),
+    );
   }
 
   async #take(candidate: Candidate, command: Acquire): Promise<Taken> {

@@ -3,8 +3,8 @@
 
 import { afterEach, expect, test } from "vitest";
 import { CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
-import type { Store } from "../../../server/storage/store.ts";
 import { startServer, type TestServer, until } from "../../support/harness.ts";
+import { heldTransactions, isOfCapture } from "../../support/held-transactions.ts";
 import { BareSession, cancel, capture } from "../../support/session-client.ts";
 
 let server: TestServer;
@@ -12,31 +12,6 @@ afterEach(async () => {
   await server.stop();
   expect(server.loopFailures).toEqual([]);
 });
-
-/** Transactions of captures are held until the test lets them go. */
-function heldCaptures() {
-  const held: (() => void)[] = [];
-  let isHolding = true;
-  let begun = 0;
-  const wrapStore = (store: Store): Store =>
-    new Proxy(store, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name !== "transact") return typeof value === "function" ? value.bind(target) : value;
-        return async (...asked: Parameters<Store["transact"]>) => {
-          const isOfCapture = asked[0].requestIds.some((id) => id.startsWith("\0\0"));
-          if (isOfCapture) begun += 1;
-          if (isOfCapture && isHolding) await new Promise<void>((go) => held.push(go));
-          return await target.transact(...asked);
-        };
-      },
-    });
-  const letGo = () => {
-    isHolding = false;
-    for (const go of held.splice(0)) go();
-  };
-  return { wrapStore, letGo, held, begun: () => begun };
-}
 
 async function record(name: string) {
   const { lock } = await server.client.call("getLock", { name });
@@ -47,7 +22,7 @@ test.each([
   ["that waits", { maxWait: { seconds: 3_600n, nanos: 0 } }],
   ["that takes what is free", {}],
 ])("a capture %s and is cancelled as it takes a lock gives it back with its attempt", async (_, wait) => {
-  const { wrapStore, letGo, held } = heldCaptures();
+  const { wrapStore, letGo, held } = heldTransactions(isOfCapture);
   server = await startServer({ wrapStore });
   const { client } = server;
   const put = () => client.call("updateLock", { name: "t/1", status: "new", attemptsLeft: 1 });
@@ -71,7 +46,7 @@ test.each([
 });
 
 test("captures that are cancelled before they have begun are never begun, and are not in the way of others", async () => {
-  const { wrapStore, letGo, held, begun } = heldCaptures();
+  const { wrapStore, letGo, held, begun } = heldTransactions(isOfCapture);
   server = await startServer({ wrapStore });
   const { client } = server;
   const names = Array.from({ length: 200 }, (_, index) => `t/${1_000 + index}`);

@@ -1,0 +1,35 @@
+// A store whose transactions wait until a test lets them go.
+
+import type { Store } from "../../server/storage/store.ts";
+
+type Plan = Parameters<Store["transact"]>[0];
+
+export const isOfCapture = ({ requestIds }: Plan) => requestIds.some((id) => id.startsWith("\0\0"));
+
+/** Holds the transactions that `isMeant` chooses, before they begin. */
+export function heldTransactions(isMeant: (plan: Plan) => boolean) {
+  const held: (() => void)[] = [];
+  let isHolding = true;
+  let begun = 0;
+  const wrapStore = (store: Store): Store =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        // Others go on beside those that are held, on SQLite, too.
+        if (name === "lanes") return Math.max(2, target.lanes);
+        if (name !== "transact") return typeof value === "function" ? value.bind(target) : value;
+        return async (...asked: Parameters<Store["transact"]>) => {
+          const isMeantNow = isMeant(asked[0]);
+          if (isMeantNow) begun += 1;
+          if (isMeantNow && isHolding) await new Promise<void>((go) => held.push(go));
+          return await target.transact(...asked);
+        };
+      },
+    });
+  /** All of them, also those to come. */
+  const letGo = () => {
+    isHolding = false;
+    for (const go of held.splice(0)) go();
+  };
+  return { wrapStore, letGo, held, begun: () => begun };
+}
