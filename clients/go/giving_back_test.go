@@ -391,3 +391,84 @@ func TestACaptureThatIsGivenUpAsItTakesItsLocksLeavesNone(t *testing.T) {
 		})
 	}
 }
+
+// Cuts, cancelled calls, calls that are given up and repeats, all at once: what is not returned is given back.
+func TestNothingIsLeftOverALineThatIsCutAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	// Nothing ends by itself while this test waits.
+	running := startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m")
+	looker := connectTo(t, running.address)
+	way := startLine(t, running.address, 0)
+	over := make(chan struct{})
+	var cutting, working sync.WaitGroup
+	cutting.Go(func() {
+		random := rand.New(rand.NewPCG(seed, 0))
+		for {
+			select {
+			case <-over:
+				way.putUp()
+				return
+			case <-time.After(time.Duration(random.IntN(150)) * time.Millisecond):
+			}
+			way.isMuted.Store(random.IntN(2) == 0)
+			time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+			way.takeDown()
+			time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+			way.putUp()
+		}
+	})
+	var closing []*rowlock.Client
+	for number := range 6 {
+		client := connect(t, rowlock.Config{Addresses: []string{way.address}, GiveUpAfter: 200 * time.Millisecond})
+		closing = append(closing, client)
+		for worker := range 4 {
+			random := rand.New(rand.NewPCG(seed, uint64(1+number*10+worker)))
+			working.Go(func() {
+				for turn := range 15 {
+					hold(client, looker, random, fmt.Sprintf("%s/%d/%d", nameOf(t), random.IntN(10), turn%3))
+				}
+			})
+		}
+	}
+	working.Wait()
+	close(over)
+	cutting.Wait()
+	for _, client := range closing {
+		working.Go(func() { client.Close() })
+	}
+	working.Wait()
+	until(t, "nothing to be held", func() bool { return heldUnder(t, looker, nameOf(t)) == 0 })
+}
+
+// hold asks for locks in one of many ways, and gives up at any time.
+func hold(client, looker *rowlock.Client, random *rand.Rand, name string) {
+	ctx, cancel := context.WithTimeout(background, time.Duration(random.Int64N(int64(300*time.Millisecond))))
+	defer cancel()
+	var locks []*rowlock.Lock
+	switch random.IntN(4) {
+	case 0:
+		lock, _, _ := client.TryLock(ctx, name, rowlock.TTL(rowlock.Forever))
+		locks = append(locks, lock)
+	case 1:
+		lock, _ := client.Lock(ctx, name, rowlock.TTL(rowlock.Forever))
+		locks = append(locks, lock)
+	default:
+		options := []rowlock.CaptureOption{rowlock.Names(name, name+"/more"), rowlock.Count(2), rowlock.TTL(longTTL)}
+		if random.IntN(2) == 0 {
+			options = append(options, rowlock.Wait(time.Minute))
+		}
+		captured, _ := client.Capture(ctx, options...)
+		for _, lock := range captured.Locks {
+			// Over a line that is not cut, as a lease with a ttl may be left to end by itself where its release is not heard.
+			looker.Release(background, lock.LeaseID())
+			lock.Close()
+		}
+	}
+	for _, lock := range locks {
+		if lock != nil {
+			lock.Release(ctx)
+		}
+	}
+}
