@@ -233,7 +233,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 		return
 	}
 	held := newHeldLease(&a.client.turns, lease, basis, a.asked.margin)
-	if !held.isShort() {
+	if !held.isTooEarly(a.asked.terms.areSet()) {
 		// In this very turn, so that nothing that is said of it is missed.
 		a.settle(a.client.locked(held, lease, &a.asked.claimOptions, a.asked.shared()), nil, nil)
 		return
@@ -246,7 +246,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	a.renew(held.id)
 }
 
-// renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
+// renew: the grant was long on its way, or is not confirmed yet, so nobody relies on it before it is renewed.
 func (a *acquisition) renew(leaseID string) {
 	a.ticketID = leaseID
 	a.call = a.client.calls.begin(ask{

@@ -181,12 +181,13 @@ func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, re
 		return
 	}
 	held := newHeldLease(&c.client.turns, lease, basis, c.asked.margin)
-	if held.isShort() && renewals == lateGrantsMax {
+	isTooEarly := held.isTooEarly(c.asked.terms.areSet())
+	if isTooEarly && renewals == lateGrantsMax {
 		c.fail(ttlTooShort(held))
 		c.unwanted(held.id)
 		return
 	}
-	if held.isShort() {
+	if isTooEarly {
 		c.renew(at, held.id, renewals+1)
 		return
 	}
@@ -195,7 +196,7 @@ func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, re
 	c.got = append(c.got, c.locks[at])
 }
 
-// renew: the grant was long on its way, or is confirmed too late, so nobody relies on it before it is renewed.
+// renew: the grant was long on its way, or is not confirmed yet, so nobody relies on it before it is renewed.
 func (c *capturing) renew(at int, leaseID string, renewals int) {
 	c.renewing++
 	renewal := renewDemand(leaseID, 0)

@@ -370,6 +370,17 @@ func TestShortLeasesOfACaptureAreRenewedFirst(t *testing.T) {
 	}
 }
 
+// If they ended before the server knows of the run, the lock would not remember that they were lost.
+func TestProvisionalLeasesOfACaptureWithTermsAreRenewedFirst(t *testing.T) {
+	stage := stageCapture(t, rowlock.Wait(time.Minute), rowlock.StatusIfLost("failed"))
+	command, _ := stage.nextCapture()
+	stage.grant(command, provisional("1", time.Hour))
+	stage.renewed(stage.nextRenewal("1"), leaseOf("1", time.Hour))
+	if captured := within(t, "the lock", stage.captured); tasksOf(captured) != "1" {
+		t.Fatal(tasksOf(captured))
+	}
+}
+
 func TestProvisionalLeasesOfACaptureAreAcknowledged(t *testing.T) {
 	stage := stageCapture(t, rowlock.Wait(time.Minute))
 	command, _ := stage.nextCapture()

@@ -157,6 +157,24 @@ func (s *acquireStage) refuse(command *rowlockv1.SessionCommand, reason rowlockv
 	}})
 }
 
+// If it ended before the server knows of the run, the lock would not remember that it was lost.
+func TestAProvisionalLeaseWithTermsIsRenewedBeforeItIsHandedOver(t *testing.T) {
+	t.Parallel()
+	stage := stageAcquire(t, time.Hour)
+	lease := &rowlockv1.Lease{LeaseId: "one", LockName: "x", Ttl: durationpb.New(time.Hour), Provisional: true}
+	stage.grant(stage.ask(rowlock.LockDelay(time.Minute)), lease)
+	renewal := stage.next()
+	if renewal.GetRenew().GetLeaseId() != "one" {
+		t.Fatal(renewal)
+	}
+	stage.answer(renewal, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Renew{
+		Renew: &rowlockv1.RenewResponse{Lease: &rowlockv1.Lease{LeaseId: "one", LockName: "x", Ttl: durationpb.New(time.Hour)}},
+	}})
+	if end := stage.end(); end.lock == nil || end.lock.LeaseID() != "one" {
+		t.Fatalf("%+v", end)
+	}
+}
+
 // A request may be in a server that is frozen, and be granted when nobody thinks of it any more.
 func TestALeaseWithoutEndIsLookedForUntilItIsFound(t *testing.T) {
 	t.Parallel()

@@ -89,9 +89,12 @@ func (l *heldLease) deadline() time.Duration {
 	return later(later(l.basis, l.ttl), -l.margin)
 }
 
-// isShort says whether there is too little time to begin with: of a grant that was long on its way, or is not confirmed yet.
-func (l *heldLease) isShort() bool {
-	return l.remaining() < l.ttl/renewals || l.isProvisional && l.ttl < l.margin*marginsToBegin
+// isTooEarly says whether it has to be renewed before anybody relies on it: a grant that was long on its way, or one that is not
+// confirmed yet and that leaves too little time to begin with, or has terms: its end leaves a mark in the lock's record only
+// where the server knows that somebody came for it.
+func (l *heldLease) isTooEarly(hasTerms bool) bool {
+	isLate, isBrief := l.remaining() < l.ttl/renewals, l.ttl < l.margin*marginsToBegin
+	return isLate || l.isProvisional && (isBrief || hasTerms)
 }
 
 // ttlTooShort is for a lease that leaves too little time to begin with, however often it is renewed.

@@ -48,8 +48,8 @@ func TestALeaseByTheClock(t *testing.T) {
 	turns := &turns{now: func() time.Duration { return clock }}
 	lease := &rowlockv1.Lease{LeaseId: "id", Ttl: durationpb.New(30 * time.Second)}
 	held := newHeldLease(turns, lease, 100*time.Second, 2*time.Second)
-	if held.renewAt != 110*time.Second || held.mayRenewAt() != 105*time.Second || held.isShort() {
-		t.Fatal(held.renewAt, held.mayRenewAt(), held.isShort())
+	if held.renewAt != 110*time.Second || held.mayRenewAt() != 105*time.Second || held.isTooEarly(false) {
+		t.Fatal(held.renewAt, held.mayRenewAt(), held.isTooEarly(false))
 	}
 	for _, at := range []struct {
 		second    time.Duration
@@ -70,11 +70,24 @@ func TestALeaseByTheClock(t *testing.T) {
 func TestALeaseThatWasLongOnItsWayIsShort(t *testing.T) {
 	turns := &turns{now: func() time.Duration { return 119 * time.Second }}
 	lease := &rowlockv1.Lease{Ttl: durationpb.New(30 * time.Second)}
-	if !newHeldLease(turns, lease, 100*time.Second, 2*time.Second).isShort() {
+	if !newHeldLease(turns, lease, 100*time.Second, 2*time.Second).isTooEarly(false) {
 		t.Error("with 9 s of 30 left")
 	}
 	provisional := &rowlockv1.Lease{Ttl: durationpb.New(7 * time.Second), Provisional: true}
-	if !newHeldLease(turns, provisional, 119*time.Second, 2*time.Second).isShort() {
+	if !newHeldLease(turns, provisional, 119*time.Second, 2*time.Second).isTooEarly(false) {
 		t.Error("its confirmation may come too late")
+	}
+	for _, set := range []ClaimOption{MinInterval(time.Second), LockDelay(time.Second), StatusIfLost(""), IfStatus("new")} {
+		asked := &claimOptions{}
+		set(asked)
+		lease := &rowlockv1.Lease{Ttl: durationpb.New(30 * time.Second), Provisional: true}
+		held := newHeldLease(turns, lease, 119*time.Second, 2*time.Second)
+		if !held.isTooEarly(asked.terms.areSet()) || held.isTooEarly(false) {
+			t.Errorf("%+v", asked.terms)
+		}
+		lease.Provisional = false
+		if newHeldLease(turns, lease, 119*time.Second, 2*time.Second).isTooEarly(true) {
+			t.Error("it is confirmed")
+		}
 	}
 }

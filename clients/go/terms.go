@@ -19,6 +19,11 @@ func (t *terms) tellsLossApart() bool {
 	return t.minInterval != nil || t.lockDelay != nil || t.statusIfLost != nil
 }
 
+// areSet says whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before.
+func (t *terms) areSet() bool {
+	return t.tellsLossApart() || t.ifStatus != nil
+}
+
 // MinInterval has nothing granted until so long after the grant, once the lease is released: one run in that time at the most. A
 // lease that is lost does not set it, so that another may take over at once.
 func MinInterval(interval time.Duration) ClaimOption {

@@ -14,6 +14,8 @@ export interface DroppingProxy {
   dropRequest(text: string, meanwhile?: () => Promise<unknown>): Promise<void>;
   /** The connections there are take nothing any more: each is cut when the client next sends something. */
   loseConnections(): void;
+  /** Loses what clients send from now on over the connections there are; what the server sends still arrives. */
+  mute(): void;
   /** Loses all that is sent from now on, both ways and on new connections, as if the server were frozen. */
   freeze(): void;
   /** Cuts every connection and refuses new ones, as a server does that was killed. */
@@ -35,6 +37,7 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
   let armed: Armed | null = null;
   const sockets = new Set<Socket>();
   const lost = new Set<Socket>();
+  const muted = new Set<Socket>();
   let frozen = false;
   const proxy = createServer((client) => {
     const server = connect(port, host);
@@ -55,7 +58,7 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       });
     }
     client.on("data", (chunk: Buffer) => {
-      if (frozen) return;
+      if (frozen || muted.has(client)) return;
       if (lost.has(client)) {
         client.destroy();
         return;
@@ -101,6 +104,9 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
       }),
     loseConnections() {
       for (const socket of sockets) lost.add(socket);
+    },
+    mute() {
+      for (const socket of sockets) muted.add(socket);
     },
     freeze() {
       frozen = true;

@@ -168,9 +168,9 @@ type AcquireRequest struct {
 	// no_expiry.
 	MinInterval *durationpb.Duration `protobuf:"bytes,11,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
 	// When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-	// sake of work that is still under way.
+	// sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
 	LockDelay *durationpb.Duration `protobuf:"bytes,12,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+	// The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
 	// status like others; unset: it stays as it is.
 	StatusIfLost *string `protobuf:"bytes,13,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
 	// Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them

@@ -186,7 +186,9 @@ type LockServiceClient interface {
 	// its first request if it likes.
 	//
 	// Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-	// that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+	// that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
+	// for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
+	// Lease.provisional.
 	//
 	// Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
 	// lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
@@ -465,7 +467,9 @@ type LockServiceServer interface {
 	// its first request if it likes.
 	//
 	// Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-	// that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+	// that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
+	// for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
+	// Lease.provisional.
 	//
 	// Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
 	// lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.

@@ -132,6 +132,15 @@ def test_what_is_short_is_renewed_before_anybody_relies_on_it() -> None:
     assert [lease.id for lease in capture.outcome.result(0).leases] == ["a", "b"]
 
 
+def test_what_has_terms_and_is_provisional_is_renewed_before_anybody_relies_on_it() -> None:
+    server = Server()
+    capture = server.capture(wait=FOREVER, status_if_lost="failed")
+    server.answer(lease_of("a", provisional=True))
+    assert server.held == {}
+    server.asked[-1].answered(SessionResult(renew=RenewResponse(lease=lease_of("a"))), server.now)
+    assert [lease.id for lease in capture.outcome.result(0).leases] == ["a"]
+
+
 def test_what_was_lost_on_its_way_is_waited_for_again() -> None:
     server = Server()
     capture = server.capture(wait=FOREVER)

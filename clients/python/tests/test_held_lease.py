@@ -9,6 +9,7 @@ import pytest
 
 from rowlock import LockLost, LockState, clock
 from rowlock.engine.held_lease import HeldLease
+from rowlock.records import Terms
 from rowlock.times import duration_of
 from rowlock.v1.lock_pb2 import Lease
 
@@ -57,7 +58,7 @@ def test_counts_from_when_it_was_asked_for() -> None:
     hands = Hands()
     held = HeldLease(lease_of(10.0), hands.now - 8.0, 1.0, hands)
     assert held.remaining == pytest.approx(1.0)
-    assert held.is_short
+    assert held.is_too_early
 
 
 def test_without_its_connection_is_uncertain_until_it_is_renewed() -> None:
@@ -72,8 +73,18 @@ def test_without_its_connection_is_uncertain_until_it_is_renewed() -> None:
 
 def test_that_is_provisional_is_not_relied_on_where_its_time_is_short() -> None:
     hands = Hands()
-    assert HeldLease(lease_of(6.0, provisional=True), hands.now, 2.0, hands).is_short
-    assert not HeldLease(lease_of(10.0, provisional=True), hands.now, 2.0, hands).is_short
+    assert HeldLease(lease_of(6.0, provisional=True), hands.now, 2.0, hands).is_too_early
+    assert not HeldLease(lease_of(10.0, provisional=True), hands.now, 2.0, hands).is_too_early
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [Terms(min_interval=1.0), Terms(lock_delay=1.0), Terms(status_if_lost=""), Terms(if_status="new")],
+)
+def test_that_has_terms_is_not_relied_on_while_it_is_provisional(terms: Terms) -> None:
+    hands = Hands()
+    assert HeldLease(lease_of(10.0, provisional=True), hands.now, 2.0, hands, terms).is_too_early
+    assert not HeldLease(lease_of(10.0), hands.now, 2.0, hands, terms).is_too_early
 
 
 def test_without_end_is_never_overdue() -> None:

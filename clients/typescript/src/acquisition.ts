@@ -19,7 +19,7 @@ import { untilGivenUp } from "./give-up.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./modes.ts";
 import { type LockOptions, TTL_MS } from "./options.ts";
-import { termsOf } from "./records.ts";
+import { hasTerms, termsOf } from "./records.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
@@ -218,14 +218,14 @@ export class Acquisition {
       this.#unwanted(lease.leaseId);
       return;
     }
-    const { clock, marginMs, find, keep } = this.#options;
+    const { asked, clock, marginMs, find, keep } = this.#options;
     const known = find(lease.leaseId);
     if (known) {
       this.#settle(() => this.#outcome.resolve(known));
       return;
     }
-    const held = new HeldLease(lease, basisMs, marginMs, clock);
-    if (held.isShort) {
+    const held = new HeldLease(lease, basisMs, marginMs, clock, hasTerms(asked));
+    if (held.isTooEarly) {
       this.#ticketId = lease.leaseId;
       this.#lateGrants += 1;
       if (this.#lateGrants > LATE_GRANTS_MAX) this.abandon(RowlockError.ttlTooShort(lease.lockName));
@@ -237,7 +237,7 @@ export class Acquisition {
     this.#settle(() => this.#outcome.resolve(held));
   }
 
-  /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
+  /** The grant was long on its way, or is not confirmed yet: nobody relies on it before it is renewed. */
   #renew(leaseId: string): void {
     this.#call = this.#options.calls.begin({
       kind: "urgent",

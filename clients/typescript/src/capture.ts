@@ -15,7 +15,7 @@ import type { Calls } from "./connection/calls.ts";
 import { untilGivenUp } from "./give-up.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { type Forever, TTL_MS } from "./options.ts";
-import { type RecordOptions, termsOf } from "./records.ts";
+import { hasTerms, type RecordOptions, termsOf } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
@@ -182,15 +182,15 @@ export class Capture {
     basisMs: number,
     lateGrants = 0,
   ): Promise<HeldLease | undefined> | HeldLease | undefined {
-    const { clock, marginMs, find, keep, giveBack } = this.#settings;
+    const { asked, clock, marginMs, find, keep, giveBack } = this.#settings;
     if (this.#isAbandoned) {
       giveBack(lease.leaseId);
       return undefined;
     }
     const known = find(lease.leaseId);
     if (known) return known;
-    const held = new HeldLease(lease, basisMs, marginMs, clock);
-    if (held.isShort) return this.#late(lease, lateGrants + 1);
+    const held = new HeldLease(lease, basisMs, marginMs, clock, hasTerms(asked));
+    if (held.isTooEarly) return this.#late(lease, lateGrants + 1);
     // In this very turn, so that nothing that is said of it is missed.
     keep(held);
     this.#kept.push(held);

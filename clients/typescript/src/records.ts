@@ -92,6 +92,11 @@ export function termsOf({ minInterval, lockDelay, statusIfLost, ifStatus = [] }:
   };
 }
 
+/** Whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before. */
+export function hasTerms({ minInterval, lockDelay, statusIfLost, ifStatus }: RecordOptions): boolean {
+  return [minInterval, lockDelay, statusIfLost, ifStatus].some((each) => each !== undefined);
+}
+
 /** The fields of a ReleaseRequest. */
 export function lastWordsOf({ status, coolDown, attemptsLeft }: ReleaseOptions) {
   return {

@@ -1,7 +1,7 @@
 // The leases of one session: says which of them have ended, and confirms those that were granted after a wait, once the
-// client has acknowledged the grant. Those without terms later: the client renews or releases many of them before that. A
-// lease is the session's from the turn of the commit that gave or kept it, so that no end goes unheard while the answer is on
-// its way.
+// client has acknowledged the grant. A little later, as the client renews or releases many of them before that: one with terms
+// it renews before it relies on it. A lease is the session's from the turn of the commit that gave or kept it, so that no end
+// goes unheard while the answer is on its way.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -32,8 +32,6 @@ export interface SessionLease {
   isProvisional: boolean;
   /** It is to be confirmed when the client has acknowledged it. */
   isUnclaimed: boolean;
-  /** What its end leaves in the lock's record depends on whether anybody came for it: it is confirmed at once. */
-  hasTerms: boolean;
   /** When it ends unless it is renewed; null: not by itself. */
   endsAtUs: number | null;
   /** Answers about it that are decided and that the client has not been told of yet. */
@@ -71,7 +69,6 @@ export class SessionLeases {
     const lease = this.#lease(formatClaimId(claim), claim);
     lease.answers += 1;
     lease.endsAtUs = claim.deadlineUs;
-    lease.hasTerms = claim.terms !== null;
     return lease;
   }
 
@@ -139,10 +136,7 @@ export class SessionLeases {
     if (!first || first.response > received) return;
     const rest = this.#unacknowledged.findIndex(({ response }) => response > received);
     const read = this.#unacknowledged.splice(0, rest < 0 ? this.#unacknowledged.length : rest);
-    for (const { leaseId } of read) {
-      if (this.#held.get(leaseId)?.hasTerms) void this.#confirm(leaseId);
-      else this.#toConfirm.push(leaseId);
-    }
+    for (const { leaseId } of read) this.#toConfirm.push(leaseId);
     this.#confirmLater();
   }
 
@@ -183,7 +177,6 @@ export class SessionLeases {
       isTold: false,
       isProvisional: false,
       isUnclaimed: false,
-      hasTerms: false,
       endsAtUs: null,
       answers: 0,
       releases: 0,

@@ -101,7 +101,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       });
     }
   },
-  /** `proxy: {NAME: cut}` (what goes through it now), freeze, leave, comeBack; or expects of one that refuses streams. */
+  /** `proxy: {NAME: cut}` (what goes through it now), mute, freeze, leave, comeBack; or expects of one that refuses streams. */
   proxy: async (stage, { about }) => {
     for (const [name, act] of Object.entries(about as Record<string, string>)) {
       const proxy = named(stage.proxies, name);
@@ -110,6 +110,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
           proxy.leave();
           await proxy.comeBack();
         },
+        mute: () => proxy.mute(),
         freeze: () => proxy.freeze(),
         leave: () => proxy.leave(),
         comeBack: () => proxy.comeBack(),

@@ -10,7 +10,6 @@ import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
 import { SessionLeases } from "../../../server/grpc/session/session-leases.ts";
-import { TERMS } from "../../support/claims.ts";
 import { until } from "../../support/harness.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -111,14 +110,6 @@ describe("a provisional lease", () => {
     leases.acknowledged(4n);
     await until(() => said.confirmed.length > 1);
     expect(said.confirmed).toEqual([idOf(first), idOf(second)]);
-  });
-
-  test("with terms is confirmed in the turn of its acknowledgement, as they hold only for who came for it", () => {
-    const claim = claimOf(1, { provisional: true, terms: TERMS });
-    give(claim);
-    expect(confirmed).toEqual([]);
-    leases.acknowledged(1n);
-    expect(confirmed).toEqual([idOf(claim)]);
   });
 
   test("is confirmed later where the database could not do it", async () => {

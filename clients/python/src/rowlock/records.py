@@ -116,6 +116,11 @@ class Terms:
         """Whether the lock shall remember it when the lease is lost; for `min_interval`, that it was not released."""
         return any(each is not None for each in (self.min_interval, self.lock_delay, self.status_if_lost))
 
+    @property
+    def are_set(self) -> bool:
+        """Whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before."""
+        return self.remembers_loss or self.if_status != ()
+
     def put_into(self, request: AskedForTerms) -> None:
         """Set its fields."""
         if self.min_interval is not None:

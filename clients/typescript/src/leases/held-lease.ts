@@ -45,7 +45,11 @@ export class HeldLease {
   #ttl = Number.POSITIVE_INFINITY;
   #basisMs = 0;
 
-  constructor(lease: Lease, basisMs: number, marginMs: number, clock: Clock) {
+  /** Its end leaves a mark in the lock's record only where the server knows that somebody came for it. */
+  readonly #hasTerms: boolean;
+
+  constructor(lease: Lease, basisMs: number, marginMs: number, clock: Clock, hasTerms = false) {
+    this.#hasTerms = hasTerms;
     this.id = lease.leaseId;
     this.lockName = lease.lockName;
     this.token = lease.fencingToken;
@@ -66,10 +70,14 @@ export class HeldLease {
     return this.#basisMs + this.#ttl - this.marginMs;
   }
 
-  /** Whether there is too little time to begin with: of a grant that was long on its way, or is not confirmed yet. */
-  get isShort(): boolean {
+  /**
+   * Whether it has to be renewed before anybody relies on it: a grant that was long on its way, or one that is not confirmed yet
+   * and that leaves too little time to begin with, or has terms.
+   */
+  get isTooEarly(): boolean {
     const isLate = this.remainingMs < this.#ttl * SHARE_TO_BEGIN;
-    return isLate || (this.isProvisional && this.#ttl < this.marginMs * MARGINS_TO_BEGIN);
+    const isBrief = this.#ttl < this.marginMs * MARGINS_TO_BEGIN;
+    return isLate || (this.isProvisional && (isBrief || this.#hasTerms));
   }
 
   /** Half of the time until its renewal would be due has passed: it may come along with others. */

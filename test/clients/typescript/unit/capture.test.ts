@@ -153,6 +153,16 @@ describe("leases that were taken", () => {
     expect([...held.keys()].toSorted()).toEqual(["a", "c"]);
   });
 
+  test("that are provisional and have terms are renewed first", async () => {
+    const { answer, outcome, latest, held } = stage({ prefix: "", statusIfLost: "failed" });
+    const { leaseId, lockName, ttl } = leaseOf("a");
+    answer(captured({ leases: [{ leaseId, lockName, ...(ttl && { ttl }), provisional: true }] }));
+    expect(latest().command).toMatchObject({ case: "renew", value: { leaseId: "a" } });
+    expect(held.size).toBe(0);
+    answer(renewed("a", TTL_MS));
+    expect((await outcome).leases).toEqual([held.get("a")]);
+  });
+
   test("too late to be relied on, again and again, are given back, and the error names the ttl", async () => {
     const { answer, outcome, asked, givenBack } = stage();
     answer(captured({ leases: [leaseOf("a", 2_500)] }));

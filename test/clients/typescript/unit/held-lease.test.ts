@@ -74,7 +74,7 @@ describe("a lease", () => {
     expect(lease.state).toBe("held");
     expect(lease.remainingMs).toBe(Number.POSITIVE_INFINITY);
     expect(lease.renewAtMs).toBe(Number.POSITIVE_INFINITY);
-    expect(lease.isShort).toBe(false);
+    expect(lease.isTooEarly).toBe(false);
   });
 });
 
@@ -82,16 +82,16 @@ describe("too little is left to begin with", () => {
   test.each([
     [1_699, false],
     [1_701, true],
-  ])("of a grant that was %i ms on its way: %s", (agoMs, isShort) => {
-    expect(stage(3_000, { agoMs }).lease.isShort).toBe(isShort);
+  ])("of a grant that was %i ms on its way: %s", (agoMs, isTooEarly) => {
+    expect(stage(3_000, { agoMs }).lease.isTooEarly).toBe(isTooEarly);
   });
 
   test.each([
     [1_200, false],
     [1_199, true],
-  ])("of a provisional one of %i ms with a margin of 300 ms: %s", (ttlMs, isShort) => {
-    expect(stage(ttlMs, { more: { provisional: true } }).lease.isShort).toBe(isShort);
-    expect(stage(ttlMs).lease.isShort).toBe(false);
+  ])("of a provisional one of %i ms with a margin of 300 ms: %s", (ttlMs, isTooEarly) => {
+    expect(stage(ttlMs, { more: { provisional: true } }).lease.isTooEarly).toBe(isTooEarly);
+    expect(stage(ttlMs).lease.isTooEarly).toBe(false);
   });
 });
 

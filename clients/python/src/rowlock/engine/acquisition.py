@@ -217,7 +217,7 @@ class Acquisition:
             return
         asked = self._asked
         held = HeldLease(lease, basis, asked.margin, self._now, asked.terms, is_endless=self._is_endless)
-        if held.is_short:
+        if held.is_too_early:
             self._ticket_id = lease.lease_id
             self._late_grants += 1
             if self._late_grants > _LATE_GRANTS_MAX:
@@ -231,7 +231,7 @@ class Acquisition:
             self._holder.let_go(held)
 
     def _renew(self, lease_id: str) -> None:
-        """Rely on it only when it is renewed: the grant was long on its way, or is confirmed too late."""
+        """Rely on it only when it is renewed: the grant was long on its way, or is not confirmed yet."""
 
         def answered(result: SessionResult, basis: float) -> bool:
             self._granted(result.renew.lease, basis)

@@ -174,11 +174,11 @@ class Capture:
             taken(known)
             return
         held = HeldLease(lease, basis, self._asked.margin, self._now, self._asked.terms)
-        if held.is_short and late_grants == _LATE_GRANTS_MAX:
+        if held.is_too_early and late_grants == _LATE_GRANTS_MAX:
             self._unused(lease.lease_id, ttl_too_short(lease.lock_name))
             taken(None)
             return
-        if held.is_short:
+        if held.is_too_early:
             self._renew(lease.lease_id, taken, late_grants + 1)
             return
         # In this very turn, so that nothing that is said of it is missed.

@@ -103,10 +103,15 @@ class HeldLease:
         return self._basis + self._ttl * _OVERDUE_SHARE
 
     @property
-    def is_short(self) -> bool:
-        """Whether there is too little time to begin with: of a grant that was long on its way, or is not confirmed yet."""
+    def is_too_early(self) -> bool:
+        """Whether it has to be renewed before anybody relies on it.
+
+        So it is for a grant that was long on its way, and for one that is not confirmed yet and that leaves too little time to
+        begin with, or has terms: its end leaves a mark in the lock's record only where the server knows that somebody came for it.
+        """
         is_late = self.remaining < self._ttl * _SHARE_TO_BEGIN
-        return is_late or (self.is_provisional and self._ttl < self.margin * _MARGINS_TO_BEGIN)
+        is_brief = self._ttl < self.margin * _MARGINS_TO_BEGIN
+        return is_late or (self.is_provisional and (is_brief or self.terms.are_set))
 
     @property
     def may_renew_at(self) -> float:

@@ -103,6 +103,10 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
    * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
    * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
    *
+   * The lock's record remembers the end of a confirmed lease alone. Whoever asked for min_interval, lock_delay, status_if_lost or
+   * if_status must therefore not begin to work before the answer to that Renew: if the lease ends before its confirmation
+   * (ForceRelease, or LAPSED), neither lock_delay nor status_if_lost is set, and the next holder may be granted at once.
+   *
    * @generated from field: bool provisional = 10;
    */
   provisional: boolean;

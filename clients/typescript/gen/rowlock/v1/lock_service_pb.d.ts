@@ -159,14 +159,14 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
 
   /**
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    *
    * @generated from field: google.protobuf.Duration lock_delay = 12;
    */
   lockDelay?: Duration | undefined;
 
   /**
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    *
    * @generated from field: optional string status_if_lost = 13;
@@ -2091,7 +2091,9 @@ export declare const LockService: GenService<{
    * its first request if it likes.
    *
    * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-   * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl.
+   * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
+   * for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
+   * Lease.provisional.
    *
    * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
    * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.

@@ -250,7 +250,7 @@ final class Acquisition implements Ask, Asking {
       return;
     }
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
-    if (!held.isShort()) {
+    if (!held.isTooEarly(asked.terms.areSet())) {
       // In this very turn, so that nothing that is said of it is missed.
       settle(new Outcome.Granted(locks.keep(held, asked)));
       return;
@@ -263,7 +263,7 @@ final class Acquisition implements Ask, Asking {
     renew(held.id);
   }
 
-  /** The grant was long on its way, or is confirmed too late: nobody relies on it before it is renewed. */
+  /** The grant was long on its way, or is not confirmed yet: nobody relies on it before it is renewed. */
   private void renew(String leaseId) {
     ticketId = leaseId;
     RenewRequest request = RenewRequest.newBuilder().setLeaseId(leaseId).build();

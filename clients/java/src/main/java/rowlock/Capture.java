@@ -217,10 +217,11 @@ final class Capture implements Ask, Asking {
     boolean wasReleased = locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId());
     if (taken[at] != null || wasReleased) return;
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
-    if (held.isShort() && renewals == HeldLease.LATE_GRANTS_MAX) {
+    boolean isTooEarly = held.isTooEarly(asked.terms.areSet());
+    if (isTooEarly && renewals == HeldLease.LATE_GRANTS_MAX) {
       fail(RowlockException.ttlTooShort(held));
       unwanted(held.id);
-    } else if (held.isShort()) renew(at, held.id, renewals + 1);
+    } else if (isTooEarly) renew(at, held.id, renewals + 1);
     // In this very turn, so that nothing that is said of it is missed.
     else taken[at] = locks.keep(held, asked);
   }

@@ -85,10 +85,15 @@ final class HeldLease {
     return basis + ttl / THIRDS * 2;
   }
 
-  /** Whether there is too little time to begin with: of a grant that was long on its way, or is not confirmed yet. */
-  synchronized boolean isShort() {
+  /**
+   * Whether it has to be renewed before anybody relies on it: a grant that was long on its way, or one that is not confirmed yet
+   * and that leaves too little time to begin with, or has terms: its end leaves a mark in the lock's record only where the server
+   * knows that somebody came for it.
+   */
+  synchronized boolean isTooEarly(boolean hasTerms) {
     boolean isLate = remaining() < ttl / THIRDS;
-    return isLate || (isProvisional && ttl < margin * MARGINS_TO_BEGIN);
+    boolean isBrief = ttl < margin * MARGINS_TO_BEGIN;
+    return isLate || (isProvisional && (isBrief || hasTerms));
   }
 
   /** Half of the time until its renewal would be due has passed: it may come along with others. */

@@ -19,6 +19,11 @@ record RecordTerms(
     return minInterval.isPresent() || lockDelay.isPresent() || statusIfLost.isPresent();
   }
 
+  /** Whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before. */
+  boolean areSet() {
+    return differIfLost() || !ifStatus.isEmpty();
+  }
+
   void addTo(AcquireRequest.Builder request) {
     minInterval.ifPresent(interval -> request.setMinInterval(Times.protoOf(interval)));
     lockDelay.ifPresent(delay -> request.setLockDelay(Times.protoOf(delay)));

@@ -243,6 +243,18 @@ class CaptureTest {
     assertEquals(List.of("a", "b", "d"), ids(asked.outcome().get()));
   }
 
+  /** If they ended before the server knows of the run, the lock would not remember that they were lost. */
+  @Test
+  void provisionalLeasesWithTermsAreRenewedBeforeAnybodyReliesOnThem() throws Exception {
+    Script.Asked asked = script.capture(tasks().waitForever().statusIfLost("failed").build());
+    script.answer(script.next(), captured(lease("a", 29)));
+    SessionCommand renewal = script.next();
+    assertEquals("a", renewal.getRenew().getLeaseId());
+    assertFalse(asked.outcome().isDone());
+    script.answer(renewal, renewed(lease("a", 30)));
+    assertEquals(List.of("a"), ids(asked.outcome().get()));
+  }
+
   @Test
   void whereAllWereLostOnTheirWayItIsAskedForAgain() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().build());

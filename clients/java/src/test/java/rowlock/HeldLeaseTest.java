@@ -113,12 +113,18 @@ class HeldLeaseTest {
 
   @Test
   void isTooShortToBeginWithWhereTheGrantWasLongOnItsWay() {
-    assertFalse(new HeldLease(lease(30, false), now, 2 * SECOND, clock).isShort());
+    assertFalse(new HeldLease(lease(30, false), now, 2 * SECOND, clock).isTooEarly(false));
     now = 19 * SECOND;
-    assertTrue(new HeldLease(lease(30, false), 0, 2 * SECOND, clock).isShort());
+    assertTrue(new HeldLease(lease(30, false), 0, 2 * SECOND, clock).isTooEarly(false));
     // Of a provisional one the margin must be small beside what there is.
-    assertTrue(new HeldLease(lease(7, true), now, 2 * SECOND, clock).isShort());
-    assertFalse(new HeldLease(lease(10, true), now, 2 * SECOND, clock).isShort());
+    assertTrue(new HeldLease(lease(7, true), now, 2 * SECOND, clock).isTooEarly(false));
+    assertFalse(new HeldLease(lease(10, true), now, 2 * SECOND, clock).isTooEarly(false));
+  }
+
+  @Test
+  void isTooEarlyWithTermsWhileItIsProvisional() {
+    assertTrue(new HeldLease(lease(10, true), now, 2 * SECOND, clock).isTooEarly(true));
+    assertFalse(new HeldLease(lease(10, false), now, 2 * SECOND, clock).isTooEarly(true));
   }
 
   @Test

@@ -518,7 +518,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -531,7 +531,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -544,7 +544,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -559,7 +559,7 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object statusIfLost_ = "";
   /**
    * <pre>
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    * </pre>
    *
@@ -572,7 +572,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    * </pre>
    *
@@ -594,7 +594,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    * </pre>
    *
@@ -2620,7 +2620,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2632,7 +2632,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2648,7 +2648,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2669,7 +2669,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2688,7 +2688,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2714,7 +2714,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2732,7 +2732,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2745,7 +2745,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2761,7 +2761,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way.
+     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2783,7 +2783,7 @@ java.lang.String defaultValue) {
     private java.lang.Object statusIfLost_ = "";
     /**
      * <pre>
-     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
      * status like others; unset: it stays as it is.
      * </pre>
      *
@@ -2795,7 +2795,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
      * status like others; unset: it stays as it is.
      * </pre>
      *
@@ -2816,7 +2816,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
      * status like others; unset: it stays as it is.
      * </pre>
      *
@@ -2838,7 +2838,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
      * status like others; unset: it stays as it is.
      * </pre>
      *
@@ -2856,7 +2856,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
      * status like others; unset: it stays as it is.
      * </pre>
      *
@@ -2871,7 +2871,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
      * status like others; unset: it stays as it is.
      * </pre>
      *

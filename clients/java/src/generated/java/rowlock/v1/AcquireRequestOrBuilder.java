@@ -281,7 +281,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -291,7 +291,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -301,7 +301,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way.
+   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -310,7 +310,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    * </pre>
    *
@@ -320,7 +320,7 @@ java.lang.String defaultValue);
   boolean hasStatusIfLost();
   /**
    * <pre>
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    * </pre>
    *
@@ -330,7 +330,7 @@ java.lang.String defaultValue);
   java.lang.String getStatusIfLost();
   /**
    * <pre>
-   * The lock's status when the lease is lost; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
+   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
    * status like others; unset: it stays as it is.
    * </pre>
    *
