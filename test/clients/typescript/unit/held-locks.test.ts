@@ -97,6 +97,31 @@ describe("a lock", () => {
   });
 });
 
+test("a lock notices that its time is over when it is asked, also where no timer has noticed", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const { hold } = stage();
+    const [first, second] = [hold("a").lock, hold("b").lock];
+    expect(first.remainingMs).toBe(TTL_MS - 2_000);
+    vi.advanceTimersByTime(TTL_MS);
+    expect(first.signal.aborted).toBe(true);
+    expect([second.state, second.remainingMs]).toEqual(["lost", 0]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a lock calls back with each new state", async () => {
+  const { hold } = stage();
+  const { lease, lock } = hold();
+  const states: string[] = [];
+  lock.onState((state) => states.push(state));
+  lease.orphaned();
+  lease.lose(GONE_LEASE);
+  await turn();
+  expect(states).toEqual(["uncertain", "lost"]);
+});
+
 describe("a lock that was lost", () => {
   test("is given back without a word, as its server may keep it still", async () => {
     const { hold, release } = stage();

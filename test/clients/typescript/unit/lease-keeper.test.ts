@@ -304,3 +304,48 @@ describe("a lease that is kept", () => {
     expect(renewals()).toEqual([["b"]]);
   });
 });
+
+test("no lease is renewed before one is due, however often the clock is looked at", async () => {
+  const { keep, renewals } = stage();
+  keep("a", 9_000);
+  await pass(2_999);
+  expect(renewals()).toEqual([]);
+  await pass(1);
+  expect(renewals()).toEqual([["a"]]);
+});
+
+test("an answered renewal is over, so that nothing waits for it when the client is closed", async () => {
+  const { calls, keep, renewed } = stage();
+  keep("a", 3_000);
+  await pass(1_000);
+  expect(calls.size).toBe(1);
+  renewed(["a", 3_000]);
+  expect(calls.size).toBe(0);
+});
+
+test("a lease that is dropped takes no other one along", async () => {
+  const { keeper, keep, renewals } = stage();
+  const first = keep("a", 3_000);
+  keep("b", 3_000);
+  keeper.drop(first);
+  await pass(1_000);
+  expect(renewals()).toEqual([["b"]]);
+});
+
+test("a lease that nothing renews is uncertain and lost to the millisecond, and looked at no more often than that takes", async () => {
+  const { keep, state } = stage();
+  state.isOpen = false;
+  const lease = keep("a", 3_300, 330);
+  const look = vi.spyOn(lease, "look");
+  const states: string[] = [];
+  lease.listen((one) => states.push(one));
+  await pass(2_199);
+  expect(states).toEqual([]);
+  await pass(2);
+  expect(states).toEqual(["uncertain"]);
+  await pass(768);
+  expect(states).toEqual(["uncertain"]);
+  await pass(2);
+  expect(states).toEqual(["uncertain", "lost"]);
+  expect(look.mock.calls.length).toBeLessThan(10);
+});

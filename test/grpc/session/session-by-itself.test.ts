@@ -1,0 +1,455 @@
+// A session and the sessions of a server by themselves: on streams that go nowhere, with an engine that answers when a test
+// says so, and by timers of the test's own.
+
+import { EventEmitter } from "node:events";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { FaultLog } from "../../../server/grpc/fault-log.ts";
+import { OpenWaits } from "../../../server/grpc/methods/open-waits.ts";
+import { PlaceTurns } from "../../../server/grpc/methods/place-turns.ts";
+import { NO_BOUND } from "../../../server/grpc/server-room.ts";
+import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
+import { Sessions } from "../../../server/grpc/session/sessions.ts";
+import { silentObserver } from "../../support/harness.ts";
+
+const GRACE_MS = 10_000;
+const SILENCE_MS = 5_000;
+const LOOK_MS = SILENCE_MS / 4;
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
+  });
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+class FakeStream extends EventEmitter {
+  cancelled = false;
+  readonly messages: SessionResponse[] = [];
+  readonly flow: string[] = [];
+  isTaking = true;
+  ended = 0;
+  getPeer() {
+    return "peer";
+  }
+  write(message: Buffer, written: () => void) {
+    this.messages.push(fromBinary(SessionResponseSchema, message));
+    if (this.isTaking) written();
+  }
+  pause() {
+    this.flow.push("pause");
+  }
+  resume() {
+    this.flow.push("resume");
+  }
+  end() {
+    this.ended += 1;
+  }
+}
+
+interface Deciding {
+  readonly name: string;
+  readonly answer: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+function context() {
+  const deciding: Deciding[] = [];
+  const acquired: { owner: string; labels: object }[] = [];
+  const seen: string[] = [];
+  const engine = {
+    nowUs: () => 0,
+    onLost: () => () => {},
+    deleteLock: (name: string) =>
+      new Promise((resolve, reject) => deciding.push({ name, answer: () => resolve(null), fail: reject })),
+    acquire: (ask: { owner: string; labels: object }) => {
+      acquired.push(ask);
+      return new Promise(() => {});
+    },
+  };
+  const logged: unknown[] = [];
+  const logger = {
+    debug() {},
+    info() {},
+    warn: (...line: unknown[]) => logged.push(line),
+    error: (...line: unknown[]) => logged.push(line),
+  };
+  const observer = {
+    ...silentObserver,
+    call: (method: string, code: string, _: number, via: string) => seen.push(`${method} ${code} ${via}`),
+    sessionOpened: () => seen.push("opened"),
+    sessionClosed: (code: string) => seen.push(`closed ${code}`),
+    sessionMessage: (direction: string, items: number) => seen.push(`${direction} ${items}`),
+  };
+  const openWaits = new OpenWaits(9, NO_BOUND);
+  const sessionContext = {
+    methods: { engine, openWaits, turns: new PlaceTurns(), graceUs: GRACE_MS * 1_000 },
+    openWaits,
+    frame: { observer, faultLog: new FaultLog(logger) },
+    replica: "7",
+    waitsMax: 3,
+    commandsMax: 2,
+    messageBytesMax: 65_536,
+  } as unknown as SessionContext;
+  return { sessionContext, deciding, acquired, seen, logged };
+}
+
+type Request = MessageInitShape<typeof SessionRequestSchema>;
+const bytesOf = (request: Request) =>
+  Buffer.from(toBinary(SessionRequestSchema, create(SessionRequestSchema, request)));
+const remove = (call: bigint, name = `lock ${call}`, more = {}) => ({
+  call,
+  command: { case: "deleteLock" as const, value: { name } },
+  ...more,
+});
+const cancel = (call: bigint) => ({ command: { case: "cancel" as const, value: call } });
+
+async function stage(open: Request["open"] | null = { owner: "etl", labels: { host: "a1" } }) {
+  const world = context();
+  const stream = new FakeStream();
+  const session = new Session(world.sessionContext, stream as never);
+  let end: unknown = "not ended";
+  session.run().then(
+    () => {
+      end = "in good order";
+    },
+    (error: unknown) => {
+      end = error;
+    },
+  );
+  const send = async (request: Request) => {
+    stream.emit("data", bytesOf(request));
+    await turn();
+    await turn();
+  };
+  if (open) await send({ open });
+  /** What each call was answered. */
+  const results = () =>
+    stream.messages.flatMap((message) =>
+      message.results.map(({ call, result }) =>
+        result.case === "error" || result.case === "rejected"
+          ? `${call} ${result.case} ${result.value.code}`
+          : `${call} ${result.case}`,
+      ),
+    );
+  const cutOff = async () => {
+    stream.cancelled = true;
+    stream.emit("cancelled");
+    await turn();
+  };
+  return { ...world, session, stream, send, results, cutOff, end: () => end };
+}
+
+describe("a session", () => {
+  test("says at its beginning who serves it, and what is in force", async () => {
+    const { stream, seen, cutOff } = await stage();
+    expect(stream.messages).toMatchObject([
+      {
+        heard: 1n,
+        opened: {
+          replica: "7",
+          heartbeatInterval: { seconds: 1n, nanos: 250_000_000 },
+          silenceMax: { seconds: 5n },
+          gracePeriod: { seconds: 10n },
+          waitsMax: 3,
+          commandsMax: 2,
+          messageBytesMax: 65_536,
+        },
+      },
+    ]);
+    expect(seen).toEqual(["received 0", "sent 0"]);
+    await cutOff();
+  });
+
+  test("answers each call under its number, and counts it", async () => {
+    const { send, deciding, results, seen, cutOff } = await stage();
+    await send({ commands: [remove(1n), remove(2n)] });
+    expect(deciding.map(({ name }) => name)).toEqual(["lock 1", "lock 2"]);
+    deciding[1]?.answer();
+    await turn();
+    await turn();
+    expect(results()).toEqual(["2 deleteLock"]);
+    deciding[0]?.fail(new Error("a bug"));
+    await turn();
+    await turn();
+    expect(results()).toEqual(["2 deleteLock", "1 error 13"]);
+    expect(seen.filter((one) => one.startsWith("DeleteLock"))).toEqual([
+      "DeleteLock OK session",
+      "DeleteLock INTERNAL session",
+    ]);
+    await cutOff();
+  });
+
+  test("rejects a command whose number is 0, or that of an open call, which goes on", async () => {
+    const { send, deciding, results, cutOff } = await stage();
+    await send({ commands: [remove(0n), remove(1n), remove(1n)] });
+    expect(results()).toEqual(["0 rejected 3", "1 rejected 3"]);
+    expect(deciding).toHaveLength(1);
+    deciding[0]?.answer();
+    await turn();
+    await turn();
+    expect(results().at(-1)).toBe("1 deleteLock");
+    // The number is free again.
+    await send({ commands: [remove(1n)] });
+    expect(deciding).toHaveLength(2);
+    await cutOff();
+  });
+
+  test("fails a call without a command, and one that is wrong, and has room for others then", async () => {
+    const { send, deciding, results, seen, cutOff } = await stage();
+    await send({ commands: [{ call: 1n }, { call: 2n }, remove(3n, "")] });
+    expect(results()).toEqual(["1 error 3", "2 error 3", "3 error 3"]);
+    expect(seen).toContain("Session INVALID_ARGUMENT session");
+    await send({ commands: [remove(4n), remove(5n)] });
+    expect(deciding).toHaveLength(2);
+    await cutOff();
+  });
+
+  test("has so many commands under way, also of those that were given up, until their work is over", async () => {
+    const { send, deciding, results, cutOff } = await stage();
+    await send({ commands: [remove(1n), remove(2n), remove(3n)] });
+    expect(results()).toEqual(["3 error 8"]);
+    await send({ commands: [cancel(1n), cancel(99n)] });
+    expect(results().at(-1)).toBe("1 error 1");
+    await send({ commands: [remove(4n)] });
+    expect(results().at(-1)).toBe("4 error 8");
+    deciding[0]?.answer();
+    await turn();
+    await turn();
+    // Nobody is told what became of what was given up.
+    expect(results()).toEqual(["3 error 8", "1 error 1", "4 error 8"]);
+    await send({ commands: [remove(5n)] });
+    expect(deciding).toHaveLength(3);
+    await cutOff();
+  });
+
+  test("ends a call after its timeout, and not one that was answered before", async () => {
+    const { send, deciding, results, cutOff } = await stage();
+    const timeout = { seconds: 1n };
+    await send({ commands: [remove(1n, "a", { timeout }), remove(2n, "b", { timeout })] });
+    deciding[0]?.answer();
+    await turn();
+    await vi.advanceTimersByTimeAsync(999);
+    expect(results()).toEqual(["1 deleteLock"]);
+    await vi.advanceTimersByTimeAsync(1);
+    await turn();
+    expect(results()).toEqual(["1 deleteLock", "2 error 4"]);
+    await cutOff();
+  });
+
+  test("gives claims its owner and labels where they bring none", async () => {
+    const { send, acquired, cutOff } = await stage();
+    const acquire = (call: bigint, value: object) => ({ call, command: { case: "acquire" as const, value } });
+    await send({
+      commands: [
+        acquire(1n, { name: "a" }),
+        acquire(2n, { name: "b", owner: "me", labels: { host: "b2", job: "7" } }),
+      ],
+    });
+    expect(acquired).toMatchObject([
+      { owner: "etl", labels: { host: "a1" } },
+      { owner: "me", labels: { host: "b2", job: "7" } },
+    ]);
+    await cutOff();
+  });
+
+  test("lets other sessions in after many commands in a row", async () => {
+    const { send, stream, cutOff } = await stage();
+    const commands = (count: number) => Array.from({ length: count }, () => ({ call: 1n }));
+    await send({ commands: commands(99) });
+    expect(stream.flow).toEqual([]);
+    await send({ commands: commands(1) });
+    expect(stream.flow).toEqual(["pause", "resume"]);
+    await send({ commands: commands(99) });
+    expect(stream.flow).toHaveLength(2);
+    await cutOff();
+  });
+});
+
+describe("a session ends", () => {
+  test("when its first request does not open it, or a later one does, or one is no message", async () => {
+    for (const requests of [[{}], [{ open: {} }, { open: {} }]]) {
+      const { send, end } = await stage(null);
+      for (const request of requests) await send(request);
+      expect(end()).toMatchObject({ reason: "BAD_REQUEST" });
+    }
+    const { stream, end } = await stage();
+    stream.emit("data", Buffer.from([0x0a, 200]));
+    await turn();
+    expect(end()).toMatchObject({ reason: "MALFORMED_MESSAGE" });
+    // What comes after the end is nobody's.
+    stream.emit("data", bytesOf({ commands: [remove(1n)] }));
+  });
+
+  test("in good order when its client is done, and all is answered", async () => {
+    const { send, stream, deciding, end } = await stage();
+    await send({ commands: [remove(1n)] });
+    stream.emit("end");
+    await turn();
+    expect(end()).toBe("not ended");
+    deciding[0]?.answer();
+    await turn();
+    await turn();
+    expect(end()).toBe("in good order");
+  });
+
+  test("when its client is gone, with all its calls", async () => {
+    const { send, cutOff, end, seen, deciding, results } = await stage();
+    await send({ commands: [remove(1n)] });
+    await cutOff();
+    expect(end()).toMatchObject({ message: "The client does not wait any more." });
+    expect(seen.at(-1)).toBe("DeleteLock CANCELLED session");
+    deciding[0]?.answer();
+    await turn();
+    expect(results()).toEqual([]);
+  });
+
+  test("at once where its client was gone before it began", async () => {
+    const { sessionContext } = context();
+    const stream = Object.assign(new FakeStream(), { cancelled: true });
+    const session = new Session(sessionContext, stream as never);
+    await expect(session.run()).rejects.toThrow("does not wait any more");
+  });
+
+  test("when nothing is heard of its client in four looks, and no sooner", async () => {
+    const { send, end } = await stage();
+    await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
+    expect(end()).toBe("not ended");
+    await send({});
+    await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
+    expect(end()).toBe("not ended");
+    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    expect(end()).toMatchObject({ reason: "SESSION_SILENT" });
+  });
+
+  test("when the server stops and what is under way is answered; nothing new is taken", async () => {
+    const { session, send, stream, deciding, results, end } = await stage();
+    await send({ commands: [remove(1n)] });
+    session.drain();
+    await turn();
+    expect(stream.messages.at(-1)).toMatchObject({ goingAway: true });
+    await send({ commands: [remove(2n)] });
+    expect(results()).toEqual(["2 error 14"]);
+    expect(end()).toBe("not ended");
+    deciding[0]?.answer();
+    await turn();
+    await turn();
+    expect(results()).toEqual(["2 error 14", "1 deleteLock"]);
+    expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
+  });
+
+  test("at once when the server stops and nothing is under way", async () => {
+    const { session, end } = await stage();
+    session.drain();
+    await turn();
+    await turn();
+    expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
+  });
+
+  test("by being sent elsewhere, once: waits end, and other calls are answered", async () => {
+    const { session, send, stream, deciding, results, end } = await stage();
+    const wait = {
+      call: 1n,
+      command: { case: "acquire" as const, value: { name: "a", whenBusy: 3 } },
+    };
+    await send({ commands: [wait, remove(2n)] });
+    session.sendElsewhere();
+    session.sendElsewhere();
+    await turn();
+    expect(results()).toEqual(["1 error 14"]);
+    expect(stream.messages.filter(({ goingAway }) => goingAway)).toHaveLength(1);
+    deciding[0]?.answer();
+    await turn();
+    await turn();
+    expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
+  });
+});
+
+describe("the sessions of a server", () => {
+  function open(sessions: Sessions) {
+    const stream = new FakeStream();
+    const failures: { code: number }[] = [];
+    stream.on("error", (error: { code: number }) => failures.push(error));
+    const handler = sessions.handler as unknown as (one: FakeStream) => Promise<void>;
+    return { stream, failures, done: handler(stream) };
+  }
+
+  test("are counted as they begin and end, in good order, by a failure, or with their client", async () => {
+    const { sessionContext, seen, logged } = context();
+    const sessions = new Sessions(sessionContext, NO_BOUND);
+    const [good, bad, gone] = [open(sessions), open(sessions), open(sessions)];
+    good.stream.emit("data", bytesOf({ open: {} }));
+    good.stream.emit("end");
+    await good.done;
+    bad.stream.emit("data", bytesOf({}));
+    await bad.done;
+    gone.stream.cancelled = true;
+    gone.stream.emit("cancelled");
+    await gone.done;
+    expect([good, bad, gone].map(({ stream, failures }) => [stream.ended, failures.length])).toEqual([
+      [1, 0],
+      [0, 1],
+      [0, 0],
+    ]);
+    expect(bad.failures).toMatchObject([{ code: 3 }]);
+    expect(seen.filter((one) => /opened|closed/.test(one))).toEqual([
+      "opened",
+      "opened",
+      "opened",
+      "closed OK",
+      "closed INVALID_ARGUMENT",
+      "closed CANCELLED",
+    ]);
+    expect(logged).toEqual([]);
+  });
+
+  test("are no more than the server has room for, and none while memory is short", async () => {
+    const { sessionContext, seen } = context();
+    const room = { ...NO_BOUND, sessions: 1 };
+    const sessions = new Sessions(sessionContext, room);
+    const first = open(sessions);
+    const second = open(sessions);
+    await second.done;
+    expect(second.failures).toMatchObject([{ code: 8 }]);
+    first.stream.cancelled = true;
+    first.stream.emit("cancelled");
+    await first.done;
+    const third = open(sessions);
+    expect(seen.filter((one) => one === "opened")).toHaveLength(2);
+    third.stream.emit("cancelled");
+    await third.done;
+    const short = open(new Sessions(sessionContext, { ...NO_BOUND, isShort: () => true }));
+    await short.done;
+    expect(short.failures).toMatchObject([{ code: 8 }]);
+  });
+
+  test("all hear that the server stops, those that come later, too; being sent elsewhere is for those there are", async () => {
+    const { sessionContext } = context();
+    const sessions = new Sessions(sessionContext, NO_BOUND);
+    const first = open(sessions);
+    first.stream.emit("data", bytesOf({ open: {} }));
+    sessions.sendElsewhere();
+    await first.done;
+    expect(first.failures).toMatchObject([{ code: 14 }]);
+    const second = open(sessions);
+    second.stream.emit("data", bytesOf({ open: {} }));
+    await turn();
+    expect(second.failures).toEqual([]);
+    sessions.drain();
+    sessions.drain();
+    await second.done;
+    const third = open(sessions);
+    await third.done;
+    for (const { stream, failures } of [second, third]) {
+      expect(stream.messages.filter(({ goingAway }) => goingAway)).toHaveLength(1);
+      expect(failures).toMatchObject([{ code: 14 }]);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+// What one connection may do, and the answer to a message that is too large, with a server and connections that do nothing by
+// themselves. What becomes of real ones: connections.test.ts.
+
+import { EventEmitter } from "node:events";
+import { Metadata, status } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { HANDSHAKE_MS } from "../../server/grpc/grpc-bounds.ts";
+import { explainReceiveLimit, limitConnections } from "../../server/grpc/transport-limits.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate"] }));
+afterEach(() => void vi.useRealTimers());
+
+function stage(limits: Partial<Parameters<typeof limitConnections>[1]> = {}) {
+  const listener = Object.assign(new EventEmitter(), { maxConnections: -1 });
+  const createHttp2Server = vi.fn((_credentials: unknown) => listener);
+  const inner = { commonServerOptions: { kept: true } as Record<string, unknown>, createHttp2Server };
+  limitConnections(inner as never, {
+    openMax: 10,
+    connectionsMax: Number.POSITIVE_INFINITY,
+    ...limits,
+  });
+  const made = inner.createHttp2Server("credentials");
+  const connect = () => {
+    const session = Object.assign(new EventEmitter(), { destroy: vi.fn() });
+    listener.emit("session", session);
+    return session;
+  };
+  return { listener, createHttp2Server, inner, made, connect };
+}
+
+describe("a listener", () => {
+  test("is made as grpc-js makes it, with room for twice the calls that may be open to be reset at once", () => {
+    const { listener, createHttp2Server, inner, made } = stage();
+    expect(made).toBe(listener);
+    expect(createHttp2Server.mock.calls).toEqual([["credentials"]]);
+    expect(inner.commonServerOptions).toEqual({
+      kept: true,
+      streamResetBurst: 20,
+      streamResetRate: 2_000,
+      maxSessionRejectedStreams: 2 ** 32 - 1,
+      handshakeTimeout: HANDSHAKE_MS,
+      unknownProtocolTimeout: HANDSHAKE_MS,
+    });
+  });
+
+  test("takes as many connections as the server has room for, and any number where there is no bound", () => {
+    expect(stage().listener.maxConnections).toBe(-1);
+    expect(stage({ connectionsMax: 7 }).listener.maxConnections).toBe(7);
+  });
+});
+
+describe("a connection", () => {
+  test("of which no settings have come in time is ended", async () => {
+    const session = stage({ handshakeMs: 500 }).connect();
+    await vi.advanceTimersByTimeAsync(499);
+    expect(session.destroy).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2);
+    expect(session.destroy).toHaveBeenCalledOnce();
+  });
+
+  test("that has said something, or is gone by itself, is left alone", async () => {
+    const { connect } = stage({ handshakeMs: 500 });
+    const [heard, gone] = [connect(), connect()];
+    heard.emit("remoteSettings");
+    gone.emit("close");
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([heard.destroy.mock.calls, gone.destroy.mock.calls]).toEqual([[], []]);
+  });
+
+  test("whose settings were read only after this server had been held up is left alone", () => {
+    const session = stage({ handshakeMs: 500 }).connect();
+    vi.advanceTimersByTime(500);
+    session.emit("remoteSettings");
+    vi.advanceTimersByTime(1);
+    expect(session.destroy).not.toHaveBeenCalled();
+  });
+});
+
+describe("the answer to a message that is too large", () => {
+  const sent = (answer: object) => {
+    const statuses: { code: number; details: string; metadata?: Metadata }[] = [];
+    const call = { sendStatus: (one: (typeof statuses)[0]) => void statuses.push(one) };
+    const wrapped = explainReceiveLimit(1_024)({} as never, call as never) as unknown as typeof call;
+    wrapped.sendStatus(answer as never);
+    return statuses[0];
+  };
+
+  test("has the reason and the bound", () => {
+    const answer = sent({ code: status.RESOURCE_EXHAUSTED, details: "Received message larger than max" });
+    expect(answer).toMatchObject({
+      code: status.RESOURCE_EXHAUSTED,
+      details: expect.stringContaining("1024 bytes"),
+    });
+    expect(answer?.metadata?.get("grpc-status-details-bin")).toHaveLength(1);
+    expect(String(answer?.metadata?.get("grpc-status-details-bin")[0])).toContain("bytes_max");
+  });
+
+  test.each([
+    { code: status.RESOURCE_EXHAUSTED, details: "own", metadata: new Metadata() },
+    { code: status.INTERNAL, details: "other" },
+    { code: status.OK, details: "" },
+  ])("is not that to anything else: %j", (answer) => {
+    expect(sent(answer)).toBe(answer);
+  });
+});
