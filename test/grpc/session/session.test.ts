@@ -267,7 +267,8 @@ describe("a grant after a wait", () => {
     await server.client.call("release", { leaseId: held.leaseId });
     return await leaseOf(session, call);
   }
-  const GRACE = { graceUs: 400_000, attachedForUs: 500_000 };
+  /** A session is silent after half of it, which a busy machine must not reach between two messages. */
+  const GRACE = { graceUs: 2_000_000, attachedForUs: 2_500_000 };
   const acknowledge = (session: BareSession) => session.send({ received: BigInt(session.responses.length) });
 
   test("is confirmed once it was acknowledged, and told again with its whole time", async () => {
@@ -492,7 +493,7 @@ describe("a lease whose release is refused", () => {
   const refusing = () => {
     let isRefused = true;
     return start({
-      rules: { graceUs: 400_000, attachedForUs: 500_000 },
+      rules: { graceUs: 2_000_000, attachedForUs: 2_500_000 },
       wrapEngine: (engine) =>
         replacing(engine, {
           release: (...asked) => {
@@ -568,7 +569,7 @@ describe("leases of a capture", () => {
   });
 
   test("that it has waited for are confirmed once they were acknowledged", async () => {
-    const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
+    const server = await start({ rules: { graceUs: 2_000_000, attachedForUs: 2_500_000 } });
     const session = new BareSession(server.client);
     const [call] = session.ask(capture({ maxWait: { seconds: 600n, nanos: 0 } })) as [bigint];
     await until(() => server.engine.waitingCaptures === 1);
@@ -645,7 +646,7 @@ describe("a session that is lost", () => {
 
 describe("silence", () => {
   test("ends a session, whose waiters keep their places for the grace period", async () => {
-    const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
+    const server = await start({ rules: { graceUs: 1_000_000, attachedForUs: 1_250_000 } });
     const held = await server.client.lease({ name: "silent" });
     const session = new BareSession(server.client);
     const [call] = session.ask(wait({ name: "silent", requestId: "s" })) as [bigint];
@@ -691,9 +692,9 @@ describe("silence", () => {
   });
 
   test("is broken by an empty request, which is answered", async () => {
-    const server = await start({ rules: { graceUs: 400_000, attachedForUs: 500_000 } });
+    const server = await start({ rules: { graceUs: 1_000_000, attachedForUs: 1_250_000 } });
     const session = new BareSession(server.client);
-    for (let heard = 2n; heard <= 12n; heard++) {
+    for (let heard = 2n; heard <= 25n; heard++) {
       session.send({});
       await session.until((all) => (all.some((response) => response.heard === heard) ? true : undefined));
       await new Promise((resolve) => setTimeout(resolve, 40));
