@@ -1,10 +1,11 @@
-// Starts a Galera cluster of two MariaDB servers on loopback, both to be written. No state transfer is needed: the
-// second server begins with a copy of the first one's data, and a script in the place of a transfer method says so.
+// Starts a Galera cluster of two or more MariaDB servers on loopback, all to be written. No state transfer is needed: the
+// others begin with a copy of the first one's data, and a script in the place of a transfer method says so.
 // A start that fails, or does not come to its end in time, is taken down and made anew from the beginning.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,19 +60,31 @@ fi
 `;
 
 export interface GaleraCluster {
-  readonly nodes: readonly [FoundServer, FoundServer];
+  readonly nodes: readonly [GaleraNode, GaleraNode, ...GaleraNode[]];
   /** Can be called twice. */
   stop(): Promise<void>;
 }
 
+export interface GaleraNode extends FoundServer {
+  /** At once, without a word to the others. */
+  kill(): Promise<void>;
+}
+
+export interface GaleraOptions {
+  /** 2 if not given. */
+  readonly size?: number;
+  /** How long nodes wait for one that is silent: those of Galera unless it is patient, for a busy machine. */
+  readonly isPatient?: boolean;
+}
+
 /** Throws when MariaDB or the library is not there, or with the end of a log when the nodes do not come up. */
-export async function startGaleraCluster(): Promise<GaleraCluster> {
+export async function startGaleraCluster(options: GaleraOptions = {}): Promise<GaleraCluster> {
   const library = LIBRARIES.find((path) => existsSync(path));
   if (library === undefined) throw new Error("The tests on Galera need its library: install galera-4.");
   const binary = await mariadbBinary();
   for (let starts = 1; ; starts++) {
     try {
-      return await startOnce(binary, library);
+      return await startOnce(binary, library, options);
     } catch (error) {
       if (starts === STARTS_MAX) throw error;
       console.error(`test databases: ${(error as Error).message}\n  It is started anew.`);
@@ -84,7 +97,11 @@ interface Node {
   readonly guardian: Guardian;
 }
 
-async function startOnce(binary: string, library: string): Promise<GaleraCluster> {
+async function startOnce(
+  binary: string,
+  library: string,
+  { size = 2, isPatient = true }: GaleraOptions,
+): Promise<GaleraCluster> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-galera-"));
   // A node that comes to a port of another cluster must not be taken in there.
   const clusterName = basename(directory);
@@ -102,9 +119,9 @@ async function startOnce(binary: string, library: string): Promise<GaleraCluster
   };
 
   const password = randomBytes(12).toString("hex");
-  const start = async (node: 0 | 1, ports: Ports, others: string): Promise<FoundServer> => {
+  const start = async (node: number, ports: Ports, others: string): Promise<GaleraNode> => {
     const log = join(directory, `log-${node}.err`);
-    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, others });
+    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, others, isPatient });
     const child = spawn(binary, flags, {
       detached: true,
       stdio: "ignore",
@@ -123,7 +140,13 @@ async function startOnce(binary: string, library: string): Promise<GaleraCluster
     try {
       const server = await identify(url, NODE_PATIENCE_MS, mustRun);
       await untilSynced(url, running.length, mustRun);
-      return server;
+      const kill = async () => {
+        if (hasEnded(child)) return;
+        const ended = once(child, "exit");
+        child.kill("SIGKILL");
+        await ended;
+      };
+      return { ...server, kill };
     } catch (error) {
       const tail = existsSync(log)
         ? readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
@@ -143,16 +166,21 @@ async function startOnce(binary: string, library: string): Promise<GaleraCluster
         `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\n` +
         "GRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n",
     );
-    const [first, second] = [await freePorts(), await freePorts()];
+    const first = await freePorts();
     // Once by itself, so that the copy knows which cluster it belongs to and how far it has come.
     await start(0, first, "");
     await stopNodes();
-    await cp(join(directory, "0"), join(directory, "1"), { recursive: true });
-    for (const own of ["gvwstate.dat", "galera.cache"]) await rm(join(directory, "1", own), { force: true });
-    const nodes = [await start(0, first, ""), await start(1, second, `127.0.0.1:${first.group}`)] as const;
-    // The first one has stood aside while the second one came.
-    await untilSynced(nodes[0].url, nodes.length);
-    return { nodes, stop };
+    const others = Array.from({ length: size - 1 }, (_, index) => index + 1);
+    for (const node of others) {
+      await cp(join(directory, "0"), join(directory, String(node)), { recursive: true });
+      for (const own of ["gvwstate.dat", "galera.cache"])
+        await rm(join(directory, String(node), own), { force: true });
+    }
+    const nodes = [await start(0, first, "")];
+    for (const node of others) nodes.push(await start(node, await freePorts(), `127.0.0.1:${first.group}`));
+    // The first one has stood aside while the others came.
+    for (const { url } of nodes) await untilSynced(url, size);
+    return { nodes: nodes as [GaleraNode, GaleraNode, ...GaleraNode[]], stop };
   } catch (error) {
     await stop();
     throw error;
@@ -176,25 +204,24 @@ async function mariadbBinary(): Promise<string> {
 
 interface NodeSetting {
   readonly directory: string;
-  readonly node: 0 | 1;
+  readonly node: number;
   readonly log: string;
   readonly library: string;
   readonly ports: Ports;
   readonly clusterName: string;
   /** Whom to join; empty: a cluster of its own. */
   readonly others: string;
+  readonly isPatient: boolean;
 }
 
-function nodeFlags({ directory, node, log, library, ports, clusterName, others }: NodeSetting): string[] {
+function nodeFlags(setting: NodeSetting): string[] {
+  const { directory, node, log, library, ports, clusterName, others, isPatient } = setting;
   const provider = [
     `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
     `ist.recv_addr=127.0.0.1:${ports.transfer}`,
     "gcache.size=16M",
     // Two nodes that lose sight of each other both stop, which a busy machine must not bring about.
-    "gmcast.peer_timeout=PT20S",
-    "evs.suspect_timeout=PT30S",
-    "evs.inactive_timeout=PT40S",
-    "evs.install_timeout=PT40S",
+    ...(isPatient ? PATIENT : []),
   ];
   return [
     "--no-defaults",
@@ -223,6 +250,13 @@ function nodeFlags({ directory, node, log, library, ports, clusterName, others }
     ...asRoot(),
   ];
 }
+
+const PATIENT = [
+  "gmcast.peer_timeout=PT20S",
+  "evs.suspect_timeout=PT30S",
+  "evs.inactive_timeout=PT40S",
+  "evs.install_timeout=PT40S",
+];
 
 /** Waits until the node takes part in the decisions of a cluster of `size`, and has all that was decided before. */
 async function untilSynced(url: string, size: number, giveUp?: () => void): Promise<void> {

@@ -1,0 +1,67 @@
+// What one round has started, to be taken down in the reverse order; servers of Rowlock as processes, and callers of them.
+
+import { createConnection } from "mysql2/promise";
+import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "../../process/server-process.ts";
+import { TestCalls } from "../../support/test-calls.ts";
+
+/** A server takes seconds to start on a busy machine. */
+const START_MS_MAX = 60_000;
+/** Of one call: longer than any outage that is measured here. */
+const CALL_MS_MAX = 60_000;
+const AGAIN_MS = 10;
+
+export interface Serving extends RunningServer {
+  readonly client: TestCalls;
+}
+
+export class Household {
+  readonly #cleanups: (() => unknown)[] = [];
+
+  afterwards(cleanup: () => unknown): void {
+    this.#cleanups.push(cleanup);
+  }
+
+  async serving(url: string, ...flags: string[]): Promise<Serving> {
+    const process = new RowlockProcess(serveArgs(url, ...flags), {}, "server/main.ts", START_MS_MAX);
+    this.afterwards(() => process.destroy());
+    const server = await screenOf(process);
+    const client = new TestCalls(server.grpcAddress);
+    this.afterwards(() => client.close());
+    return { ...server, client };
+  }
+
+  async close(): Promise<void> {
+    for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup();
+  }
+}
+
+/** Makes the database of a server of the MySQL family; the URLs of the same one there and at others. */
+export async function databaseAt(urls: readonly string[]): Promise<string[]> {
+  const connection = await createConnection({ uri: urls[0] as string });
+  try {
+    await connection.query("CREATE DATABASE rowlock");
+  } finally {
+    connection.destroy();
+  }
+  return urls.map((url) => Object.assign(new URL(url), { pathname: "/rowlock" }).href);
+}
+
+/** The same database through something that listens at this port. */
+export function through(url: string, port: number): string {
+  return Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href;
+}
+
+let names = 0;
+
+/** Resolves when a lock is granted that was asked for after this call. What is refused is asked for again at once. */
+export async function untilGranted(client: TestCalls): Promise<void> {
+  for (;;) {
+    names += 1;
+    try {
+      await client.call("acquire", { name: `granted-${names}` }, { timeout: CALL_MS_MAX });
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}
