@@ -204,6 +204,14 @@ describe("a search under a prefix", () => {
     expect(unwanted.reads).toBeLessThanOrEqual(Math.ceil(Math.log2(1_001)) + 1);
   });
 
+  test("reads a bounded number of entries of many groups together, however many are wanted", async () => {
+    const rows = new Rows();
+    const folders = 20;
+    for (let index = 0; index < 2 * CAPTURE_PAGE; index++) rows.add(`jobs/${index % folders}/${index}`);
+    expect(await names(search(rows, "jobs/"), 2 * CAPTURE_PAGE)).toHaveLength(2 * CAPTURE_PAGE);
+    expect(rows.entriesRead / rows.reads).toBeLessThanOrEqual(CAPTURE_PAGE + folders);
+  });
+
   test("passes over what others of this server are taking", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2"]) rows.add(name);
@@ -296,6 +304,17 @@ describe("when the next lock is due", () => {
 });
 
 describe("limits of 0", () => {
+  test("are in the way where a pattern has one, and other limits are not", async () => {
+    const rows = new Rows();
+    rows.add("t/1");
+    rows.rules.push({ prefix: "t/", limit: 3, version: 1n, reason: "", changeMark: 0n });
+    rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
+    const [under, named] = [search(rows, "t/"), new CandidatesNamed(rows.store, new Set(), ["t/1"], [])];
+    expect([await under.paused(), await named.paused()]).toEqual([false, false]);
+    rows.pause("v/");
+    expect([await under.paused(), await named.paused()]).toEqual([true, true]);
+  });
+
   test("pass over a lock that has one of its own, and one that a pattern known by then pauses", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
