@@ -12,7 +12,7 @@ export default defineConfig({
       "test/clients/typescript/{frozen,package,survival,without-sessions}.test.ts",
     ],
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
-    // Of tests without a server 1,500 ms are enough: a test that a mutant makes hang fails then, and costs no new process.
+    // Set to 1,500 ms for tests without a server: a test that a mutant makes hang then fails, and needs no new process.
     testTimeout: Number(process.env.ROWLOCK_MUTANTS_TEST_MS ?? 30_000),
   },
 });

@@ -149,9 +149,17 @@ describe("a limit", () => {
       heldPermits: 3n,
       waiting: 2n,
       draining: true,
+      serversBehind: 4,
     });
     answer({ case: "setLimit", value });
-    expect(await set).toEqual({ limit: 7, version: 9n, heldPermits: 3, waiting: 2, draining: true });
+    expect(await set).toEqual({
+      limit: 7,
+      version: 9n,
+      heldPermits: 3,
+      waiting: 2,
+      draining: true,
+      serversBehind: 4,
+    });
     verbs.setLimit({ pattern: "etl/*" }, null, {}).catch(() => {});
     const unset = latest().command.value as { expectedVersion?: bigint };
     expect(unset).toMatchObject({ target: { case: "pattern", value: "etl/*" }, unset: true, reason: "" });
