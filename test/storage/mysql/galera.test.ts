@@ -303,7 +303,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
         await replicas.stop();
       }
     },
-    LOAD_MS + 30_000,
+    LOAD_MS + 120_000,
   );
 
   test(
@@ -317,7 +317,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
         await replicas.stop();
       }
     },
-    LOAD_MS + 30_000,
+    LOAD_MS + 120_000,
   );
 
   // The last one, as the node stays away.

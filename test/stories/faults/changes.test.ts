@@ -35,6 +35,6 @@ describe.each(testDatabases())("changes of two servers under faults on $label", 
       expect(faults.made.size).toBeGreaterThan(2);
       expect(await replicas.all[0]?.store.checkInvariants(10)).toEqual([]);
     },
-    RUN_MS + 30_000,
+    RUN_MS + 120_000,
   );
 });

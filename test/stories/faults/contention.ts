@@ -17,8 +17,8 @@ const WORKERS = 4;
 const SPACED: Terms = { minIntervalUs: 25_000, lockDelayUs: 100_000, statusIfLost: "lost", ifStatus: [] };
 /** Of the replicas of a contention: short, as dead waiters hold everybody up for as long. */
 export const GRACE_US = 600_000;
-/** A lease that was forgotten, the grace period of a dead waiter behind it, and a sweep. */
-const QUIET_MS_MAX = 10_000;
+/** A lease that was forgotten, the grace period of a dead waiter behind it, and a sweep; many times over, for a busy machine. */
+const QUIET_MS_MAX = 40_000;
 
 export interface Contention {
   readonly replicas: readonly Replica[];

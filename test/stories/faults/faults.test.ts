@@ -35,6 +35,6 @@ describe.each(runs)("$count replicas under faults on $label", (database) => {
       await contend({ replicas: replicas.all, seed, runMs: RUN_MS, onStart, onOver });
       expect(faults.made.size).toBeGreaterThan(2);
     },
-    RUN_MS + 30_000,
+    RUN_MS + 120_000,
   );
 });

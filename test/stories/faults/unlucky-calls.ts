@@ -9,7 +9,7 @@ import type { Replica } from "../../support/replicas.ts";
 import type { Beliefs } from "./beliefs.ts";
 
 /** Longer than any queue of the story needs, with a dead holder and a dead waiter before each place of it. */
-export const SETTLED_MS_MAX = 15_000;
+export const SETTLED_MS_MAX = 40_000;
 
 export interface CallingOptions {
   readonly replicas: readonly Replica[];
