@@ -1,9 +1,10 @@
 // How many commands of one client, which is a session or a connection, the engine has at a time, so that one which sends
-// thousands does not stand before the commands of all others. Those that keep leases, and give them back, go first. One that is
-// cancelled keeps its place until its work is over; one that has not begun is dropped when its turn comes.
+// thousands does not stand before the commands of all others: all clients that have commands share the room. Those that keep
+// leases, and give them back, go first. One that is cancelled keeps its place until its work is over; one that has not begun
+// is dropped when its turn comes.
 
 import type { LockEngine } from "../engine/lock-engine.ts";
-import { ADMISSION_QUEUED_MAX } from "./grpc-bounds.ts";
+import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
 import { ClientGone, tooMuchUnderWay } from "./messages/call-error.ts";
 
 /** Whether nobody waits for the answer any more. */
@@ -15,8 +16,26 @@ interface Queued {
   readonly drop: (why: Error) => void;
 }
 
-export class Admission {
+/** The room in the engine, for all clients together. */
+export class AdmissionRoom {
   readonly #atOnce: number;
+  readonly #shareMin: number;
+  /** Clients of which the engine has commands. */
+  busy = 0;
+
+  constructor(atOnce = COMMANDS_AT_ONCE, shareMin = COMMANDS_AT_ONCE_MIN) {
+    this.#atOnce = atOnce;
+    this.#shareMin = shareMin;
+  }
+
+  /** Commands that each of them may have there. */
+  get share(): number {
+    return Math.max(this.#shareMin, Math.floor(this.#atOnce / Math.max(1, this.busy)));
+  }
+}
+
+export class Admission {
+  readonly #room: AdmissionRoom;
   readonly #bound: string;
   readonly #queuedMax: number;
   #underWay = 0;
@@ -24,8 +43,8 @@ export class Admission {
   readonly #others: Queued[] = [];
 
   /** `bound`: the name of the bound on those that wait for their turn. */
-  constructor(atOnce: number, bound: string, queuedMax = ADMISSION_QUEUED_MAX) {
-    this.#atOnce = atOnce;
+  constructor(room: AdmissionRoom, bound: string, queuedMax = ADMISSION_QUEUED_MAX) {
+    this.#room = room;
     this.#bound = bound;
     this.#queuedMax = queuedMax;
   }
@@ -47,15 +66,20 @@ export class Admission {
 
   /** `call`: unset for what is done whoever waits for it. */
   run<Answer>(isUrgent: boolean, call: Given, run: () => Promise<Answer>): Promise<Answer> {
-    if (this.#underWay >= this.#atOnce) {
+    if (this.#underWay > 0 && this.#underWay >= this.#room.share) {
       if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
       const turn = new Promise<void>((go, drop) => {
         (isUrgent ? this.#urgent : this.#others).push({ call, go, drop });
       });
       return turn.then(() => this.#start(run));
     }
-    this.#underWay += 1;
+    this.#enter();
     return this.#start(run);
+  }
+
+  #enter(): void {
+    if (this.#underWay === 0) this.#room.busy += 1;
+    this.#underWay += 1;
   }
 
   #start<Answer>(run: () => Promise<Answer>): Promise<Answer> {
@@ -74,15 +98,19 @@ export class Admission {
     return this.#urgent.shift() ?? this.#others.shift();
   }
 
-  /** Whoever is next takes over the room. */
+  /** The next command takes the place, several do if the share has grown, and none does if it has become less. */
   readonly #leave = (): void => {
-    let next = this.#next();
-    while (next?.call?.cancelled) {
-      next.drop(new ClientGone());
-      next = this.#next();
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#room.busy -= 1;
+    while (this.#underWay === 0 || this.#underWay < this.#room.share) {
+      const next = this.#next();
+      if (!next) return;
+      if (next.call?.cancelled) next.drop(new ClientGone());
+      else {
+        this.#enter();
+        next.go();
+      }
     }
-    if (next) next.go();
-    else this.#underWay -= 1;
   };
 }
 

@@ -1,8 +1,7 @@
 // The calls of their own that each connection has open, from their arrival until their work is over, cancelled or not. They
 // share the room that a session has in the engine. Nothing is kept of a connection that has none.
 
-import { Admission } from "./admission.ts";
-import { COMMANDS_AT_ONCE } from "./grpc-bounds.ts";
+import { Admission, type AdmissionRoom } from "./admission.ts";
 import type { AnyCall } from "./handler.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import type { MethodContext } from "./methods/method.ts";
@@ -17,10 +16,12 @@ interface Connection {
 export class ConnectionCalls {
   readonly #context: MethodContext;
   readonly #callsMax: number;
+  readonly #room: AdmissionRoom;
   /** By the client's address and port. */
   readonly #open = new Map<string, Connection>();
 
-  constructor(context: MethodContext, callsMax: number) {
+  constructor(context: MethodContext, callsMax: number, room: AdmissionRoom) {
+    this.#room = room;
     this.#context = context;
     this.#callsMax = callsMax;
   }
@@ -55,7 +56,7 @@ export class ConnectionCalls {
   }
 
   #opened(peer: string): Connection {
-    const engine = new Admission(COMMANDS_AT_ONCE, BOUND).admit(this.#context.engine);
+    const engine = new Admission(this.#room, BOUND).admit(this.#context.engine);
     const connection = { context: { ...this.#context, engine }, calls: 0 };
     this.#open.set(peer, connection);
     return connection;

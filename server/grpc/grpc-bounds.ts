@@ -85,9 +85,11 @@ export const DEADLINE_SLACK_MS = 100;
 export const RENEWED_AT_ONCE_MAX = 1_000;
 
 /**
- * Commands of one session, or of the calls on one connection, that the engine has at a time: more than all lanes take at once,
- * so that a client that is alone keeps them busy, and few enough for others not to notice the rest of its commands.
+ * Commands that the engine has at a time, shared by the sessions and connections that have some: more than all lanes take at
+ * once, so that a client that is alone keeps them busy, and few enough for a newcomer to wait for a fraction of a second. The
+ * least share lets each of a thousand clients go on.
  */
+export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
 /** Commands that are read of one session before others are: a millisecond or two of work. */
 export const COMMANDS_PER_TURN_MAX = 100;

@@ -8,6 +8,7 @@ import type { TlsMaterial } from "../config/tls-material.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
+import { AdmissionRoom } from "./admission.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { ConnectionCalls } from "./connection-calls.ts";
 import { FaultLog } from "./fault-log.ts";
@@ -83,11 +84,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
   const openWaits = new OpenWaits(options.streamsMax, room);
   const context = { engine, openWaits, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  const calls = new ConnectionCalls(context, openMax);
+  const admission = new AdmissionRoom();
+  const calls = new ConnectionCalls(context, openMax, admission);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
   const sessions = new Sessions(
     {
       methods: context,
+      admission,
       openWaits,
       frame,
       replica: options.replica,

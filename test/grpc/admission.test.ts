@@ -1,7 +1,7 @@
 // How many commands of one client the engine has at a time, and what becomes of those that wait for that.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import { Admission } from "../../server/grpc/admission.ts";
+import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
 import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
 import { type CallError, ClientGone } from "../../server/grpc/messages/call-error.ts";
@@ -31,7 +31,7 @@ async function end(index: number): Promise<void> {
 describe("a client's commands", () => {
   test("are few in the engine at a time, and renewals and releases pass by its others", async () => {
     const verbs = { acquire: run("acquire"), renew: run("renew"), release: run("release") };
-    const engine = new Admission(2, "session_commands").admit(verbs as never);
+    const engine = new Admission(new AdmissionRoom(2, 1), "session_commands").admit(verbs as never);
     for (let index = 0; index < 4; index++) void engine.acquire({} as never, null);
     void engine.renew({} as never, undefined);
     void engine.release({} as never);
@@ -45,7 +45,7 @@ describe("a client's commands", () => {
   });
 
   test("that fail make room, at once or later", async () => {
-    const admission = new Admission(1, "session_commands");
+    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
     const late = admission.run(false, undefined, run("late"));
     const next = admission.run(false, undefined, () => {
       throw new Error("at once");
@@ -63,7 +63,7 @@ describe("a client's commands", () => {
   });
 
   test("that are cancelled keep their place until they are over, and are dropped where they have not begun", async () => {
-    const admission = new Admission(1, "session_commands");
+    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
     const calls = Array.from({ length: 4 }, () => ({ cancelled: false }));
     const answers = calls.map((call, index) => admission.run(false, call, run(`${index}`)));
     const dropped = answers.slice(1, 3).map((answer) => answer.catch((error: unknown) => error));
@@ -77,8 +77,42 @@ describe("a client's commands", () => {
     expect([admission.underWay, admission.queued]).toEqual([0, 0]);
   });
 
+  test("share the room with those of all other clients that have any, and have it again when those are over", async () => {
+    const room = new AdmissionRoom(8, 2);
+    const clients = ["a", "b", "c"].map((name) => ({ name, admission: new Admission(room, "bound") }));
+    const ask = (count: number, at: number) => {
+      const { name, admission } = clients[at] as (typeof clients)[number];
+      for (let index = 0; index < count; index++) void admission.run(false, undefined, run(name));
+    };
+    const underWay = () => clients.map(({ admission }) => admission.underWay);
+    ask(20, 0);
+    expect(underWay()).toEqual([8, 0, 0]);
+    ask(20, 1);
+    ask(1, 2);
+    // Whoever comes late begins at once, and who has more than a share begins nothing more until it has less.
+    expect(underWay()).toEqual([8, 4, 1]);
+    for (let index = 0; index < 7; index++) await end(index);
+    expect(underWay()).toEqual([2, 4, 1]);
+    const last = running.findIndex(({ what }) => what === "c");
+    await end(last);
+    for (let index = 7; index < running.length && index < 12; index++) if (index !== last) await end(index);
+    expect(underWay().map((count) => count <= 4)).toEqual([true, true, true]);
+    for (let index = 0; running.length > index; index++) await end(index);
+    expect(underWay()).toEqual([0, 0, 0]);
+    expect(room.busy).toBe(0);
+    expect(running).toHaveLength(41);
+  });
+
+  test("of so many clients that the room is less than one for each are some all the same", () => {
+    const room = new AdmissionRoom(4, 2);
+    const clients = Array.from({ length: 10 }, () => new Admission(room, "bound"));
+    for (const admission of clients)
+      for (let index = 0; index < 5; index++) void admission.run(false, undefined, run("x"));
+    expect(clients.map(({ underWay }) => underWay)).toEqual([4, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
+  });
+
   test("that wait are bounded", async () => {
-    const admission = new Admission(1, "session_commands", 2);
+    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands", 2);
     const go = () => admission.run(false, undefined, run("x"));
     for (let index = 0; index < 3; index++) void go();
     expect(go).toThrow(
@@ -106,7 +140,7 @@ describe("the calls on one connection", () => {
   };
 
   test("are bounded until their work is over, and others' are not", async () => {
-    const calls = new ConnectionCalls(context, 2);
+    const calls = new ConnectionCalls(context, 2, new AdmissionRoom());
     const go = (peer: string) => calls.run(from(peer), run(peer));
     void go("one");
     void go("one");
@@ -118,7 +152,7 @@ describe("the calls on one connection", () => {
   });
 
   test("share one place in the engine, and leave nothing behind", async () => {
-    const calls = new ConnectionCalls(context, 10_000);
+    const calls = new ConnectionCalls(context, 10_000, new AdmissionRoom());
     const ask = (peer: string) => calls.run(from(peer), ({ engine }) => engine.acquire({} as never, null));
     for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
     expect(running).toHaveLength(COMMANDS_AT_ONCE);
@@ -133,7 +167,7 @@ describe("the calls on one connection", () => {
   });
 
   test("that fail at once are over at once", () => {
-    const calls = new ConnectionCalls(context, 1);
+    const calls = new ConnectionCalls(context, 1, new AdmissionRoom());
     const fail = () => {
       throw new Error("refused");
     };
@@ -158,7 +192,7 @@ describe("of the engine's verbs", () => {
   type Verbs = Readonly<Record<string, (...asked: unknown[]) => unknown>>;
   /** An engine whose verbs answer with what they were asked, for a client that has one place, which is taken. */
   function full() {
-    const admission = new Admission(1, "session_commands");
+    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
     void admission.run(false, undefined, run("first"));
     const verbs = new Proxy(
       {},
@@ -235,7 +269,9 @@ describe("of the engine's verbs", () => {
   });
 
   test("the time needs none either", () => {
-    const engine = new Admission(1, "session_commands").admit({ nowUs: () => 7 } as never);
+    const engine = new Admission(new AdmissionRoom(1, 1), "session_commands").admit({
+      nowUs: () => 7,
+    } as never);
     expect(engine.nowUs()).toBe(7);
   });
 });

@@ -6,9 +6,8 @@ import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import type { ReleaseRequest, SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import { Admission } from "../admission.ts";
+import { Admission, type AdmissionRoom } from "../admission.ts";
 import {
-  COMMANDS_AT_ONCE,
   COMMANDS_PER_TURN_MAX,
   CONFIRM_PER_GRACE,
   HEARTBEAT_PER_GRACE,
@@ -41,6 +40,7 @@ import { SessionLeases } from "./session-leases.ts";
 
 export interface SessionContext {
   readonly methods: MethodContext;
+  readonly admission: AdmissionRoom;
   readonly openWaits: OpenWaits;
   readonly frame: HandlerContext;
   /** This server, as clients are told. */
@@ -83,9 +83,9 @@ export class Session {
   #isOver = false;
 
   constructor(context: SessionContext, stream: Stream) {
-    const { methods, openWaits, frame, waitsMax } = context;
+    const { methods, admission, openWaits, frame, waitsMax } = context;
     const graceMs = methods.graceUs / 1_000;
-    const engine = new Admission(COMMANDS_AT_ONCE, "session_commands").admit(methods.engine);
+    const engine = new Admission(admission, "session_commands").admit(methods.engine);
     this.#context = context;
     this.#stream = stream;
     this.#methods = { ...methods, engine, openWaits: openWaits.ofSession(waitsMax) };
