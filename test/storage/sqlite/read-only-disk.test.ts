@@ -1,0 +1,45 @@
+// What is said of a file on a disk that was mounted read-only, where SQLite fails at its log before it comes to the file. The
+// test says what the system answers.
+
+import { afterEach, expect, test, vi } from "vitest";
+import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
+import { StoreError } from "../../../server/storage/store.ts";
+
+const disk = vi.hoisted(() => ({ code: null as string | null }));
+vi.mock(import("node:fs"), async (original) => {
+  const real = await original();
+  return {
+    ...real,
+    accessSync: (path, mode) => {
+      if (disk.code !== null) throw Object.assign(new Error("as the system says it"), { code: disk.code });
+      real.accessSync(path, mode);
+    },
+  };
+});
+afterEach(() => {
+  disk.code = null;
+});
+
+/** A folder is no database, whatever the disk. */
+function refusal(): StoreError {
+  try {
+    openSqliteFile(import.meta.dirname).close();
+  } catch (error) {
+    return error as StoreError;
+  }
+  throw new Error("A folder was opened.");
+}
+
+test("a file on a disk that is read-only is refused as one that cannot be written, with what SQLite said", () => {
+  disk.code = "EROFS";
+  const error = refusal();
+  expect(error).toBeInstanceOf(StoreError);
+  expect(error).toMatchObject({ kind: "unavailable", reason: "read_only" });
+  expect(error.cause).toMatchObject({ cause: expect.objectContaining({ errcode: expect.any(Number) }) });
+});
+
+test("a file that cannot be opened on any other disk is refused for what SQLite says", () => {
+  expect(refusal()).toMatchObject({ kind: "unavailable", reason: "cannot_open" });
+  disk.code = "EACCES";
+  expect(refusal()).toMatchObject({ kind: "unavailable", reason: "cannot_open" });
+});
