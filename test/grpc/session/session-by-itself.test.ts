@@ -6,6 +6,7 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { FaultLog } from "../../../server/grpc/fault-log.ts";
 import { OpenWaits } from "../../../server/grpc/methods/open-waits.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-turns.ts";
@@ -63,13 +64,20 @@ interface Deciding {
 function context() {
   const deciding: Deciding[] = [];
   const acquired: { owner: string; labels: object }[] = [];
+  const waiting: { cancelled: boolean; isGivenUp?: boolean }[] = [];
+  const lasted: number[] = [];
   const seen: string[] = [];
   const engine = {
     nowUs: () => 0,
     onLost: () => () => {},
     deleteLock: (name: string) =>
       new Promise((resolve, reject) => deciding.push({ name, answer: () => resolve(null), fail: reject })),
-    acquire: (ask: { owner: string; labels: object }) => {
+    acquire: (ask: { owner: string; labels: object }, _: unknown, call: { cancelled: boolean }) => {
+      acquired.push(ask);
+      waiting.push(call);
+      return new Promise(() => {});
+    },
+    capture: (ask: { owner: string; labels: object }) => {
       acquired.push(ask);
       return new Promise(() => {});
     },
@@ -83,7 +91,10 @@ function context() {
   };
   const observer = {
     ...silentObserver,
-    call: (method: string, code: string, _: number, via: string) => seen.push(`${method} ${code} ${via}`),
+    call: (method: string, code: string, seconds: number, via: string) => {
+      seen.push(`${method} ${code} ${via}`);
+      lasted.push(seconds);
+    },
     sessionOpened: () => seen.push("opened"),
     sessionClosed: (code: string) => seen.push(`closed ${code}`),
     sessionMessage: (direction: string, items: number) => seen.push(`${direction} ${items}`),
@@ -98,7 +109,7 @@ function context() {
     commandsMax: 2,
     messageBytesMax: 65_536,
   } as unknown as SessionContext;
-  return { sessionContext, deciding, acquired, seen, logged };
+  return { sessionContext, deciding, acquired, waiting, lasted, seen, logged };
 }
 
 type Request = MessageInitShape<typeof SessionRequestSchema>;
@@ -260,6 +271,83 @@ describe("a session", () => {
     await cutOff();
   });
 
+  test("gives its owner and labels also to captures, and to waits in the queue", async () => {
+    const { send, acquired, cutOff } = await stage();
+    const capture = { case: "capture" as const, value: { names: ["a"], maxLeases: 1 } };
+    const target = { case: "acquire" as const, value: { name: "b" } };
+    const wait = { case: "waitInQueue" as const, value: { target } };
+    await send({
+      commands: [
+        { call: 1n, command: capture },
+        { call: 2n, command: wait },
+      ],
+    });
+    const own = { owner: "etl", labels: { host: "a1" } };
+    expect(acquired).toMatchObject([own, own]);
+    await cutOff();
+  });
+
+  test("has room for commands beside its waits, which are ended with it", async () => {
+    const { send, results, waiting, cutOff } = await stage();
+    const wait = (call: bigint) => ({
+      call,
+      command: { case: "acquire" as const, value: { name: "a", whenBusy: 3 } },
+    });
+    await send({ commands: [wait(1n), wait(2n), wait(3n), remove(4n), remove(5n)] });
+    expect(results()).toEqual([]);
+    await send({ commands: [cancel(1n)] });
+    expect(waiting.map(({ cancelled, isGivenUp }) => [cancelled, isGivenUp])).toEqual([
+      [true, true],
+      [false, false],
+      [false, false],
+    ]);
+    await cutOff();
+    expect(waiting.map(({ cancelled, isGivenUp }) => [cancelled, isGivenUp])).toEqual([
+      [true, true],
+      [true, false],
+      [true, false],
+    ]);
+  });
+
+  test("answers each request with how many it has heard, also an empty one", async () => {
+    const { send, stream, cutOff } = await stage();
+    await send({});
+    expect(stream.messages.map(({ heard }) => heard)).toEqual([1n, 2n]);
+    await cutOff();
+  });
+
+  test("says what is wrong with a command, and of what number", async () => {
+    const { send, stream, cutOff } = await stage();
+    await send({ commands: [remove(0n), remove(1n), remove(1n), { call: 2n }] });
+    const wrong = stream.messages.flatMap(({ results }) =>
+      results.flatMap(({ result }) =>
+        result.case === "error" || result.case === "rejected"
+          ? RowlockError.ofStatus(result.value).violations.map((one) => `${one.field} ${one.description}`)
+          : [],
+      ),
+    );
+    expect(wrong.toSorted()).toEqual([
+      expect.stringMatching(/^call is 0:/),
+      expect.stringMatching(/^call is 1, which an open call/),
+      expect.stringMatching(/^command is required/),
+    ]);
+    await cutOff();
+  });
+
+  test("tells metrics how long each call took, and the log of bugs; an answered call has no timeout any more", async () => {
+    const { send, deciding, lasted, logged, cutOff } = await stage();
+    const timers = vi.getTimerCount();
+    await send({ commands: [remove(1n, "a", { timeout: { seconds: 60n } }), remove(2n)] });
+    await vi.advanceTimersByTimeAsync(500);
+    deciding[0]?.answer();
+    deciding[1]?.fail(new Error("a bug"));
+    await turn();
+    expect(lasted).toEqual([0.5, 0.5]);
+    expect(logged).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(timers);
+    await cutOff();
+  });
+
   test("lets other sessions in after many commands in a row", async () => {
     const { send, stream, cutOff } = await stage();
     const commands = (count: number) => Array.from({ length: count }, () => ({ call: 1n }));
@@ -307,8 +395,8 @@ describe("a session ends", () => {
     expect(end()).toMatchObject({ message: "The client does not wait any more." });
     expect(seen.at(-1)).toBe("DeleteLock CANCELLED session");
     deciding[0]?.answer();
-    await turn();
-    expect(results()).toEqual([]);
+    await send({ commands: [remove(2n)] });
+    expect([results(), deciding.length]).toEqual([[], 1]);
   });
 
   test("at once where its client was gone before it began", async () => {
@@ -319,7 +407,7 @@ describe("a session ends", () => {
   });
 
   test("when nothing is heard of its client in four looks, and no sooner", async () => {
-    const { send, end } = await stage();
+    const { send, end, stream, deciding } = await stage();
     await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
     expect(end()).toBe("not ended");
     await send({});
@@ -327,6 +415,10 @@ describe("a session ends", () => {
     expect(end()).toBe("not ended");
     await vi.advanceTimersByTimeAsync(LOOK_MS);
     expect(end()).toMatchObject({ reason: "SESSION_SILENT" });
+    // Its stream is there still, and is told nothing more.
+    const { length } = stream.messages;
+    await send({ commands: [remove(1n)] });
+    expect([stream.messages.length, deciding.length]).toEqual([length, 0]);
   });
 
   test("when the server stops and what is under way is answered; nothing new is taken", async () => {
