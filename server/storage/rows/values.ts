@@ -14,8 +14,11 @@ export type Value = number | bigint | Buffer | null;
  */
 const NOTHING = 0;
 
+/** Most locks have no reason and most claims no note. */
+const NO_BYTES = Buffer.alloc(0);
+
 export function bytesOf(text: string): Buffer {
-  return Buffer.from(text, "utf8");
+  return text === "" ? NO_BYTES : Buffer.from(text, "utf8");
 }
 
 /** The word that a code stands for. */

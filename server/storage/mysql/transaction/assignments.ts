@@ -25,8 +25,7 @@ export function assignments(
   const sets: string[] = [];
   const values: SqlValue[] = [];
   columns.forEach((column, at) => {
-    const moved = rows.filter(({ before, after }) => !isSame(before[at], after[at]));
-    const [first] = moved;
+    const first = rows.find((row) => isMoved(row, at));
     if (!first) return;
     const value = first.after[at] as Value;
     const difference = COUNTERS.has(column) ? differenceAt(first, at) : null;
@@ -38,7 +37,7 @@ export function assignments(
       values.push(difference);
     } else {
       const arms = rows.flatMap((row, index) => {
-        if (!moved.includes(row)) return [];
+        if (!isMoved(row, at)) return [];
         const [sql, ...selecting] = arm(index);
         values.push(...selecting, row.after[at] as Value);
         return [`${sql} THEN ?`];
@@ -47,6 +46,10 @@ export function assignments(
     }
   });
   return { sets, values };
+}
+
+function isMoved({ before, after }: RowChange, at: number): boolean {
+  return !isSame(before[at], after[at]);
 }
 
 function isSame(a: Value | undefined, b: Value | undefined): boolean {
