@@ -54,7 +54,9 @@ export function areTrue({ sql, lock }: Facts): string {
  * Ends an assertion that no rule has changed, where the transaction leaves waiters. Whoever changes a rule sees only
  * claims that were committed: one that an older rule leaves waiting, though the new one would let it in, would wait
  * until somebody happens to come by. So the assertion comes directly before COMMIT, where it meets a change that is
- * being made; the lock is held only until that COMMIT, in the same trip.
+ * being made; the lock is held only until that COMMIT, in the same trip. That all servers decide by the new rules later on
+ * does not make up for it: a server decides again only about locks whose waiters it has itself, so a release elsewhere that
+ * grants nothing by the older rule would strand them.
  */
 export function rulesLock(impatient: boolean): string {
   return impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
