@@ -86,8 +86,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
     const lookedUp = { byRequestId, markFound };
-    const committed = committedOf(markFound, earlierOf(draft, context));
-    if (committed) draft.events.push(...committed.events.filter(isUnheard));
+    if (context.earlier.length > 0) addUnheard(draft, earlierOf(draft, context));
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
     grantWaiters(draft);
@@ -142,7 +141,9 @@ function outcomeOf(
   if ("name" in command && command.name !== draft.lock.name) return undefined;
   if (isChange(command)) return outcomeOfChange(draft, command, index, markFound, context);
   if (command.verb === "release") {
-    const repeated = earlierOf(draft, context).some((before) => hasReleased(draft, command, before, index));
+    const repeated =
+      context.earlier.length > 0 &&
+      earlierOf(draft, context).some((before) => hasReleased(draft, command, before, index));
     return decide(draft, repeated ? { ...command, repeated } : command);
   }
   if (!("requestId" in command)) return decide(draft, command);
@@ -169,6 +170,12 @@ function outcomeOfChange(
   return outcome;
 }
 
+/** Adds the events of an earlier attempt that was committed. */
+function addUnheard({ lock, events }: Draft, earlier: readonly Decided[]): void {
+  const committed = committedOf(lock.changeMark, earlier);
+  if (committed) events.push(...committed.events.filter(isUnheard));
+}
+
 /**
  * Whether observers have to hear of the event of a transaction that was committed without an answer. A grant may have ended
  * since, so its waiter learns of it by polling.
@@ -179,7 +186,6 @@ function isUnheard({ kind }: Event): boolean {
 
 /** What earlier attempts have decided about the lock. */
 function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
-  if (earlier.length === 0) return NONE;
   return earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
 }
 

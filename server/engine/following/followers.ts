@@ -26,6 +26,8 @@ interface FollowedLock {
   lastAddition: number;
 }
 
+type DecidedLock = Pick<Lock, "id" | "name" | "revision">;
+
 export class Followers {
   readonly #locks = new Map<bigint, FollowedLock>();
   #count = 0;
@@ -116,16 +118,15 @@ export class Followers {
     return lock !== undefined && lock.seenRevision !== revision;
   }
 
-  /** This replica itself made the revision, so it has seen everything, unless others wrote in between. */
-  sawOwn(lockId: bigint, before: bigint, after: bigint): void {
-    const lock = this.#locks.get(lockId);
-    if (lock?.seenRevision === before) lock.seenRevision = after;
-  }
-
-  /** This replica has decided about the lock, by these rules. */
-  decidedBy({ id, name }: Pick<Lock, "id" | "name">, rules: Rules): void {
+  /**
+   * This replica has decided about the lock, by these rules. It made the revision itself, so it has seen everything, unless
+   * others wrote after `revisionBefore`.
+   */
+  decided({ id, name, revision }: DecidedLock, revisionBefore: bigint, rules: Rules): void {
     const lock = this.#locks.get(id);
-    if (lock) lock.decidedBy = { name, rules };
+    if (!lock) return;
+    if (lock.seenRevision === revisionBefore) lock.seenRevision = revision;
+    lock.decidedBy = { name, rules };
   }
 
   /** Whether the lock is to be decided about again, as rules that concern it are others now. */

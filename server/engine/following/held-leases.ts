@@ -1,12 +1,13 @@
 // Who wants to hear that a lease has ended, whoever ended it. Told by what this replica commits; what another one has
 // ended is found by the next Renew.
 
-import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
+import type { Claim, ClaimRef } from "../../core/claim.ts";
 
 type Listener = (ended: Claim) => void;
 
 export class HeldLeases {
-  readonly #listeners = new Map<string, Set<Listener>>();
+  /** By the secret, which no other lease has. */
+  readonly #listeners = new Map<string, Listener[]>();
 
   /** Leases that somebody wants to hear of. */
   get count(): number {
@@ -14,23 +15,26 @@ export class HeldLeases {
   }
 
   /** Calls `listener` once at most, synchronously; it must not throw. Returns what takes it away. */
-  add(lease: ClaimKey, listener: Listener): () => void {
-    const key = keyText(lease);
-    const listeners = this.#listeners.get(key) ?? new Set();
-    listeners.add(listener);
-    this.#listeners.set(key, listeners);
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
-    };
+  add({ secret }: Pick<ClaimRef, "secret">, listener: Listener): () => void {
+    const listeners = this.#listeners.get(secret);
+    if (listeners) listeners.push(listener);
+    else this.#listeners.set(secret, [listener]);
+    return () => this.#remove(secret, listener);
   }
 
   ended(claim: Claim): void {
     if (this.#listeners.size === 0) return;
-    const key = keyText(claim);
-    const listeners = this.#listeners.get(key);
+    const listeners = this.#listeners.get(claim.secret);
     if (!listeners) return;
-    this.#listeners.delete(key);
+    this.#listeners.delete(claim.secret);
     for (const listener of listeners) listener(claim);
+  }
+
+  #remove(secret: string, listener: Listener): void {
+    const listeners = this.#listeners.get(secret);
+    const place = listeners?.indexOf(listener) ?? -1;
+    if (!listeners || place < 0) return;
+    if (listeners.length === 1) this.#listeners.delete(secret);
+    else listeners.splice(place, 1);
   }
 }

@@ -61,10 +61,8 @@ export class AfterCommit {
     const { observer, wakeup, replica, followers, leases, places, advances, watches, captureWaits } =
       this.#options;
     for (const { event, lockName } of batch.events) observer({ kind: "event", event, lockName });
-    for (const [lockId, { lock, revisionBefore }] of batch.locks) {
-      followers.sawOwn(lockId, revisionBefore, lock.revision);
-      followers.decidedBy(lock, batch.limitRules);
-    }
+    for (const { lock, revisionBefore } of batch.locks.values())
+      followers.decided(lock, revisionBefore, batch.limitRules);
     const elsewhere = grantedElsewhere(batch, replica);
     if (elsewhere.length > 0) wakeup.announce(elsewhere);
     for (const lockId of batch.leftOver) void advances.owe(lockId);

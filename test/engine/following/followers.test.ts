@@ -12,6 +12,9 @@ const claim = (ticketNumber: bigint, state: Claim["state"] = "waiting", secret =
   ({ lockId: LOCK, ticketNumber, state, secret, provisional: false, requestedAtUs: 0 }) as Claim;
 const follower = () => ({ told() {} });
 
+/** The lock, as this replica has written it. */
+const OWN = { id: LOCK, name: "lock", revision: 1n };
+
 describe("the followers of a replica", () => {
   test("look again when a poll was ahead of the answer that made a claim wait", () => {
     const followers = new Followers();
@@ -19,7 +22,7 @@ describe("the followers of a replica", () => {
     // Revision 6 lets claim 2 wait, another replica's 7 grants to it, and the poll reads 7 before 6 is answered here.
     followers.saw(LOCK, 7n, followers.lastAddition(LOCK));
     followers.add(claim(2n), follower(), 6n);
-    followers.sawOwn(LOCK, 5n, 6n);
+    followers.decided({ ...OWN, revision: 6n }, 5n, []);
     expect(followers.isStale(LOCK, 7n)).toBe(true);
   });
 
@@ -43,7 +46,7 @@ describe("the followers of a replica", () => {
         reads += 1;
         if (reads === 1) {
           follow(2n, 7n);
-          followers.sawOwn(LOCK, 6n, 7n);
+          followers.decided({ ...OWN, revision: 7n }, 6n, []);
         }
         const state = (key: ClaimKey) => (key.ticketNumber === 2n ? "held" : "waiting");
         return { nowUs: 0, claims: keys.map((key) => claim(key.ticketNumber, state(key))) };
@@ -71,7 +74,7 @@ describe("the followers of a replica", () => {
     const followers = new Followers();
     followers.add(claim(1n), follower(), 5n);
     followers.add(claim(2n), follower(), 6n);
-    followers.sawOwn(LOCK, 5n, 6n);
+    followers.decided({ ...OWN, revision: 6n }, 5n, []);
     expect(followers.isStale(LOCK, 6n)).toBe(false);
   });
 
@@ -79,7 +82,7 @@ describe("the followers of a replica", () => {
     const followers = new Followers();
     followers.add(claim(1n), follower(), 5n);
     followers.add(claim(2n), follower(), 7n);
-    followers.sawOwn(LOCK, 6n, 7n);
+    followers.decided({ ...OWN, revision: 7n }, 6n, []);
     expect(followers.isStale(LOCK, 7n)).toBe(true);
   });
 
@@ -212,7 +215,7 @@ describe("the followers of a replica", () => {
   test("need no look at a lock that nobody follows, nor after one that has seen all", () => {
     const followers = new Followers();
     expect(followers.isStale(LOCK, 1n)).toBe(false);
-    followers.sawOwn(LOCK, 1n, 2n);
+    followers.decided({ ...OWN, revision: 2n }, 1n, []);
     followers.saw(LOCK, 1n, followers.lastAddition(LOCK));
     followers.add(claim(1n), follower(), 5n);
     expect(followers.isStale(LOCK, 5n)).toBe(false);
@@ -254,17 +257,17 @@ describe("the followers of a replica", () => {
         return name === "concerned";
       },
     };
-    followers.decidedBy({ id: LOCK, name: "concerned" }, []);
+    followers.decided({ ...OWN, name: "concerned" }, 0n, []);
     expect(followers.hasOldRules(LOCK, changes)).toBe(false);
     followers.add(claim(1n), follower(), 1n);
     expect(followers.hasOldRules(LOCK, changes)).toBe(false);
-    followers.decidedBy({ id: LOCK, name: "concerned" }, rules);
+    followers.decided({ ...OWN, name: "concerned" }, 0n, rules);
     expect(followers.hasOldRules(LOCK, changes)).toBe(false);
     expect(asked).toEqual([]);
-    followers.decidedBy({ id: LOCK, name: "concerned" }, []);
+    followers.decided({ ...OWN, name: "concerned" }, 0n, []);
     expect(followers.hasOldRules(LOCK, changes)).toBe(true);
     expect(followers.hasOldRules(LOCK, changes)).toBe(true);
-    followers.decidedBy({ id: LOCK, name: "other" }, []);
+    followers.decided({ ...OWN, name: "other" }, 0n, []);
     expect(followers.hasOldRules(LOCK, changes)).toBe(false);
     expect(followers.hasOldRules(LOCK, changes)).toBe(false);
     expect(asked).toEqual(["concerned", "concerned", "other"]);

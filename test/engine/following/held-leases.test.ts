@@ -6,8 +6,8 @@ import { HeldLeases } from "../../../server/engine/following/held-leases.ts";
 import { CLAIM } from "../../support/claims.ts";
 
 const ENDED: Claim = { ...CLAIM, state: "ended" };
-const OTHER: Claim = { ...ENDED, ticketNumber: 2n };
-const ELSEWHERE: Claim = { ...ENDED, lockId: 2n };
+const OTHER: Claim = { ...ENDED, ticketNumber: 2n, secret: "other" };
+const ELSEWHERE: Claim = { ...ENDED, lockId: 2n, secret: "elsewhere" };
 
 let leases: HeldLeases;
 let heard: [who: string, claim: Claim][];
@@ -31,7 +31,7 @@ test("all who want to hear of a lease hear of its end, once, and of no other lea
     ["b", ENDED],
   ]);
   expect(leases.count).toBe(2);
-  leases.ended({ ...ENDED, ticketNumber: 3n });
+  leases.ended({ ...ENDED, ticketNumber: 3n, secret: "nobody's" });
   expect(heard).toHaveLength(2);
   leases.ended(OTHER);
   expect(heard.at(-1)).toEqual(["c", OTHER]);

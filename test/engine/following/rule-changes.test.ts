@@ -22,7 +22,7 @@ function scene(rules: readonly LimitRule[]) {
   ]);
   const followers = new Followers();
   const decided = (id: bigint, by: readonly LimitRule[]) => {
-    followers.decidedBy({ id, name: names.get(id) as string }, by);
+    followers.decided({ id, name: names.get(id) as string, revision: 1n }, 0n, by);
   };
   for (const lockId of names.keys()) {
     followers.add({ lockId, ticketNumber: 1n } as Claim, { told() {} }, 1n);
