@@ -110,10 +110,11 @@ test("a lock that waits here is looked at again once its rules are others than t
 test("who holds a lease hears of its end, once, and nobody hears of the end of a wait", () => {
   const { after, batch, leases } = scene();
   const lost: bigint[] = [];
+  const lease = (ticketNumber: bigint) => ({ ...held(ticketNumber, null), secret: `secret ${ticketNumber}` });
   for (const ticketNumber of [1n, 2n])
-    leases.add(held(ticketNumber, null), (ended) => lost.push(ended.ticketNumber));
+    leases.add(lease(ticketNumber), (ended) => lost.push(ended.ticketNumber));
   const ended = (ticketNumber: bigint, was: "held" | "waiting") => ({
-    event: { kind: "ended" as const, claim: { ...held(ticketNumber, null), state: "ended" }, was },
+    event: { kind: "ended" as const, claim: { ...lease(ticketNumber), state: "ended" }, was },
     lockName: "lock",
     nowUs: 0,
   });
