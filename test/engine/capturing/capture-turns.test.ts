@@ -10,6 +10,8 @@ import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.
 function scene() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
+  /** Each has an id of its own: attempts of one request wait for each other. */
+  let requests = 0;
   const captures = new Captures({
     store: {
       claimsByRequest: async ([id = ""]: readonly string[]) => {
@@ -22,7 +24,7 @@ function scene() {
   } as unknown as CapturesOptions);
   const ask = (client: string, isOver = () => false) =>
     captures.capture({
-      input: { requestId: `${client}/` } as CaptureInput,
+      input: { requestId: `${client}/${++requests}` } as CaptureInput,
       afterWait: false,
       caller: { getPeer: () => client, cancelled: false },
       isOver,
@@ -67,6 +69,7 @@ test("captures that were cancelled keep their place at work, and in the queue, a
   void many("a", CAPTURES_AT_ONCE_MAX, () => isOver);
   await settled();
   const waiting = many("a", CAPTURES_QUEUED_EACH_MAX, () => isOver);
+  await settled();
   isOver = true;
   await expect(ask("a")).rejects.toMatchObject({ kind: "overloaded", reason: "captures_queued" });
   expect(begun).toHaveLength(CAPTURES_AT_ONCE_MAX);
