@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { AdmissionRoom } from "../../../server/grpc/admission.ts";
 import { FaultLog } from "../../../server/grpc/fault-log.ts";
 import { OpenWaits } from "../../../server/grpc/methods/open-waits.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-turns.ts";
@@ -103,6 +104,7 @@ function context() {
   const sessionContext = {
     methods: { engine, openWaits, turns: new PlaceTurns(), graceUs: GRACE_MS * 1_000 },
     openWaits,
+    admission: new AdmissionRoom(),
     frame: { observer, faultLog: new FaultLog(logger) },
     replica: "7",
     waitsMax: 3,
