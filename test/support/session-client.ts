@@ -195,7 +195,14 @@ export class SessionClient extends TestCalls {
     const call = ++this.#calls;
     this.#listeners.set(call, listener);
     const timeout =
-      timeoutMs === undefined ? {} : { timeout: { seconds: 0n, nanos: Math.round(timeoutMs * 1e6) } };
+      timeoutMs === undefined
+        ? {}
+        : {
+            timeout: {
+              seconds: BigInt(Math.trunc(timeoutMs / 1_000)),
+              nanos: Math.round((timeoutMs % 1_000) * 1e6),
+            },
+          };
     this.#session.send({ commands: [{ call, command, ...timeout }] });
     return call;
   }
