@@ -1,11 +1,11 @@
-"""Client of Rowlock, the lock server: locks, semaphores and read-write locks that renew themselves.
+"""Client of Rowlock, the lock server: locks, semaphores and readers-writer locks that the client renews.
 
     import rowlock
 
     with rowlock.connect("127.0.0.1:50051") as client, client.lock("etl/load") as lock:
         print(f"alone, with fencing token {lock.token}")
 
-For asyncio there is `rowlock.aio`, with the same names. All times are seconds.
+`rowlock.aio` is the client for asyncio, with the same names. All times are seconds.
 """
 
 from rowlock.cancellation import Cancellation

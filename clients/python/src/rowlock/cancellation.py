@@ -1,4 +1,4 @@
-"""How one thread gives up what another one waits for."""
+"""Lets one thread cancel the waits of another."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 
 
 class Cancellation:
-    """Gives up waits, from any thread: `client.lock(name, cancel=cancellation)`, and then `cancellation.cancel()`."""
+    """Cancels waits, from any thread: `client.lock(name, cancel=cancellation)`, then `cancellation.cancel()`."""
 
     def __init__(self) -> None:
-        # Taken again by a signal handler that cancels, for one.
+        # Reentrant, as a signal handler that cancels may interrupt a holder of it.
         self._mutex = threading.RLock()
         self._is_cancelled = False
         self._waits: set[Callable[[], object]] = set()
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it was cancelled, which is final."""
+        """Whether `cancel` was called, which is final."""
         return self._is_cancelled
 
     def cancel(self) -> None:
-        """Give up all waits that were begun with it, and those that will be."""
+        """Cancel all waits that use it, also future ones. Each fails with CANCELLED. A second call has no effect."""
         with self._mutex:
             self._is_cancelled = True
             waits = list(self._waits)

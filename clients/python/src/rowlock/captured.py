@@ -1,4 +1,4 @@
-"""What was captured, as its user sees it."""
+"""The result of a capture, as its user sees it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ if TYPE_CHECKING:
 
 
 class Captured:
-    """The locks that were taken, those longest due first; there may be none: `if not captured`.
+    """The captured locks, longest due first. It may be empty: test with `if not captured`.
 
-    In a `with` statement it releases those that were not released by its end, and ends with a LockLost where one of them was lost
-    before its release, unless another exception ends it. Each lock can be used in a `with` statement of its own, too, which then
-    says that of this lock.
+    At the end of a `with` statement, it releases the locks that are not yet released. If one of them was lost
+    before its release, the statement raises LockLost; if another exception ends the statement, that exception
+    goes on, with a note. A lock can also have its own `with` statement, which then raises the LockLost of this
+    lock.
     """
 
     def __init__(self, locks: Sequence[Lock], retry_after: float | None) -> None:
-        """Made by a client."""
+        """For the client only: call `capture` instead."""
         self.locks = tuple(locks)
-        """All of them."""
+        """All captured locks, also those released since."""
         self.retry_after = retry_after
-        """Where there are none: seconds after which another try may be worth while, as far as that is known."""
+        """If no lock was captured: seconds until another try may succeed, a hint; None if the server does not know."""
 
     def __repr__(self) -> str:
         return f"<rowlock.Captured {list(self.locks)!r}>"
@@ -43,7 +44,7 @@ class Captured:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # All are on their way before the first answer is waited for.
+        # Start all releases before waiting for the first answer.
         leaving = [lock._leave() for lock in self.locks if not lock._is_scope_over]
         losses = [loss for loss in [left() for left in leaving] if loss]
         if losses and error is None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 Asked = TypeVar("Asked", Outcome, CapturedLeases)
 
-# For what the user wants called when the client is closed.
+# Seconds that `close` waits for callbacks of the user that are still to run.
 _TELL_WITHIN = 1.0
 
 
@@ -66,15 +66,15 @@ def connect(
     give_up_after: float = 30.0,
     on_connection: Callable[[ConnectionEvent], object] | None = None,
 ) -> Client:
-    """Make a client. Nothing is sent before something is asked for. Raises a ValueError for what cannot work.
+    """Make a client. It connects with the first call. Raises ValueError if an option cannot work.
 
-    addresses: `host:port` of each server, in the order in which they are tried.
-    owner, labels: who asks, for people who look at a lock; None: this machine and process.
-    tls: True: with the authorities that gRPC brings along. False: plain text.
-    headers: sent along when a connection is opened; a function is called for each, on a thread of its own.
-    connect_timeout: seconds that a server may take to answer a new connection before the next one is tried.
-    give_up_after: seconds for which a call is tried before it fails, where no server answers it.
-    on_connection: called with each connection that comes and goes, on a thread for that.
+    addresses: `host:port` of each server, in the order in which the client tries them.
+    owner, labels: shown to people who look at a lock; an owner of None means `hostname:pid`.
+    tls: True: trust the authorities that gRPC brings along. False: plain text.
+    headers: sent with each new connection; a function is called for each of them, on its own thread.
+    connect_timeout: seconds to wait for a server's first answer before the client tries the next address.
+    give_up_after: seconds without any server's answer after which a call fails.
+    on_connection: called with each connection that opens or ends, on the callback thread.
     """
     settings = settings_of(
         addresses,
@@ -88,9 +88,9 @@ def connect(
 
 
 class Client:
-    """One connection, over which all locks of a program are held and waited for. Any thread may use it.
+    """One connection for all locks of a program. Any thread may use it.
 
-    What it does runs on a thread of its own: a program that is busy or blocked delays no renewal.
+    The client renews locks on its own thread, so a busy or blocked program does not delay renewals.
     """
 
     def __init__(
@@ -99,16 +99,17 @@ class Client:
         headers: Headers | MakeHeaders,
         on_connection: Callable[[ConnectionEvent], object] | None,
     ) -> None:
-        """Made by `connect`."""
+        """For `connect` only."""
         self._teller = Teller()
         self._engine = Engine(settings, headers, self._told)
         self._verbs = Verbs(self._engine)
         self._on_connection = on_connection
 
     def lock(self, name: str, **options: Unpack[LockOptions]) -> Lock:
-        """Wait for the lock and hold it: `with client.lock("etl/load") as lock:`. Renewed until it is released.
+        """Wait for the lock and hold it: `with client.lock("etl/load") as lock:`.
 
-        Raises LockRefused where it is refused, LockTimeout where `wait` is over, and CANCELLED where `cancel` was cancelled.
+        The client renews the lease until the lock is released. Raises LockRefused if the server refuses,
+        LockTimeout when `wait` is over, and a RowlockError with CANCELLED when `cancel` is cancelled.
         """
         outcome = self.acquire(name, **options)
         if isinstance(outcome, Refusal):
@@ -116,7 +117,10 @@ class Client:
         return outcome
 
     def try_lock(self, name: str, **options: Unpack[TryOptions]) -> Lock | None:
-        """Return the lock if it is free and due now; otherwise None."""
+        """Return the lock, or None if it is busy, paused or not due now.
+
+        Raises LockRefused for any other refusal, such as EXHAUSTED, STATUS_MISMATCH and NEVER_FITS.
+        """
         outcome = self.acquire(name, wait=0.0, **options)
         if isinstance(outcome, Lock):
             return outcome
@@ -125,7 +129,7 @@ class Client:
         raise refused(name, outcome)
 
     def acquire(self, name: str, **options: Unpack[LockOptions]) -> Lock | Refusal:
-        """Return the lock, or why not: for those to whom a refusal is an answer."""
+        """Return the lock, or the refusal: like `lock`, but a refusal is a value instead of an exception."""
         cancel = options.pop("cancel", None)
         on_position = options.pop("on_position", None)
         future = self._engine.acquire(
@@ -135,10 +139,11 @@ class Client:
         return Lock(self._engine, outcome, self._teller.tell) if isinstance(outcome, HeldLease) else outcome
 
     def capture(self, **options: Unpack[CaptureOptions]) -> Captured:
-        """Take up to `count` of many locks: those longest due of the free ones that have attempts left and a status of `if_status`.
+        """Take up to `count` of many locks, longest due first.
 
-        Each is kept and renewed like any other until it is released; none is an answer, too. `with client.capture(prefix="task/",
-        count=3) as tasks:` releases all that are left at its end.
+        A lock qualifies if it is free and due, has attempts left, and has a status of `if_status`. The client
+        renews each lease until its lock is released. The result may be empty. `with client.capture(prefix="task/",
+        count=3) as tasks:` releases the remaining locks at its end.
         """
         cancel = options.pop("cancel", None)
         future = self._engine.capture(capture_asked_of(**cast(AskCaptureOptions, options)))
@@ -147,14 +152,17 @@ class Client:
         return Captured(locks, captured.retry_after)
 
     def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
-        """End a lease, or give up a place, by its id. Return whether it was this call that ended it.
+        """End a lease, or give up a place in the queue, by its id. Return whether this call ended it.
 
-        The options say what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
+        The options set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`. A retry is safe.
         """
         return self._engine.release_by_id(last_words_of(lease_id, **options)).result().by_this_call
 
     def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
-        """Renew a lease once, by its id; to `ttl` seconds where that is given."""
+        """Renew a lease once, by its id; a `ttl` in seconds replaces the one last asked for. A retry is safe.
+
+        Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
+        """
         return self._verbs.renew(lease_id, ttl).result()
 
     def set_limit(
@@ -166,10 +174,12 @@ class Client:
         if_version: int | None = None,
         reason: str = "",
     ) -> LimitInForce:
-        """Set the limit of a name, or of all names of a pattern such as `etl/*`; None takes the setting away.
+        """Set the limit of a name, or of each name that matches a pattern such as `etl/*`; None unsets it.
 
-        With `if_version` it is changed only if the setting has this version (0: if it was never set), otherwise it fails with
-        VERSION_MISMATCH. It is not repeated when its answer is lost, as that could undo what others have set since.
+        With `if_version`, the server changes the setting only if it has this version (0: it was never set), and
+        otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
+        CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
+        with `if_version` is safe.
         """
         return self._verbs.set_limit(
             limit, name=name, pattern=pattern, if_version=if_version, reason=reason
@@ -178,19 +188,25 @@ class Client:
     def update_lock(
         self, name: str, *, if_version: int | None = None, **changes: Unpack[LockChanges]
     ) -> RecordView:
-        """Set any of what a lock remembers, and make the lock where nobody has named it yet.
+        """Change what a lock remembers; the server makes the lock if it does not exist. Return the new record.
 
-        With `if_version` it is changed only if the record has this version (0: if there is none), otherwise it fails with
-        VERSION_MISMATCH. It is not repeated when its answer is lost, as that could undo what others have set since.
+        With `if_version`, the server changes the record only if it has this version (0: there is none), and
+        otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
+        CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
+        with `if_version` is safe.
         """
         return self._verbs.update_lock(name, if_version, **changes).result()
 
     def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
-        """Take away what a lock remembers. Return whether there was anything. LOCK_IN_USE while it is held or waited for."""
+        """Delete what a lock remembers. Return whether there was anything.
+
+        Fails with LOCK_IN_USE while the lock is held or waited for. `if_version` and lost answers are as for
+        `update_lock`.
+        """
         return self._verbs.delete_lock(name, if_version).result()
 
     def get_lock(self, name: str) -> LockView:
-        """Look at one lock, with its holders and first waiters."""
+        """Return one lock, with its first holders and waiters, up to 100 of each."""
         return self._verbs.get_lock(name).result()
 
     def list_locks(
@@ -201,7 +217,10 @@ class Client:
         order: Order = "name",
         page_size: int = 0,
     ) -> Iterator[LockView]:
-        """Look at all locks whose names begin with `prefix`, page by page; those that are in use, with `busy_only`."""
+        """Iterate over the locks whose names begin with `prefix`; with `busy_only`, those that are in use.
+
+        It fetches page after page. page_size: at most 1,000 locks; 0 means 100.
+        """
         token = ""
         while True:
             page = self._verbs.list_locks(prefix, busy_only, order, page_size, token).result()
@@ -211,7 +230,7 @@ class Client:
                 return
 
     def list_limits(self, prefix: str = "") -> Iterator[LimitSetting]:
-        """Look at the limits that were set, for names and patterns that begin with `prefix`."""
+        """Iterate over the limits that were set for names and patterns that begin with `prefix`, page by page."""
         token = ""
         while True:
             page = self._verbs.list_limits(prefix, token).result()
@@ -221,14 +240,19 @@ class Client:
                 return
 
     def force_release(self, name: str, reason: str, *, ticket_number: int | None = None) -> ForceReleased:
-        """End all holders of a lock, up to 500 in one call, or one claim: an operator's tool.
+        """End all holders of a lock, at most 500 in one call; with `ticket_number`, end that one claim.
 
-        Of a name it is not repeated when its answer is lost, as that would end those who were granted the lock by it.
+        This is for operators. For one claim a retry is safe. For all holders, if the answer is lost, the call
+        fails with CONNECTION_LOST: the client does not repeat it, as that would also end those who were granted
+        the lock meanwhile.
         """
         return self._verbs.force_release(name, reason, ticket_number).result()
 
     def close(self) -> None:
-        """Give up all waits, release all locks, and close the connection. Can be called twice. Leaves no thread behind."""
+        """Give up all waits, release all locks, and close the connection. A second call has no effect.
+
+        It ends within seconds, also if no server answers: a lock whose release was not heard ends with its lease.
+        """
         self._engine.close().result()
         self._engine.join()
         self._teller.close(_TELL_WITHIN)
@@ -259,7 +283,7 @@ class Client:
         except RowlockError:
             raise
         except BaseException:
-            # An interrupt for one, as by Ctrl-C: nobody is there to take what comes.
+            # For example Ctrl-C: nobody is left to take the lock.
             give_up()
             raise
         finally:

@@ -1,4 +1,4 @@
-"""The client's own clock: seconds that only go ahead, and count the time that the machine has slept."""
+"""The client's monotonic clock, in seconds. It includes the time that the machine was suspended."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Clock = Callable[[], float]
 
 
 def _clock() -> Clock:
-    # Leases go on while a machine is suspended, and on Linux time.monotonic() does not. On macOS CLOCK_MONOTONIC counts it,
-    # and time.monotonic() is another one; on Windows time.monotonic() does.
+    # Leases run on while a machine is suspended. On Linux time.monotonic() stops then, and CLOCK_BOOTTIME does not.
+    # On macOS CLOCK_MONOTONIC runs on, and time.monotonic() uses another clock. On Windows time.monotonic() runs on.
     boottime: int | None = getattr(time, "CLOCK_BOOTTIME", None)
     if boottime is None and sys.platform == "darwin":
         boottime = time.CLOCK_MONOTONIC

@@ -1,4 +1,4 @@
-"""The errors: what a server has said, what was refused where a lock was demanded, and what this client finds."""
+"""The errors: those that a server sends, refusals as exceptions, and those of this client itself."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TRANSIENT_CODE = "UNAVAILABLE"
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong with one field of a request."""
+    """An invalid field of a request."""
 
     field: str
     description: str
 
 
 class RowlockError(Exception):
-    """What this package raises, beside ValueError and TypeError for options that cannot work."""
+    """The base of all errors of this package, except ValueError and TypeError for invalid options."""
 
     def __init__(
         self,
@@ -42,40 +42,40 @@ class RowlockError(Exception):
     ) -> None:
         super().__init__(message)
         self.reason = reason
-        """What a program acts on."""
+        """Why, for programs to act on. A reason that this version does not know is a plain string."""
         self.code = code
         """The name of the gRPC code, such as `UNAVAILABLE`."""
         self.message = message
-        """What a person reads. Not stable."""
+        """Text for people. Its wording may change."""
         self.violations = violations
-        """All that is wrong with a request, for BAD_REQUEST."""
+        """All invalid fields of the request, for BAD_REQUEST."""
         self.metadata: Mapping[str, str] = metadata or {}
-        """What the server adds for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH."""
+        """Details for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH."""
         self.retry_after = retry_after
-        """Seconds after which another try can help, as the server says."""
+        """Seconds after which the server says that another try can help; None if it does not say."""
 
     @property
     def is_undone(self) -> bool:
-        """Whether the server has answered that nothing was done."""
+        """Whether the server has answered that it changed nothing, so that a retry is safe."""
         return self.reason in (Reason.OVERLOADED, Reason.DATABASE_UNAVAILABLE, Reason.SHUTTING_DOWN)
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same call, a little later, may well succeed."""
+        """Whether the same call may succeed a little later. It does not say that a retry is safe: see `is_undone`."""
         return self.code == _TRANSIENT_CODE or self.reason == Reason.OVERLOADED
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether it says nothing of what became of a call that a server has heard."""
+        """Whether the call may have taken effect, if a server heard it."""
         return self.is_transient or self.reason == Reason.CLOSED
 
 
 class LockLost(RowlockError):
-    """LEASE_LOST: others may hold the lock. `metadata["end_reason"]` says how it was lost."""
+    """LEASE_LOST: others may hold the lock. `metadata["end_reason"]` says how it was lost, if known."""
 
 
 class LockRefused(RowlockError):
-    """The lock was not granted; `refusal` says more."""
+    """The lock was not granted; `refusal` has the details."""
 
     def __init__(self, name: str, refusal: Refusal) -> None:
         message = f'The lock "{name}" was not granted: {refusal.message}'
@@ -84,27 +84,27 @@ class LockRefused(RowlockError):
 
 
 class LockTimeout(LockRefused, TimeoutError):
-    """TIMED_OUT: the wait is over."""
+    """TIMED_OUT: the lock was not granted within `wait`."""
 
 
 def refused(name: str, refusal: Refusal) -> LockRefused:
-    """Return the error of a refusal, where a lock was demanded."""
+    """Return a refusal as an exception."""
     kind = LockTimeout if refusal.reason == Reason.TIMED_OUT else LockRefused
     return kind(name, refusal)
 
 
 def closed() -> RowlockError:
-    """Return what calls of a closed client fail with."""
+    """Return the error of calls to a closed client."""
     return RowlockError(Reason.CLOSED, "CANCELLED", "This client was closed.")
 
 
 def given_up() -> RowlockError:
-    """Return what a wait fails with that its caller has given up."""
+    """Return the error of a wait that its caller cancelled."""
     return RowlockError(Reason.CANCELLED, "CANCELLED", "The wait was given up.")
 
 
 def forked() -> RowlockError:
-    """Return what calls fail with in the child of a fork."""
+    """Return the error of calls in the child of a fork."""
     message = (
         "This client was made before the process was forked, and its locks belong to the parent. "
         "Connect in the child, and start the child by spawning."
@@ -113,7 +113,7 @@ def forked() -> RowlockError:
 
 
 def ttl_too_short(lock_name: str) -> RowlockError:
-    """Return the error of a lease that would be over before its renewals got through."""
+    """Return the error of a lease whose ttl is too short for renewals to arrive in time."""
     message = (
         f'The lock "{lock_name}" was granted, but answers take too long to renew a lease of this ttl in time: '
         "ask for a longer ttl."
@@ -122,7 +122,7 @@ def ttl_too_short(lock_name: str) -> RowlockError:
 
 
 def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_back: bool) -> RowlockError:
-    """Return the same error, of a request for a lease without end that a server may have granted."""
+    """Return `why` with a warning: a server may have granted this request for a lease without end."""
     rest = (
         "this client goes on giving it back"
         if is_given_back
@@ -140,13 +140,13 @@ def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_bac
 
 
 def lost(lock_name: str, how: str) -> LockLost:
-    """Return the error of a lease that the server has ended."""
+    """Return the error of a lease that the server reports as ended."""
     message = f'The lease on "{lock_name}" has ended ({how.lower()}): stop what the lock protects.'
     return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": how})
 
 
 def of_status(status: Status) -> RowlockError:
-    """Return the error of a call, of what the server has sent."""
+    """Return the error in a status that a server or gRPC has sent."""
     info, retry, bad = ErrorInfo(), RetryInfo(), BadRequest()
     for detail in status.details:
         for message in (info, retry, bad):
@@ -164,7 +164,7 @@ def of_status(status: Status) -> RowlockError:
 
 
 def status_of(ended: grpc.Call) -> Status:
-    """Return the whole status with which a call of gRPC has ended."""
+    """Return the status of an ended gRPC call, with its details if the server sent any."""
     for key, value in ended.trailing_metadata() or ():
         if key == _DETAILS and isinstance(value, bytes):
             return Status.FromString(value)

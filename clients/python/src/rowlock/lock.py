@@ -1,4 +1,4 @@
-"""A lock that is held, as its user sees it."""
+"""A held lock, as its user sees it."""
 
 from __future__ import annotations
 
@@ -22,92 +22,96 @@ if TYPE_CHECKING:
 
 
 class Lost:
-    """Set when the lock is or may be lost, before others can have it, and when it is released. Much like a threading.Event."""
+    """Set when the lock is or may be lost, before others can have it, and when it is released.
+
+    It works like a threading.Event.
+    """
 
     def __init__(self, lease: HeldLease) -> None:
         self._lease = lease
 
     def is_set(self) -> bool:
-        """Look at the clock, and return whether the lock can be counted on no more."""
+        """Return whether it is set: whether the holder must not rely on the lock any more. Checks the clock."""
         self._lease.look()
         return self._lease.loss is not None
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is set, or so many seconds; return whether it is set."""
+        """Wait until it is set, at most `timeout` seconds; return whether it is set."""
         return self.is_set() or self._lease.over.wait(timeout) or self.is_set()
 
     @property
     def error(self) -> RowlockError | None:
-        """Why it is set: a LockLost, or RELEASED."""
+        """Why it is set: a LockLost, or a RowlockError with RELEASED. None: it is not set."""
         self._lease.look()
         return self._lease.loss
 
 
 class Lock:
-    """A lock that is held, and renewed until it is released: at the end of its scope, in a `with` statement.
+    """A held lock, which the client renews until it is released; a `with` statement releases it at its end.
 
-    Where the lock was lost before its scope has ended, that ends with a LockLost, unless another exception ends it.
+    If the lock was lost before the end of that statement, the statement raises LockLost. If another exception
+    ends the statement, that exception goes on, with a note.
     """
 
     def __init__(self, engine: Engine, lease: HeldLease, tell: Tell) -> None:
-        """Made by a client."""
+        """For the client only."""
         self._engine = engine
         self._lease = lease
         self._tell = tell
         self._released: Future[Released] | None = None
-        # Its own scope has ended, and has said how.
+        # This lock's own scope has ended, and has reported a loss.
         self._is_scope_over = False
         self._is_handed_over = False
         self.lost = Lost(lease)
-        """Says when to stop."""
+        """Set when the work must stop."""
 
     def __repr__(self) -> str:
         return f"<rowlock.Lock {self.name!r} token={self.token} {self._lease.state}>"
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The lock's name."""
         return self._lease.lock_name
 
     @property
     def token(self) -> int:
-        """The fencing token: strictly rising for each lock. Send it with every write to what the lock protects."""
+        """The fencing token, higher with each grant of a lock. Send it with every write to what the lock protects."""
         return self._lease.token
 
     @property
     def lease_id(self) -> str:
-        """Secret: whoever knows it can renew and release the lease."""
+        """The id of the lease. It is a secret: anybody who knows it can renew and release the lease."""
         return self._lease.id
 
     @property
     def mode(self) -> Mode:
-        """How it is held."""
+        """How the lock is held."""
         return self._lease.mode
 
     @property
     def permits(self) -> int:
-        """How many permits are held."""
+        """The number of permits held."""
         return self._lease.permits
 
     @property
     def state(self) -> LockState:
-        """Look at the clock, and return how much it can be counted on."""
+        """How far the holder may rely on the lock now. Checks the clock."""
         return self._lease.state
 
     @property
     def remaining(self) -> float:
-        """Seconds for which it can be counted on if nothing is heard of a server any more; math.inf: without end."""
+        """Seconds for which the holder may rely on the lock without a further renewal; math.inf: without end."""
         self._lease.look()
         return self._lease.remaining
 
     def check(self) -> None:
-        """Raise LockLost if it is lost, and RELEASED if it was released."""
+        """Raise LockLost if the lock is lost, and a RowlockError with RELEASED if it was released."""
         error = self.lost.error
         if error:
             raise error.with_traceback(None)
 
     def on_state(self, call: Callable[[LockState], object]) -> None:
-        """Have `call` called with each new state, on a thread for that; not when it is released."""
+        """Call `call` on the callback thread with each new state, but not when the lock is released."""
         lease = self._lease
         told = Latest(self._tell, call)
 
@@ -118,18 +122,19 @@ class Lock:
         lease.listen(changed)
 
     def release(self, **options: Unpack[ReleaseOptions]) -> bool:
-        """Give it back: the next in the queue has it at once. Return whether it was held until then. Can be called twice.
+        """Release the lock, so that the server can grant it to the next waiter at once.
 
-        The options say what the lock remembers, the first time: its `status`, a `cool_down`, and `attempts_left`.
+        Returns whether it was held until then; a second call returns the result of the first. The options of the
+        first call set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
 
-        Raises a RowlockError if no server answers; the lease then ends by itself.
+        Raises a RowlockError if no server answers; a lease with a time to live then ends by itself.
         """
         return self._release(**options).result().by_this_call
 
     def hand_over(self, ttl: float | None = None) -> HandedOver:
-        """Renew it once more, to `ttl` seconds where that is given, and leave it at that.
+        """Renew the lease once more, with a new `ttl` in seconds if given, and stop renewing it.
 
-        From now on it belongs to whoever has its lease id.
+        From then on it belongs to the process that has its lease id, and this lock counts as released.
         """
         self._engine.hand_over(self._lease, ttl).result()
         self._is_handed_over = True
@@ -148,7 +153,7 @@ class Lock:
         note(error, loss)
 
     def _leave(self) -> Callable[[], LockLost | None]:
-        """Begin to give it back; what is returned waits for that, and says how it was lost."""
+        """Start the release, and return a function that waits for it and returns the loss, if any."""
         loss = loss_of(self._lease)
         if self._is_handed_over or self._released is not None:
             return lambda: loss

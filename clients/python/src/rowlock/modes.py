@@ -1,4 +1,4 @@
-"""How a lock is held, by the words of this package."""
+"""The modes in which a lock is held, and their protocol values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from rowlock.v1 import lock_pb2
 
 Mode = Literal["permit", "shared", "exclusive"]
-"""Counted permits (a mutex where the limit is 1), one of many readers, or the only writer."""
+"""permit: counted permits (a mutex if the limit is 1); shared: one of many readers; exclusive: the only writer."""
 
 _PROTO: dict[str, lock_pb2.Mode] = {
     "permit": lock_pb2.MODE_PERMIT,
@@ -17,14 +17,14 @@ _PROTO: dict[str, lock_pb2.Mode] = {
 
 
 def proto_mode(mode: Mode) -> lock_pb2.Mode:
-    """Raise a ValueError for a mode that there is not."""
+    """Return the protocol's value; raise ValueError for an unknown mode."""
     if mode not in _PROTO:
         raise ValueError(f"mode: {mode!r} is none of {', '.join(_PROTO)}")
     return _PROTO[mode]
 
 
 def mode_of(mode: lock_pb2.Mode) -> Mode:
-    """Return how a claim is held, of what the server has sent."""
+    """Return the mode of a protocol value; unknown ones count as "permit"."""
     if mode == lock_pb2.MODE_SHARED:
         return "shared"
     return "exclusive" if mode == lock_pb2.MODE_EXCLUSIVE else "permit"

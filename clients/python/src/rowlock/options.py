@@ -1,7 +1,4 @@
-"""What can be chosen when connecting, for one lock, and for a capture, with what holds where nothing is said.
-
-All times are seconds.
-"""
+"""The options of `connect`, of a lock and of a capture, with their defaults. All times are seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from rowlock.times import FOREVER, check_seconds, check_seconds_or_forever, dura
 from rowlock.v1 import lock_service_pb2
 
 Headers = Mapping[str, str]
-"""Sent along when a connection is opened, for a proxy or an authority between."""
+"""gRPC metadata sent with each new connection, for a proxy or an authenticator before the server."""
 
 MakeHeaders = Callable[[], Headers]
 MakeHeadersAsync = Callable[[], Headers | Awaitable[Headers]]
@@ -32,15 +29,15 @@ _POSITION_INTERVAL = 1.0
 
 @dataclass(frozen=True)
 class Tls:
-    """How to trust a server, and to be trusted by it. All in PEM."""
+    """The certificates of a TLS connection, all in PEM. Raises ValueError if only one of `cert` and `key` is given."""
 
     ca: bytes | None = None
     """Certificates of the authorities to trust; None: those that gRPC brings along."""
     cert: bytes | None = None
-    """The client's own certificate and its key, where the server asks for one."""
+    """The client's own certificate, if the server asks for one; it needs `key`."""
     key: bytes | None = None
     server_name: str | None = None
-    """The name that the server's certificate has, where it is not that of the address."""
+    """The name in the server's certificate, if it differs from the address."""
 
     def __post_init__(self) -> None:
         if (self.cert is None) != (self.key is None):
@@ -49,126 +46,129 @@ class Tls:
 
 @dataclass(frozen=True)
 class ConnectionEvent:
-    """What happens to the connection, for a log."""
+    """A connection that opened or ended, for a log."""
 
     kind: Literal["connected", "disconnected"]
     address: str
     via: Literal["session", "unary"]
-    """All calls over one stream; or calls of their own, where no stream gets through."""
+    """session: all calls over one stream; unary: single calls, as no stream gets through."""
     replica: str = ""
-    """The server, as its log names it; empty where that is not known."""
+    """The server's name in its own log; empty if not known."""
     error: Exception | None = None
-    """Why it was lost, or could not be had."""
+    """Why the connection was lost, or could not be opened; None for `connected`."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place in the queue."""
+    """A place in the queue."""
 
     ahead: int
-    """Waiters that stand before this one."""
+    """Waiters before this one."""
     permits_ahead: int
-    """Permits that they ask for."""
+    """Permits that the waiters before this one ask for."""
     queue_length: int
-    """Waiters in the whole queue."""
+    """Waiters in the whole queue, this one included."""
     waited: float
     """Seconds for which this one has waited."""
 
 
 class LeaseOptions(RecordOptions, total=False):
-    """What can be chosen for each lease."""
+    """The options of each lease."""
 
     ttl: float
-    """Time to live of the lease, renewed at every third of it; 30. FOREVER: without end, for `lock` and the like alone."""
-    margin: float
-    """How long before the lease may end it is given up for lost: the time that the work has to stop.
+    """Time to live of the lease; 30 by default. The client renews it after each third of it.
 
-    A tenth of the ttl, and 2 at the most, unless told otherwise; less than half of the ttl.
+    FOREVER: without end; not for `capture`.
+    """
+    margin: float
+    """How long before the lease may end the client counts it as lost: the time that the work has to stop.
+
+    By default a tenth of the ttl, at most 2, and 0 without end. It must be less than half of the ttl.
     """
     owner: str
-    """For this claim alone."""
+    """The owner of this claim; by default that of the client."""
     labels: Mapping[str, str]
-    """For this claim, beside those of the client."""
+    """Labels of this claim, in addition to those of the client."""
     request_id: str
-    """The same id always means the same claim: whoever asks again under it comes back to its lease or place.
+    """The same id always means the same claim: a call that repeats it gets the same lease or place, so a retry is safe.
 
-    Of a capture: to those of its leases that are held still. Unset: an id of this call's own.
+    A repeated capture gets those of its leases that are still held. Default: a new id for each call.
     """
 
 
 class TryOptions(LeaseOptions, total=False):
-    """What can be chosen for a lock that is tried."""
+    """The options of `try_lock`."""
 
     permits: int
-    """How many permits to take, all or none; 1."""
+    """How many permits to take, all or none; 1 by default."""
     mode: Mode
-    """`"permit"`, unless told otherwise."""
+    """How to hold the lock; `"permit"` by default."""
 
 
 class AskOptions(TryOptions, total=False):
-    """What else a server is asked for."""
+    """The options of `lock` and `acquire` that go to the server."""
 
     wait: float
-    """How long to wait at the most; 0: not at all. FOREVER, unless told otherwise."""
+    """The longest wait; 0: do not wait. FOREVER by default."""
     position_interval: float
-    """How often at the most `on_position` is called; 1."""
+    """The shortest time between two calls of `on_position`; 1 by default."""
 
 
 class WaitOptions(AskOptions, total=False):
-    """What can be chosen for a lock that is waited for."""
+    """The options of a lock that is waited for."""
 
     on_position: Callable[[Place], object]
-    """Called with each new place in the queue. What it raises ends the wait."""
+    """Called with each new place in the queue. An exception that it raises ends the wait, and the wait raises it."""
 
 
 class LockOptions(WaitOptions, total=False):
-    """What can be chosen for a lock that a thread waits for."""
+    """The options of `lock` and `acquire` of the client for threads."""
 
     cancel: Cancellation
-    """Gives up the wait, from another thread."""
+    """Cancels the wait, from another thread."""
 
 
 class AskCaptureOptions(LeaseOptions, total=False):
-    """What a server is asked for that shall choose among many locks."""
+    """The options of `capture` that go to the server."""
 
     prefix: str
-    """Locks whose names begin so, and that have a record; "": all. One of `prefix` and `names` has to be given."""
+    """Choose among locks whose names begin so and that have a record; "": all. Give either `prefix` or `names`."""
     names: Sequence[str]
-    """Of these locks, 1,000 at the most; also those that nobody has named before."""
+    """Choose among these locks, at most 1,000; the server makes those that do not exist."""
     count: int
-    """How many at the most, 1 to 100; 1."""
+    """The most locks to take, 1 to 100; 1 by default."""
     wait: float
-    """How long to wait for the first one; 0, unless told otherwise: not at all. FOREVER: as long as it takes."""
+    """The longest wait for the first lock; 0 by default: do not wait. FOREVER: without end."""
 
 
 class CaptureOptions(AskCaptureOptions, total=False):
-    """What can be chosen for a capture that a thread asks for."""
+    """The options of `capture` of the client for threads."""
 
     cancel: Cancellation
-    """Gives up the wait, from another thread."""
+    """Cancels the wait, from another thread."""
 
 
 class AioCaptureOptions(AskCaptureOptions, total=False):
-    """What can be chosen for a capture that a task asks for. A task that is cancelled gives up the wait."""
+    """The options of `capture` in asyncio. Cancelling the task cancels the wait."""
 
     cancel_on_loss: bool
-    """Whether the task in the scope of one of the locks is cancelled when that is lost; True."""
+    """Whether the loss of a captured lock cancels the task in that lock's own scope; True by default."""
 
 
 class AioTryOptions(TryOptions, total=False):
-    """What can be chosen for a lock that is tried in asyncio."""
+    """The options of `try_lock` in asyncio."""
 
     cancel_on_loss: bool
-    """Whether the task in the lock's scope is cancelled when the lock is lost; True."""
+    """Whether the loss of the lock cancels the task in its scope; True by default."""
 
 
 class AioLockOptions(WaitOptions, AioTryOptions, total=False):
-    """What can be chosen for a lock that a task waits for. A task that is cancelled gives up the wait."""
+    """The options of `lock` and `acquire` in asyncio. Cancelling the task cancels the wait."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What was chosen when connecting."""
+    """The checked options of `connect`, but for headers and callbacks."""
 
     addresses: tuple[str, ...]
     owner: str
@@ -180,10 +180,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was chosen for one lock."""
+    """The checked options of one lock."""
 
     request: lock_service_pb2.AcquireRequest
-    """All of it but what differs from one try to the next."""
+    """The request without the fields that differ between tries."""
     wait: float
     margin: float
     request_id: str | None
@@ -193,10 +193,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class AskedCapture:
-    """What was chosen for a capture."""
+    """The checked options of a capture."""
 
     request: lock_service_pb2.CaptureRequest
-    """All of it but what differs from one try to the next."""
+    """The request without the fields that differ between tries."""
     wait: float
     margin: float
     request_id: str | None
@@ -212,7 +212,7 @@ def settings_of(
     connect_timeout: float,
     give_up_after: float,
 ) -> Settings:
-    """Raise a ValueError for what cannot work."""
+    """Return the checked options; raise ValueError if one cannot work."""
     named = tuple(each.strip() for each in ([addresses] if isinstance(addresses, str) else addresses))
     if not named or "" in named:
         raise ValueError("addresses: name at least one server, as host:port")
@@ -247,9 +247,9 @@ def asked_of(
     status_if_lost: str | None = None,
     if_status: str | Sequence[str] = (),
 ) -> Asked:
-    """Raise a ValueError or a TypeError for what no server could be asked.
+    """Return the checked options; raise ValueError or TypeError for values that no request can hold.
 
-    What is out of a server's bounds is for the server to say, of all fields at once.
+    The server checks its own bounds, as it reports all violations at once.
     """
     check_seconds_or_forever("wait", wait)
     check_seconds_or_forever("ttl", ttl)
@@ -267,7 +267,7 @@ def asked_of(
     else:
         request.ttl.CopyFrom(duration_of(ttl))
     terms.put_into(request)
-    # An empty one would stand for none.
+    # The protocol takes an empty id as none.
     if request_id is not None:
         request.request_id = request_id
     return Asked(request, wait, _margin_of(ttl, margin), request_id or None, position_interval, terms)
@@ -289,11 +289,11 @@ def capture_asked_of(
     status_if_lost: str | None = None,
     if_status: str | Sequence[str] = (),
 ) -> AskedCapture:
-    """Raise a ValueError or a TypeError for what no server could be asked."""
+    """Return the checked options; raise ValueError or TypeError for values that no request can hold."""
     check_seconds_or_forever("wait", wait)
     check_seconds("ttl", ttl)
     if isinstance(names, str):
-        # Each letter of it would be a name.
+        # As a sequence, each of its letters would be a name.
         raise TypeError(f"names: {names!r} is one name, and not a list of names")
     terms = Terms(min_interval, lock_delay, status_if_lost, if_status)
     request = lock_service_pb2.CaptureRequest(

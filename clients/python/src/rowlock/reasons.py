@@ -1,4 +1,4 @@
-"""Why something was refused or has failed: what a program acts on."""
+"""The reasons of refusals and errors, for programs to act on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rowlock.v1 import lock_pb2
 class Reason(str, Enum):
     """The reasons that this version knows.
 
-    Each is equal to its name as a string. A newer server may send others, which come as plain strings.
+    Each equals its name as a string. A reason that only a newer server knows is a plain string.
     """
 
-    # Of the server, as the table in lock_service.proto explains them.
+    # Errors of the server; the table in lock_service.proto explains them.
     BAD_REQUEST = "BAD_REQUEST"
     MALFORMED_MESSAGE = "MALFORMED_MESSAGE"
     UNKNOWN_CLAIM = "UNKNOWN_CLAIM"
@@ -31,7 +31,7 @@ class Reason(str, Enum):
     SESSION_SILENT = "SESSION_SILENT"
     TIMEOUT = "TIMEOUT"
     INTERNAL = "INTERNAL"
-    # Of a refusal, or of how a claim has ended. CANCELLED is also that of a caller who gave up.
+    # Refusals, and ends of claims. CANCELLED is also the error of a wait that its caller cancelled.
     BUSY = "BUSY"
     PAUSED = "PAUSED"
     QUEUE_FULL = "QUEUE_FULL"
@@ -45,9 +45,13 @@ class Reason(str, Enum):
     EXPIRED = "EXPIRED"
     RELEASED = "RELEASED"
     FORCE_RELEASED = "FORCE_RELEASED"
-    # Of this client: no server has answered in time; the connection was lost, and what was asked for must not be repeated, so
-    # it may have been done or not; the client was closed, or belongs to the process that this one was forked from; answers take
-    # so long that the lease cannot be renewed in time; an error without a reason, of a proxy for one.
+    # Errors of this client.
+    # NO_SERVER: no server answered in time.
+    # CONNECTION_LOST: the connection was lost before the answer came, and a repeated call is not safe; the call may
+    # have taken effect or not.
+    # TTL_TOO_SHORT: answers take so long that the client cannot renew the lease in time.
+    # CLOSED: the client was closed, or belongs to the parent of this forked process.
+    # UNKNOWN: an error without a reason, for example one of a proxy.
     NO_SERVER = "NO_SERVER"
     CONNECTION_LOST = "CONNECTION_LOST"
     TTL_TOO_SHORT = "TTL_TOO_SHORT"
@@ -59,7 +63,7 @@ class Reason(str, Enum):
 
 
 def reason_of(name: str) -> Reason | str:
-    """Return the reason of this name, or the name where it is a new one."""
+    """Return the reason of this name, or the name itself if this version does not know it."""
     try:
         return Reason(name)
     except ValueError:
@@ -67,7 +71,7 @@ def reason_of(name: str) -> Reason | str:
 
 
 def end_of(reason: lock_pb2.RefusalReason) -> Reason | str:
-    """Return the reason of a refusal or of a claim's end, of what the server has sent."""
+    """Return the reason of a refusal or of a claim's end, from its protocol value."""
     try:
         name = lock_pb2.RefusalReason.Name(reason)
     except ValueError:

@@ -1,7 +1,4 @@
-"""What a lock remembers beyond its claims, as plain values; and how a request says what it shall remember.
-
-All times are seconds.
-"""
+"""What a lock remembers beyond its claims, and the options that change it. All times are seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from rowlock.v1.lock_service_pb2 import (
 
 
 class _Kept(Enum):
-    """Stands for what is not named, as None takes away what there is."""
+    """The default of options that are not given, as None means to unset them."""
 
     KEPT = 0
 
@@ -32,45 +29,45 @@ _KEPT: Final = _Kept.KEPT
 
 
 class RecordOptions(TypedDict, total=False):
-    """What a lease asks of the lock's record."""
+    """The terms of a lease for the lock's record."""
 
     min_interval: float
-    """When it is released, nothing is granted until so long after its grant. A lease that is lost does not set it."""
+    """After a release, the server grants nothing until this long after the lease's grant. A loss does not set it."""
     lock_delay: float
-    """When it is lost, nothing is granted for so long after it."""
+    """After a loss, the server grants nothing for this long."""
     status_if_lost: str
-    """The lock's status when it is lost."""
+    """The lock's new status if the lease is lost."""
     if_status: str | Sequence[str]
-    """Granted only where the lock has this status, or one of these; "" is that of a lock without a record, too."""
+    """Grant only if the lock has this status, or one of these. A lock without a record has the status ""."""
 
 
 class ReleaseOptions(TypedDict, total=False):
-    """What the lock remembers when a lease is given back."""
+    """What the lock remembers after a release. Options that are not given change nothing."""
 
     status: str
-    """The lock's status from now on."""
+    """The lock's new status."""
     cool_down: float
-    """Nothing is granted for so long from now on, instead of until the `min_interval` is over; 0: at once."""
+    """The server grants nothing for this long after the release; it replaces the `min_interval`. 0: due at once."""
     attempts_left: int
-    """How many more times it may be granted."""
+    """How many more times the server may grant the lock."""
 
 
 class LockChanges(TypedDict, total=False):
-    """What to set of what a lock remembers; what is not named stays as it is."""
+    """Changes to what a lock remembers. Options that are not given change nothing."""
 
     not_before: datetime | None
-    """Nothing is granted before this instant of the database's clock; None: at any time."""
+    """The server grants nothing before this instant of the database's clock; it needs a time zone. None: no bound."""
     not_before_in: float
-    """The same in seconds from now."""
+    """The same, in seconds from now. Excludes `not_before`."""
     attempts_left: int | None
-    """How many more times it may be granted; None: any number of times."""
+    """How many more times the server may grant the lock; None: no bound."""
     status: str
-    """A short word of your own."""
+    """A short word of your own, at most 63 bytes."""
 
 
 @dataclass(frozen=True)
 class LastRunView:
-    """How the last lease of a lock went."""
+    """The last lease of a lock that ended."""
 
     owner: str
     token: int
@@ -79,7 +76,7 @@ class LastRunView:
     end_reason: Reason | str
     """RELEASED, EXPIRED or FORCE_RELEASED."""
     status: str
-    """The lock's status when it had ended."""
+    """The lock's status after its end."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +84,19 @@ class RecordView:
     """What a lock remembers."""
 
     not_before: datetime | None
-    """Nothing is granted before; None: at any time."""
+    """The server grants nothing before this instant of the database's clock; None: no bound."""
     attempts_left: int | None
-    """None: any number of times."""
+    """How many more times the server may grant the lock; None: no bound."""
     status: str
     last_run: LastRunView | None
-    """None: none has ended since there is a record."""
+    """None: no lease has ended since the record exists."""
     version: int
     """For the `if_version` of the next change."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a lease asks of the lock's record, as one value. Raises a ValueError or a TypeError for what cannot be asked."""
+    """The terms of a lease for the lock's record, as one value. Raises ValueError or TypeError for invalid times."""
 
     min_interval: float | None = None
     lock_delay: float | None = None
@@ -113,16 +110,16 @@ class Terms:
 
     @property
     def remembers_loss(self) -> bool:
-        """Whether the lock shall remember it when the lease is lost; for `min_interval`, that it was not released."""
+        """Whether a loss and a release leave different marks in the lock's record."""
         return any(each is not None for each in (self.min_interval, self.lock_delay, self.status_if_lost))
 
     @property
     def are_set(self) -> bool:
-        """Whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before."""
+        """Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed."""
         return self.remembers_loss or self.if_status != ()
 
     def put_into(self, request: AskedForTerms) -> None:
-        """Set its fields."""
+        """Set the fields of the request."""
         if self.min_interval is not None:
             request.min_interval.CopyFrom(duration_of(self.min_interval))
         if self.lock_delay is not None:
@@ -142,7 +139,7 @@ def last_words_of(
     cool_down: float | None = None,
     attempts_left: int | None = None,
 ) -> ReleaseRequest:
-    """Return what ends a lease: see ReleaseOptions."""
+    """Return the request that ends a lease: see ReleaseOptions."""
     request = ReleaseRequest(lease_id=lease_id, status=status, attempts_left=attempts_left)
     if cool_down is not None:
         check_seconds("cool_down", cool_down)
@@ -159,7 +156,7 @@ def update_of(
     attempts_left: int | _Kept | None = _KEPT,
     status: str | None = None,
 ) -> UpdateLockRequest:
-    """Return what changes a record: see LockChanges."""
+    """Return the request that changes a record: see LockChanges."""
     request = UpdateLockRequest(name=name, expected_version=if_version, status=status)
     if not_before is None:
         request.unset_not_before = True
@@ -176,7 +173,7 @@ def update_of(
 
 
 def record_view(record: lock_pb2.LockRecord) -> RecordView:
-    """Return what a lock remembers."""
+    """Return the record of a lock as a plain value."""
     return RecordView(
         not_before=instant_of(record.not_before) if record.HasField("not_before") else None,
         attempts_left=record.attempts_left if record.HasField("attempts_left") else None,

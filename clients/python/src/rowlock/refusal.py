@@ -1,4 +1,4 @@
-"""An expected no, by its reason."""
+"""A refusal: an expected negative answer, with its reason."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from rowlock.views import ClaimView, LimitView, claim_view, limit_view
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is no lock."""
+    """Why the server did not grant the lock."""
 
     reason: Reason | str
-    """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT, NEVER_FITS; NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH by what the lock remembers; or how
-    a claim ended that was asked for again.
+    """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT or NEVER_FITS; or, because of the lock's record, NOT_BEFORE, EXHAUSTED or
+    STATUS_MISMATCH. If the request id had a claim that has ended, it is how that claim ended.
     """
     message: str
-    """What a person reads. Not stable."""
+    """Text for people. Its wording may change."""
     holders: tuple[ClaimView, ...] = ()
-    """Who holds it, oldest first, 10 at the most; for BUSY and TIMED_OUT."""
+    """The holders, oldest first, at most 10; for BUSY and TIMED_OUT."""
     retry_after: float | None = None
-    """Seconds after which another try may be worth while: a hint."""
+    """Seconds until another try may succeed: a hint."""
     limit: LimitView | None = None
-    """What stands in the way, for NEVER_FITS and for PAUSED by a limit of 0."""
+    """The limit that prevents the grant, for NEVER_FITS and for PAUSED by a limit of 0."""
     status: str | None = None
-    """The one that was found, for STATUS_MISMATCH."""
+    """The lock's status, for STATUS_MISMATCH."""
 
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
-    """Return what the server has sent."""
+    """Return a refusal of the server as a plain value."""
     reason = end_of(refused.reason)
     return Refusal(
         reason=reason,

@@ -1,4 +1,4 @@
-"""Durations and instants of the protocol, and what Python has for them."""
+"""Converts durations and instants between the protocol and Python."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 FOREVER = math.inf
-"""Without end: of a wait, or of a lease."""
+"""Without end: for a wait, or for a lease."""
 
-# Beyond that a duration of the protocol is out of bounds in any case.
+# All bounds of the server are lower.
 _SECONDS_MAX = 1e9
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def check_seconds(name: str, seconds: float) -> None:
-    """Raise a ValueError for what is no time at all."""
+    """Raise ValueError for NaN, infinity and absurdly large values; the server checks its own bounds."""
     if not abs(seconds) <= _SECONDS_MAX:
         raise ValueError(f"{name}: {seconds} must be a number of seconds")
 
 
 def check_seconds_or_forever(name: str, seconds: float) -> None:
-    """Raise a ValueError for what is no time, unless it is FOREVER."""
+    """The same, but FOREVER is allowed."""
     if seconds != FOREVER:
         check_seconds(name, seconds)
 
 
 def duration_of(seconds: float) -> Duration:
-    """Round to the microsecond, which is what the server counts in."""
+    """Return a duration, rounded to the microsecond, which is the server's resolution."""
     return Duration(
         seconds=(us := round(seconds * 1e6)) // 1_000_000,
         nanos=us % 1_000_000 * 1_000,
@@ -42,7 +42,7 @@ def seconds_of(duration: Duration) -> float:
 
 
 def timestamp_of(instant: datetime) -> Timestamp:
-    """Raise a ValueError where it is not known of which time zone it is."""
+    """Return an instant; raise ValueError if it has no time zone."""
     if instant.tzinfo is None:
         raise ValueError(f"{instant}: say its time zone, as by datetime.now(timezone.utc)")
     since = instant - _EPOCH
@@ -50,7 +50,7 @@ def timestamp_of(instant: datetime) -> Timestamp:
 
 
 def instant_of(timestamp: Timestamp) -> datetime:
-    """Return an instant of the database's clock, in UTC."""
+    """Return an instant in UTC."""
     return datetime.fromtimestamp(timestamp.seconds, timezone.utc).replace(
         microsecond=timestamp.nanos // 1_000
     )

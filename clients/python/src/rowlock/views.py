@@ -1,4 +1,4 @@
-"""What the server shows of locks, claims and limits, as plain values."""
+"""Locks, claims and limits as the server reports them, as plain values."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from rowlock.v1 import lock_pb2, lock_service_pb2
 
 @dataclass(frozen=True)
 class ClaimView:
-    """One who holds or waits."""
+    """A holder or a waiter."""
 
     lock_name: str
     ticket_number: int
-    """With the lock's name it names the claim, in `force_release`."""
+    """Identifies the claim together with the lock's name, as in `force_release`."""
     state: Literal["waiting", "held"]
     mode: Mode
     permits: int
     owner: str
     labels: Mapping[str, str] = field(hash=False)
     token: int | None
-    """The fencing token of one who holds."""
+    """The fencing token; None for a waiter."""
     requested_at: datetime | None
     granted_at: datetime | None
     expires_at: datetime | None
-    """When the lease ends if it is not renewed, or the place if there is no sign of life; None: without end."""
+    """When the lease ends unless it is renewed, or the place unless its waiter gives a sign of life; None: never."""
 
 
 @dataclass(frozen=True)
 class LimitView:
-    """How many permits may be held at once, and why that many."""
+    """How many permits may be held at once, and which setting says so."""
 
     limit: int
     source: Literal["default", "pattern", "name"]
@@ -47,7 +47,7 @@ class LimitView:
 
 @dataclass(frozen=True)
 class LockView:
-    """A lock as it stands."""
+    """The current state of a lock."""
 
     name: str
     limit: LimitView
@@ -55,15 +55,15 @@ class LockView:
     holder_count: int
     waiting: int
     draining: bool
-    """More is held than the limit allows, as it was lowered."""
+    """More permits are held than the limit allows, as somebody lowered it."""
     last_token: int
-    """Given last; 0 when none was."""
+    """The fencing token given last; 0: none yet."""
     holders: tuple[ClaimView, ...]
-    """Oldest first, and not all of many."""
+    """The oldest holders, oldest first; the server caps the list."""
     waiters: tuple[ClaimView, ...]
-    """The first ones."""
+    """The first waiters, in order; the server caps the list."""
     record: RecordView | None
-    """What it remembers beyond its claims; None: nothing."""
+    """What the lock remembers beyond its claims; None: it has no record."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class LimitSetting:
 
 @dataclass(frozen=True)
 class LimitInForce:
-    """What is in force after a change."""
+    """The result of a change of a limit. For a pattern, the counts are sums over the locks that match it."""
 
     limit: int
     version: int
@@ -87,22 +87,22 @@ class LimitInForce:
     waiting: int
     draining: bool
     servers_behind: int
-    """For a pattern: how many servers may still grant by the limit before; usually 0."""
+    """For a pattern: how many servers may still grant by the old limit; usually 0."""
 
 
 @dataclass(frozen=True)
 class ForceReleased:
-    """What was ended by an operator."""
+    """The result of a forced release."""
 
     ended: tuple[ClaimView, ...]
-    """As it stood before."""
+    """The ended claims, as they were before."""
     remaining: int
-    """Holders that are left, as one call ends 500 at the most."""
+    """Holders that are left, as one call ends at most 500; repeat the call while it is above 0."""
 
 
 @dataclass(frozen=True)
 class RenewedLease:
-    """A lease that was renewed by its id."""
+    """The result of a renewal by id."""
 
     lease_id: str
     name: str
@@ -113,15 +113,15 @@ class RenewedLease:
 
 @dataclass(frozen=True)
 class HandedOver:
-    """What another process needs to go on with a lock."""
+    """What another process needs to take over a lock."""
 
     lease_id: str
-    """Secret: whoever knows it can renew and release the lease."""
+    """The id of the lease. It is a secret: anybody who knows it can renew and release the lease."""
     token: int
 
 
 def claim_view(claim: lock_pb2.Claim) -> ClaimView:
-    """Return a claim of a listing."""
+    """Return a claim as a plain value."""
     is_held = claim.state == lock_pb2.CLAIM_STATE_HELD
     return ClaimView(
         lock_name=claim.lock_name,
@@ -139,7 +139,7 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
 
 
 def limit_view(limit: lock_pb2.Limit) -> LimitView:
-    """Return a limit, with where it comes from."""
+    """Return a limit and its source as a plain value."""
     source: Literal["default", "pattern", "name"] = "default"
     if limit.source == lock_pb2.LIMIT_SOURCE_PATTERN:
         source = "pattern"
@@ -150,7 +150,7 @@ def limit_view(limit: lock_pb2.Limit) -> LimitView:
 
 
 def lock_view(lock: lock_pb2.Lock) -> LockView:
-    """Return a lock with its holders and first waiters."""
+    """Return a lock, with its first holders and waiters, as a plain value."""
     return LockView(
         name=lock.name,
         limit=limit_view(lock.limit),
@@ -166,7 +166,7 @@ def lock_view(lock: lock_pb2.Lock) -> LockView:
 
 
 def limit_setting(setting: lock_service_pb2.LimitSetting) -> LimitSetting:
-    """Return a limit that was set."""
+    """Return a setting of a limit as a plain value."""
     return LimitSetting(
         name=setting.name if setting.HasField("name") else None,
         pattern=setting.pattern if setting.HasField("pattern") else None,
@@ -177,7 +177,7 @@ def limit_setting(setting: lock_service_pb2.LimitSetting) -> LimitSetting:
 
 
 def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
-    """Return what is in force after a change."""
+    """Return the result of a change of a limit as a plain value."""
     return LimitInForce(
         limit=answer.limit,
         version=answer.version,
@@ -189,6 +189,6 @@ def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
 
 
 def renewed_lease(lease: lock_pb2.Lease) -> RenewedLease:
-    """Return a lease that was renewed by its id."""
+    """Return the result of a renewal as a plain value."""
     ttl = seconds_of(lease.ttl) if lease.HasField("ttl") else None
     return RenewedLease(lease.lease_id, lease.lock_name, lease.fencing_token, ttl)

@@ -6,7 +6,7 @@
         async with client.lock("etl/load") as lock:
             print(f"alone, with fencing token {lock.token}")
 
-Its locks are kept by a thread of its own, so a loop that is blocked for a while loses none.
+The client renews locks on its own thread, so a blocked event loop does not lose them.
 """
 
 from rowlock.aio.captured import Captured

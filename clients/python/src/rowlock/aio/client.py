@@ -64,15 +64,16 @@ def connect(
     give_up_after: float = 30.0,
     on_connection: Callable[[ConnectionEvent], object] | None = None,
 ) -> Client:
-    """Make a client. Nothing is sent before something is asked for. Raises a ValueError for what cannot work.
+    """Make a client. It connects with the first call. Raises ValueError if an option cannot work.
 
-    addresses: `host:port` of each server, in the order in which they are tried.
-    owner, labels: who asks, for people who look at a lock; None: this machine and process.
-    tls: True: with the authorities that gRPC brings along. False: plain text.
-    headers: sent along when a connection is opened; a function is called for each, on the loop, and may be a coroutine function.
-    connect_timeout: seconds that a server may take to answer a new connection before the next one is tried.
-    give_up_after: seconds for which a call is tried before it fails, where no server answers it.
-    on_connection: called on the loop with each connection that comes and goes.
+    addresses: `host:port` of each server, in the order in which the client tries them.
+    owner, labels: shown to people who look at a lock; an owner of None means `hostname:pid`.
+    tls: True: trust the authorities that gRPC brings along. False: plain text.
+    headers: sent with each new connection; a function is called for each of them, on the loop, and may be a
+        coroutine function.
+    connect_timeout: seconds to wait for a server's first answer before the client tries the next address.
+    give_up_after: seconds without any server's answer after which a call fails.
+    on_connection: called on the loop with each connection that opens or ends.
     """
     settings = settings_of(
         addresses,
@@ -86,10 +87,10 @@ def connect(
 
 
 class Client:
-    """One connection, over which all locks of a program are held and waited for. It belongs to the loop that uses it first.
+    """One connection for all locks of a program. It belongs to the loop that uses it first.
 
-    What it does runs on a thread of its own: a loop that is blocked delays no renewal. A task that is cancelled while it waits
-    gives up its place.
+    The client renews locks on its own thread, so a blocked loop does not delay renewals. If a task is cancelled
+    while it waits, the client gives up its place.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Client:
         headers: Headers | MakeHeadersAsync,
         on_connection: Callable[[ConnectionEvent], object] | None,
     ) -> None:
-        """Made by `connect`."""
+        """For `connect` only."""
         self._headers = headers
         self._on_connection = on_connection
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -106,9 +107,10 @@ class Client:
         self._verbs = Verbs(self._engine)
 
     def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Request[Lock]:
-        """Wait for the lock and hold it: `async with client.lock("etl/load") as lock:`. Renewed until it is released.
+        """Wait for the lock and hold it: `async with client.lock("etl/load") as lock:`.
 
-        Raises LockRefused where it is refused, and LockTimeout where `wait` is over.
+        The client renews the lease until the lock is released. Raises LockRefused if the server refuses, and
+        LockTimeout when `wait` is over.
         """
 
         async def ask() -> Lock:
@@ -120,7 +122,10 @@ class Client:
         return Request(ask)
 
     async def try_lock(self, name: str, **options: Unpack[AioTryOptions]) -> Lock | None:
-        """Return the lock if it is free and due now; otherwise None."""
+        """Return the lock, or None if it is busy, paused or not due now.
+
+        Raises LockRefused for any other refusal, such as EXHAUSTED, STATUS_MISMATCH and NEVER_FITS.
+        """
         outcome = await self.acquire(name, wait=0.0, **options)
         if isinstance(outcome, Lock):
             return outcome
@@ -129,7 +134,7 @@ class Client:
         raise refused(name, outcome)
 
     async def acquire(self, name: str, **options: Unpack[AioLockOptions]) -> Lock | Refusal:
-        """Return the lock, or why not: for those to whom a refusal is an answer."""
+        """Return the lock, or the refusal: like `lock`, but a refusal is a value instead of an exception."""
         loop = self._running_loop()
         on_position = options.pop("on_position", None)
         cancel_on_loss = options.pop("cancel_on_loss", True)
@@ -141,10 +146,11 @@ class Client:
         return outcome
 
     def capture(self, **options: Unpack[AioCaptureOptions]) -> Request[Captured]:
-        """Take up to `count` of many locks: those longest due of the free ones that have attempts left and a status of `if_status`.
+        """Take up to `count` of many locks, longest due first.
 
-        Each is kept and renewed like any other until it is released; none is an answer, too. `async with client.capture(
-        prefix="task/", count=3) as tasks:` releases all that are left at its end; `await` leaves that to you.
+        A lock qualifies if it is free and due, has attempts left, and has a status of `if_status`. The client
+        renews each lease until its lock is released. The result may be empty. `async with client.capture(
+        prefix="task/", count=3) as tasks:` releases the remaining locks at its end; `await` leaves that to you.
         """
 
         async def ask() -> Captured:
@@ -158,16 +164,19 @@ class Client:
         return Request(ask)
 
     async def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
-        """End a lease, or give up a place, by its id. Return whether it was this call that ended it.
+        """End a lease, or give up a place in the queue, by its id. Return whether this call ended it.
 
-        The options say what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
+        The options set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`. A retry is safe.
         """
         self._running_loop()
         request = last_words_of(lease_id, **options)
         return (await finished(self._engine.release_by_id(request))).by_this_call
 
     async def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
-        """Renew a lease once, by its id; to `ttl` seconds where that is given."""
+        """Renew a lease once, by its id; a `ttl` in seconds replaces the one last asked for. A retry is safe.
+
+        Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
+        """
         self._running_loop()
         return await finished(self._verbs.renew(lease_id, ttl))
 
@@ -180,10 +189,12 @@ class Client:
         if_version: int | None = None,
         reason: str = "",
     ) -> LimitInForce:
-        """Set the limit of a name, or of all names of a pattern such as `etl/*`; None takes the setting away.
+        """Set the limit of a name, or of each name that matches a pattern such as `etl/*`; None unsets it.
 
-        With `if_version` it is changed only if the setting has this version (0: if it was never set), otherwise it fails with
-        VERSION_MISMATCH. It is not repeated when its answer is lost, as that could undo what others have set since.
+        With `if_version`, the server changes the setting only if it has this version (0: it was never set), and
+        otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
+        CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
+        with `if_version` is safe.
         """
         self._running_loop()
         return await finished(
@@ -193,21 +204,27 @@ class Client:
     async def update_lock(
         self, name: str, *, if_version: int | None = None, **changes: Unpack[LockChanges]
     ) -> RecordView:
-        """Set any of what a lock remembers, and make the lock where nobody has named it yet.
+        """Change what a lock remembers; the server makes the lock if it does not exist. Return the new record.
 
-        With `if_version` it is changed only if the record has this version (0: if there is none), otherwise it fails with
-        VERSION_MISMATCH. It is not repeated when its answer is lost, as that could undo what others have set since.
+        With `if_version`, the server changes the record only if it has this version (0: there is none), and
+        otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
+        CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
+        with `if_version` is safe.
         """
         self._running_loop()
         return await finished(self._verbs.update_lock(name, if_version, **changes))
 
     async def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
-        """Take away what a lock remembers. Return whether there was anything. LOCK_IN_USE while it is held or waited for."""
+        """Delete what a lock remembers. Return whether there was anything.
+
+        Fails with LOCK_IN_USE while the lock is held or waited for. `if_version` and lost answers are as for
+        `update_lock`.
+        """
         self._running_loop()
         return await finished(self._verbs.delete_lock(name, if_version))
 
     async def get_lock(self, name: str) -> LockView:
-        """Look at one lock, with its holders and first waiters."""
+        """Return one lock, with its first holders and waiters, up to 100 of each."""
         self._running_loop()
         return await finished(self._verbs.get_lock(name))
 
@@ -219,7 +236,10 @@ class Client:
         order: Order = "name",
         page_size: int = 0,
     ) -> AsyncIterator[LockView]:
-        """Look at all locks whose names begin with `prefix`, page by page; those that are in use, with `busy_only`."""
+        """Iterate over the locks whose names begin with `prefix`; with `busy_only`, those that are in use.
+
+        It fetches page after page. page_size: at most 1,000 locks; 0 means 100.
+        """
         self._running_loop()
         token = ""
         while True:
@@ -231,7 +251,7 @@ class Client:
                 return
 
     async def list_limits(self, prefix: str = "") -> AsyncIterator[LimitSetting]:
-        """Look at the limits that were set, for names and patterns that begin with `prefix`."""
+        """Iterate over the limits that were set for names and patterns that begin with `prefix`, page by page."""
         self._running_loop()
         token = ""
         while True:
@@ -245,17 +265,22 @@ class Client:
     async def force_release(
         self, name: str, reason: str, *, ticket_number: int | None = None
     ) -> ForceReleased:
-        """End all holders of a lock, up to 500 in one call, or one claim: an operator's tool.
+        """End all holders of a lock, at most 500 in one call; with `ticket_number`, end that one claim.
 
-        Of a name it is not repeated when its answer is lost, as that would end those who were granted the lock by it.
+        This is for operators. For one claim a retry is safe. For all holders, if the answer is lost, the call
+        fails with CONNECTION_LOST: the client does not repeat it, as that would also end those who were granted
+        the lock meanwhile.
         """
         self._running_loop()
         return await finished(self._verbs.force_release(name, reason, ticket_number))
 
     async def close(self) -> None:
-        """Give up all waits, release all locks, and close the connection. Can be called twice. Leaves no thread behind."""
+        """Give up all waits, release all locks, and close the connection. A second call has no effect.
+
+        It ends within seconds, also if no server answers: a lock whose release was not heard ends with its lease.
+        """
         await finished(self._engine.close())
-        # It is about to end.
+        # The thread is about to end, so this blocks only briefly.
         self._engine.join()
 
     async def __aenter__(self) -> Self:
@@ -287,7 +312,7 @@ class Client:
             call_soon(self._loop, lambda: call(event))
 
     def _made_headers(self) -> Headers:
-        """On a thread of its own, which waits for the loop."""
+        """Runs on its own thread, which waits for the loop."""
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(self._make_headers(), self._loop).result()
 

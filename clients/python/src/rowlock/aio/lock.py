@@ -1,4 +1,4 @@
-"""A lock that is held, as its user in asyncio sees it."""
+"""A held lock, as its user in asyncio sees it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Lost:
-    """Set when the lock is or may be lost, before others can have it, and when it is released. Much like an asyncio.Event.
+    """Set when the lock is or may be lost, before others can have it, and when it is released.
 
-    `await lock.lost` waits for it, and returns why.
+    It works like an asyncio.Event. `await lock.lost` waits until it is set, and returns the reason.
     """
 
     def __init__(self, lease: HeldLease, loop: asyncio.AbstractEventLoop) -> None:
@@ -36,12 +36,12 @@ class Lost:
         _when_over(lease, loop, self._event.set)
 
     def is_set(self) -> bool:
-        """Look at the clock, and return whether the lock can be counted on no more."""
+        """Return whether it is set: whether the holder must not rely on the lock any more. Checks the clock."""
         self._lease.look()
         return self._lease.loss is not None
 
     async def wait(self) -> RowlockError:
-        """Wait until it is set; return why: a LockLost, or RELEASED."""
+        """Wait until it is set; return the reason: a LockLost, or a RowlockError with RELEASED."""
         while True:
             error = self.error
             if error:
@@ -53,84 +53,84 @@ class Lost:
 
     @property
     def error(self) -> RowlockError | None:
-        """Why it is set: a LockLost, or RELEASED."""
+        """Why it is set: a LockLost, or a RowlockError with RELEASED. None: it is not set."""
         self._lease.look()
         return self._lease.loss
 
 
 class Lock:
-    """A lock that is held, and renewed until it is released: at the end of its scope, in an `async with` statement.
+    """A held lock, which the client renews until it is released; an `async with` statement releases it at its end.
 
-    Where the lock is lost in its scope, the task in it is cancelled, as by asyncio.timeout, and the scope ends with a LockLost;
-    unless another exception ends it.
+    If the lock is lost inside that statement, the lock cancels the task in it, as asyncio.timeout does, and the
+    statement raises LockLost. If another exception ends the statement, that exception goes on, with a note.
     """
 
     def __init__(
         self, engine: Engine, lease: HeldLease, loop: asyncio.AbstractEventLoop, cancel_on_loss: bool
     ) -> None:
-        """Made by a client."""
+        """For the client only."""
         self._engine = engine
         self._lease = lease
         self._loop = loop
         self._cancel_on_loss = cancel_on_loss
         self._released: Future[Released] | None = None
-        # Its own scope has ended, and has said how.
+        # This lock's own scope has ended, and has reported a loss.
         self._is_scope_over = False
         self._is_handed_over = False
-        # The task in the scope, how often it was being cancelled when it came, and whether this lock has done so.
+        # The task in the scope, its number of pending cancellations on entry, and whether this lock has cancelled it.
         self._task: asyncio.Task[Any] | None = None
         self._cancelling = 0
         self._has_cancelled = False
         self.lost = Lost(lease, loop)
-        """Says when to stop."""
+        """Set when the work must stop."""
 
     def __repr__(self) -> str:
         return f"<rowlock.aio.Lock {self.name!r} token={self.token} {self._lease.state}>"
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The lock's name."""
         return self._lease.lock_name
 
     @property
     def token(self) -> int:
-        """The fencing token: strictly rising for each lock. Send it with every write to what the lock protects."""
+        """The fencing token, higher with each grant of a lock. Send it with every write to what the lock protects."""
         return self._lease.token
 
     @property
     def lease_id(self) -> str:
-        """Secret: whoever knows it can renew and release the lease."""
+        """The id of the lease. It is a secret: anybody who knows it can renew and release the lease."""
         return self._lease.id
 
     @property
     def mode(self) -> Mode:
-        """How it is held."""
+        """How the lock is held."""
         return self._lease.mode
 
     @property
     def permits(self) -> int:
-        """How many permits are held."""
+        """The number of permits held."""
         return self._lease.permits
 
     @property
     def state(self) -> LockState:
-        """Look at the clock, and return how much it can be counted on."""
+        """How far the holder may rely on the lock now. Checks the clock."""
         return self._lease.state
 
     @property
     def remaining(self) -> float:
-        """Seconds for which it can be counted on if nothing is heard of a server any more; math.inf: without end."""
+        """Seconds for which the holder may rely on the lock without a further renewal; math.inf: without end."""
         self._lease.look()
         return self._lease.remaining
 
     def check(self) -> None:
-        """Raise LockLost if it is lost, and RELEASED if it was released."""
+        """Raise LockLost if the lock is lost, and a RowlockError with RELEASED if it was released."""
         error = self.lost.error
         if error:
             raise error.with_traceback(None)
 
     def on_state(self, call: Callable[[LockState], object]) -> None:
-        """Have `call` called on the loop with each new state; not when it is released."""
+        """Call `call` on the loop with each new state, but not when the lock is released."""
         lease = self._lease
         told = Latest(lambda run: call_soon(self._loop, run), call)
 
@@ -141,19 +141,20 @@ class Lock:
         lease.listen(changed)
 
     async def release(self, **options: Unpack[ReleaseOptions]) -> bool:
-        """Give it back: the next in the queue has it at once. Return whether it was held until then. Can be called twice.
+        """Release the lock, so that the server can grant it to the next waiter at once.
 
-        The options say what the lock remembers, the first time: its `status`, a `cool_down`, and `attempts_left`.
+        Returns whether it was held until then; a second call returns the result of the first. The options of the
+        first call set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
 
-        Raises a RowlockError if no server answers; the lease then ends by itself. It is released also where the task that waits
-        for this is cancelled.
+        Raises a RowlockError if no server answers; a lease with a time to live then ends by itself. The release
+        continues if the waiting task is cancelled.
         """
         return (await finished(self._release(**options))).by_this_call
 
     async def hand_over(self, ttl: float | None = None) -> HandedOver:
-        """Renew it once more, to `ttl` seconds where that is given, and leave it at that.
+        """Renew the lease once more, with a new `ttl` in seconds if given, and stop renewing it.
 
-        From now on it belongs to whoever has its lease id.
+        From then on it belongs to the process that has its lease id, and this lock counts as released.
         """
         await finished(self._engine.hand_over(self._lease, ttl))
         self._is_handed_over = True
@@ -183,13 +184,13 @@ class Lock:
         note(error, loss)
 
     def _cancel_task(self) -> None:
-        """On the loop: the scope may have been left meanwhile."""
+        """Runs on the loop; the task may have left the scope meanwhile."""
         if self._task is not None and isinstance(self._lease.loss, LockLost):
             self._has_cancelled = True
             self._task.cancel()
 
     def _leave(self) -> Callable[[], Awaitable[LockLost | None]]:
-        """Begin to give it back; what is returned waits for that, and says how it was lost."""
+        """Start the release, and return a function that waits for it and returns the loss, if any."""
         loss = loss_of(self._lease)
         is_given_away = self._is_handed_over or self._released is not None
         released = None if is_given_away else self._release()
@@ -214,7 +215,7 @@ class Lock:
 
 
 def _when_over(lease: HeldLease, loop: asyncio.AbstractEventLoop, run: Callable[[], object]) -> None:
-    """Run it on the loop when the lease is lost or given back."""
+    """Call `run` on the loop when the lease is lost or given back."""
 
     def changed(state: LockState) -> None:
         if state is LockState.LOST:
@@ -223,7 +224,7 @@ def _when_over(lease: HeldLease, loop: asyncio.AbstractEventLoop, run: Callable[
     lease.listen(changed)
 
 
-# Python 3.10 does not count how often a task is being cancelled.
+# Python 3.10 does not count the pending cancellations of a task.
 if sys.version_info >= (3, 11):
 
     def _cancelling(task: asyncio.Task[Any]) -> int:
@@ -242,7 +243,7 @@ else:
 
 
 async def _swallow(task: asyncio.Task[Any], cancelling: int) -> None:
-    """Take what this lock's own cancelling still has to throw, where the scope has ended before it could."""
+    """Absorb this lock's own cancellation if the scope ended before asyncio delivered it."""
     try:
         await asyncio.sleep(0)
     except asyncio.CancelledError:

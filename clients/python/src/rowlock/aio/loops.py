@@ -1,4 +1,4 @@
-"""The way from the engine's thread to an event loop of asyncio, and back."""
+"""Passes calls and results between the engine's thread and an asyncio event loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 def call_soon(loop: asyncio.AbstractEventLoop, run: Callable[[], object]) -> None:
-    """Run it on the loop; from any thread. On a loop that was closed there is nobody left to be told."""
+    """Call `run` on the loop, from any thread. Does nothing if the loop is closed."""
     try:
         loop.call_soon_threadsafe(run)
     except RuntimeError:
@@ -20,5 +20,5 @@ def call_soon(loop: asyncio.AbstractEventLoop, run: Callable[[], object]) -> Non
 
 
 async def finished(future: Future[Value]) -> Value:
-    """Wait for it; who is cancelled while waiting leaves it under way."""
+    """Wait for the future. If the waiting task is cancelled, the future continues."""
     return await asyncio.shield(asyncio.wrap_future(future))

@@ -1,4 +1,4 @@
-"""What is asked for in asyncio: it can be awaited, or be a scope."""
+"""A request in asyncio, which can be awaited or entered with `async with`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Asked = TypeVar("Asked", bound=_Scope)
 
 
 class Request(Generic[Asked]):
-    """What is asked for: `lock = await client.lock(name)`, or `async with client.lock(name) as lock:`."""
+    """A request: `lock = await client.lock(name)`, or `async with client.lock(name) as lock:`."""
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, Asked]]) -> None:
-        """Made by a client."""
+        """For the client only."""
         self._ask = ask
         self._got: Asked | None = None
 

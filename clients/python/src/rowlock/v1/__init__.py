@@ -1,1 +1,1 @@
-"""The messages and stubs of the protocol, generated from proto/ by scripts/generate."""
+"""The protocol's messages and stubs, which scripts/generate makes from proto/."""
