@@ -82,7 +82,16 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     });
     parts.add(async () => sender.close());
     const send = (granted: GrantedElsewhere) => sender.send(granted);
-    const { engine, pokes } = buildEngine(config, store, metrics, outage, log, replica, send);
+    const { engine, pokes } = buildEngine(
+      config,
+      options.memoryMax,
+      store,
+      metrics,
+      outage,
+      log,
+      replica,
+      send,
+    );
     await engine.start().catch(cannotStart);
     parts.add(() => engine.stop());
 
@@ -201,6 +210,7 @@ class Parts {
 
 function buildEngine(
   config: Config,
+  memoryMax: number,
   store: Store,
   metrics: Metrics,
   outage: OutageLog,
@@ -228,6 +238,7 @@ function buildEngine(
     replica,
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
+    namesPerSecond: config.namesPerSecond ?? roomIn(heapMaxIn(memoryMax)).namesPerSecond,
     idleLockUs: config.idleLockRetentionMs * 1_000,
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,

@@ -211,6 +211,14 @@ export const SETTINGS = {
     about:
       "Most connections of clients at once at this server; further ones are closed as they come. auto: likewise.",
   },
+  namesPerSecond: {
+    name: "ROWLOCK_NAMES_PER_SECOND",
+    default: "auto",
+    kind: orAuto(count(1, 10_000_000)),
+    about:
+      "Most new names of locks that this server creates a second, ten times as many at once after a rest; further ones fail " +
+      "at once as RESOURCE_EXHAUSTED. auto: what its memory allows.",
+  },
   receiveBytesMax: {
     name: "ROWLOCK_RECEIVE_BYTES_MAX",
     default: "65536",

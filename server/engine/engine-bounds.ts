@@ -36,6 +36,10 @@ export const LOCKS_REMEMBERED_MAX = 50_000;
 /** Names resolved in one go, and names that wait for it: as many as commands may by default. */
 export const RESOLVE_NAMES_MAX = 200;
 export const RESOLVE_QUEUED_MAX = 10_000;
+/** Seconds of new names that a server may create at once after it has created none for a while. */
+export const NEW_NAMES_BURST_S = 10;
+/** When a client may try again after the server has created as many names as it may. */
+export const NEW_NAMES_RETRY_AFTER_MS = 1_000;
 /** How often a command is sent after a guard row that was cleaned away between its look-up and its decision. */
 export const STALE_ID_TRIES_MAX = 5;
 

@@ -71,6 +71,7 @@ import type { JobsByLock } from "./transaction/deciding.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
+import { NewNames } from "./transaction/new-names.ts";
 import { type Recent, RecentDecisions } from "./transaction/recent-decisions.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./transaction/witness.ts";
@@ -87,6 +88,8 @@ export interface EngineOptions {
   readonly replica: ReplicaRow;
   readonly lanes: number;
   readonly commandsQueuedMax: number;
+  /** New names of locks that may be created a second; unset: any number. */
+  readonly namesPerSecond?: number;
   readonly idleLockUs: number;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
@@ -221,9 +224,10 @@ export class Engine implements LockEngine {
       onRetry: this.#onRetry,
     });
     this.#lockIds = new LockIds({
-      resolve: async (names) => {
+      newNames: new NewNames(options.namesPerSecond ?? Number.POSITIVE_INFINITY),
+      resolve: async (names, roomFor) => {
         try {
-          return await withAttempts(() => store.resolve(names), this.#onRetry);
+          return await withAttempts(() => store.resolve(names, roomFor), this.#onRetry);
         } catch (error) {
           this.#recent.failed(error);
           throw error;

@@ -13,21 +13,27 @@ const AT_REST_BYTES = 64 * MIB;
 const WAIT_BYTES = 8 * 1_024;
 const SESSION_BYTES = 16 * 1_024;
 const CONNECTION_BYTES = 16 * 1_024;
+/** What a new name of a lock costs the caches until others have taken its place, rounded up. */
+const NAME_BYTES = 1_024;
+/** For how many seconds of new names there is room at once. */
+const NAMES_S = 10;
 /** Shares of the rest. What is left over is for calls under way, and for garbage. */
 const WAITS_SHARE = 1 / 2;
 const SESSIONS_SHARE = 1 / 8;
 const CONNECTIONS_SHARE = 1 / 8;
+const NAMES_SHARE = 1 / 16;
 /** A server with next to no memory serves a few, all the same. */
 const ROOM_MIN = 100;
 /** In use after a full collection: from the first share on memory is short, until it is below the second again. */
 const SHORT_SHARE = 0.75;
 const ENOUGH_SHARE = 0.65;
 
-/** How many of each at once. */
+/** How many of each at once; of new names, how many a second. */
 export interface Room {
   readonly waits: number;
   readonly sessions: number;
   readonly connections: number;
+  readonly namesPerSecond: number;
 }
 
 /**
@@ -47,6 +53,7 @@ export function roomIn(heapMax: number): Room {
     waits: count(WAITS_SHARE, WAIT_BYTES),
     sessions: count(SESSIONS_SHARE, SESSION_BYTES),
     connections: count(CONNECTIONS_SHARE, CONNECTION_BYTES),
+    namesPerSecond: count(NAMES_SHARE, NAME_BYTES * NAMES_S),
   };
 }
 

@@ -259,6 +259,9 @@ export interface PoolState {
   readonly waiting: number;
 }
 
+/** Of so many guard rows that do not exist: how many may be created. */
+export type RoomForNames = (missing: number) => number;
+
 /**
  * `resolve`, `transact` and `failOver` are tried once: who calls them repeats them. The other writes are repeated by the
  * store itself.
@@ -280,9 +283,9 @@ export interface Store {
   /**
    * Ids of the named locks, creating guard rows that do not exist, in statements of their own. A new guard row starts
    * at the token floor, so that a name that comes back never sees an old token. Names are byte strings in UTF-8;
-   * `Job`, `job` and `Job ` are three.
+   * `Job`, `job` and `Job ` are three. Names for which there is no room are left out.
    */
-  resolve(names: readonly string[]): Promise<Map<string, bigint>>;
+  resolve(names: readonly string[], roomFor?: RoomForNames): Promise<Map<string, bigint>>;
   /** The same without creating: unknown names are left out. */
   find(names: readonly string[]): Promise<Map<string, bigint>>;
 

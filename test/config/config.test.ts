@@ -66,6 +66,7 @@ describe("without any setting", () => {
       waitsMax: null,
       sessionsMax: null,
       connectionsMax: null,
+      namesPerSecond: null,
       receiveBytesMax: 65_536,
       poolSize: 10,
       lanes: null,

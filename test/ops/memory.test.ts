@@ -12,13 +12,19 @@ test("there is room for thousands of waits in a small container, and for more in
   expect(small.waits * 8_192).toBeLessThan((275 * MIB) / 2);
   expect(small.sessions).toBeGreaterThan(1_000);
   expect(small.connections).toBeGreaterThan(1_000);
+  expect(small.namesPerSecond).toBeGreaterThan(1_000);
   const large = roomIn(4_096 * MIB);
-  for (const what of ["waits", "sessions", "connections"] as const)
+  for (const what of ["waits", "sessions", "connections", "namesPerSecond"] as const)
     expect(large[what]).toBeGreaterThan(15 * small[what]);
 });
 
 test("there is room for a few, however little memory there is", () => {
-  expect(roomIn(10 * MIB)).toEqual({ waits: 100, sessions: 100, connections: 100 });
+  expect(roomIn(10 * MIB)).toEqual({
+    waits: 100,
+    sessions: 100,
+    connections: 100,
+    namesPerSecond: 100,
+  });
 });
 
 test("the heap grows to what Node lets it, or to what the container leaves it", () => {

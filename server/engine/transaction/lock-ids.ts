@@ -1,18 +1,23 @@
 // From a lock's name to the id of its guard row. Ids are remembered, because they hardly ever change; whoever uses one
 // checks the name under the guard's lock and, if it was stale, forgets it here and asks again.
 
+import type { RoomForNames } from "../../storage/store.ts";
 import {
   LOCK_IDS_MAX,
+  NEW_NAMES_RETRY_AFTER_MS,
   OVERLOADED_RETRY_AFTER_MS,
   RESOLVE_NAMES_MAX,
   RESOLVE_QUEUED_MAX,
 } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import { RecentMap } from "../recent-map.ts";
+import { NewNames } from "./new-names.ts";
 
 export interface LockIdsOptions {
-  /** Store.resolve, with retries. */
-  readonly resolve: (names: readonly string[]) => Promise<ReadonlyMap<string, bigint>>;
+  /** Store.resolve, with retries. Leaves out new names for which there is no room. */
+  readonly resolve: (names: readonly string[], roomFor: RoomForNames) => Promise<ReadonlyMap<string, bigint>>;
+  /** Unset: any number may be created. */
+  readonly newNames?: NewNames;
 }
 
 interface Asked {
@@ -26,15 +31,17 @@ export class LockIds {
   /** Set again with each use, so that those used last are kept. */
   readonly #known = new RecentMap<string, bigint>(LOCK_IDS_MAX);
   readonly #asked = new Map<string, Asked>();
+  readonly #newNames: NewNames;
   #busy = false;
 
   constructor(options: LockIdsOptions) {
     this.#options = options;
+    this.#newNames = options.newNames ?? new NewNames(Number.POSITIVE_INFINITY);
   }
 
   /**
    * The id, at once where it is known; otherwise looked up together with all others that are asked for meanwhile.
-   * Throws a Fault when too many are.
+   * Throws a Fault when too many are; rejects with one when the name is new and too many were created lately.
    */
   get(name: string): bigint | Promise<bigint> {
     const known = this.#known.get(name);
@@ -76,12 +83,23 @@ export class LockIds {
       const part = [...this.#asked].slice(0, RESOLVE_NAMES_MAX);
       for (const [name] of part) this.#asked.delete(name);
       try {
-        const ids = await this.#options.resolve(part.map(([name]) => name));
+        let isFull = false;
+        const roomFor = (missing: number) => {
+          const room = this.#newNames.take(missing);
+          isFull = room < missing;
+          return room;
+        };
+        const ids = await this.#options.resolve(
+          part.map(([name]) => name),
+          roomFor,
+        );
         for (const [name, asked] of part) {
           const id = ids.get(name);
-          if (id === undefined) throw new Error("The store resolved a batch of names without one of them.");
-          this.#known.set(name, id);
-          asked.resolve(id);
+          if (id !== undefined) {
+            this.#known.set(name, id);
+            asked.resolve(id);
+          } else if (isFull) asked.reject(this.#tooManyNew());
+          else throw new Error("The store resolved a batch of names without one of them.");
         }
       } catch (error) {
         for (const [, asked] of part) asked.reject(error);
@@ -91,6 +109,15 @@ export class LockIds {
       }
     }
     this.#busy = false;
+  }
+
+  #tooManyNew(): Fault {
+    return new Fault(
+      "overloaded",
+      "names_created",
+      `This server creates at most ${this.#newNames.perSecond} new names of locks a second.`,
+      { retryAfterMs: NEW_NAMES_RETRY_AFTER_MS },
+    );
   }
 
   #refuseAll(fault: Fault): void {

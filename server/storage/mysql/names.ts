@@ -10,7 +10,7 @@ import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { IdleScan } from "../rows/idle-scan.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
-import type { Store } from "../store.ts";
+import type { RoomForNames, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { Row, Session } from "./connection/session.ts";
@@ -41,7 +41,7 @@ const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN
 export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeLocks"> {
   const scan = new IdleScan();
   return {
-    resolve: (wanted) => resolveNames(pool, wanted),
+    resolve: (wanted, roomFor) => resolveNames(pool, wanted, roomFor),
     find: (wanted) => findNames(pool, wanted),
     purgeLocks: (idleUs, max) => purgeLocks(pool, scan, idleUs, max),
   };
@@ -59,10 +59,16 @@ async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map
   return ids;
 }
 
-/** The same, making the rows that are missing. */
-async function resolveNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
+/** The same, making the rows that are missing, as far as there is room for them. */
+async function resolveNames(
+  pool: MysqlPool,
+  names: readonly string[],
+  roomFor: RoomForNames = (missing) => missing,
+): Promise<Map<string, bigint>> {
   const ids = await findNames(pool, names);
-  const missing = [...new Set(names)].filter((name) => !ids.has(name));
+  const unknown = [...new Set(names)].filter((name) => !ids.has(name));
+  if (unknown.length === 0) return ids;
+  const missing = unknown.slice(0, roomFor(unknown.length));
   const bytes = missing.map(nameBytes).sort(Buffer.compare);
   for (const part of partsOf(bytes, NAMES_MAX))
     addIds(ids, await pool.write((session) => make(session, part)));

@@ -24,12 +24,13 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
   const scan = new IdleScan();
   const inTransaction: SqliteHandle["inTransaction"] = (run) => handle.inTransaction(run);
   return {
-    resolve(names) {
+    resolve(names, roomFor = (missing) => missing) {
       const found = find(statements, names);
-      const unknown = new Set(names.filter((name) => !found.has(name)));
-      if (unknown.size === 0) return found;
+      const unknown = [...new Set(names.filter((name) => !found.has(name)))];
+      if (unknown.length === 0) return found;
+      const missing = unknown.slice(0, roomFor(unknown.length));
       inTransaction(() => {
-        for (const name of unknown) {
+        for (const name of missing) {
           found.set(name, statements.get("add_lock", bytesOf(name), nowUs())?.id as bigint);
         }
       });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { LockIds } from "../../../server/engine/transaction/lock-ids.ts";
+import { NewNames } from "../../../server/engine/transaction/new-names.ts";
 import { turn } from "../../support/scripted-transactions.ts";
 
 const away = () => new Fault("unavailable", "unreachable", "It is away.", { retryAfterMs: 1_000 });
@@ -50,6 +51,34 @@ describe("the ids of locks", () => {
     resolve();
     await Promise.all(asked);
     expect(await ids.get("one too many")).toBe(1n);
+  });
+
+  test("of new names are refused beyond the bound a second, and those of names that exist are not", async () => {
+    let nowMs = 0;
+    const rows = new Map([["old", 1n]]);
+    const ids = new LockIds({
+      newNames: new NewNames(1, () => nowMs),
+      resolve: async (part, roomFor) => {
+        const missing = part.filter((name) => !rows.has(name));
+        for (const name of missing.slice(0, roomFor(missing.length))) rows.set(name, BigInt(rows.size + 1));
+        return new Map(part.flatMap((name) => (rows.has(name) ? [[name, rows.get(name) as bigint]] : [])));
+      },
+    });
+    const asked = await Promise.allSettled([...names(12), "old"].map((name) => ids.get(name)));
+    expect(asked.map(({ status }) => status)).toEqual([
+      ...Array(10).fill("fulfilled"),
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
+    await expect(ids.get("name 11")).rejects.toMatchObject({
+      kind: "overloaded",
+      reason: "names_created",
+      message: "This server creates at most 1 new names of locks a second.",
+    });
+    nowMs = 1_000;
+    expect(await ids.get("name 11")).toBe(12n);
+    await expect(ids.get("name 10")).rejects.toThrow(Fault);
   });
 
   /** A database that answers when the test says so. */

@@ -35,6 +35,22 @@ export function contractOfNames(fresh: () => FreshStore): void {
       expect(await store.resolve([])).toEqual(new Map());
     });
 
+    test("resolve creates as many as there is room for, and leaves out the others", async () => {
+      const { store } = fresh();
+      await store.resolve(["old"]);
+      const asked: number[] = [];
+      const roomFor = (room: number) => (missing: number) => {
+        asked.push(missing);
+        return room;
+      };
+      const ids = await store.resolve(["one", "old", "two", "one", "three"], roomFor(2));
+      expect([...ids.keys()].sort()).toEqual(["old", "one", "two"]);
+      expect(await store.find(["old", "one", "two", "three"])).toEqual(ids);
+      expect([...(await store.resolve(["three", "four"], roomFor(0))).keys()]).toEqual([]);
+      expect([...(await store.resolve(["old", "one"], roomFor(0))).keys()].sort()).toEqual(["old", "one"]);
+      expect(asked).toEqual([3, 2]);
+    });
+
     test("find creates nothing and leaves out what is not there", async () => {
       const { store } = fresh();
       expect(await store.find(["nobody", "nowhere"])).toEqual(new Map());
