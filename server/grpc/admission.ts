@@ -1,13 +1,13 @@
-// How many commands of one client, which is a session or a connection, the engine has at a time, so that one which sends
-// thousands does not stand before the commands of all others: all clients that have commands share the room. Those that keep
-// leases, and give them back, go first. One that is cancelled keeps its place until its work is over; one that has not begun
-// is dropped when its turn comes.
+// Bounds how many commands of one client (a session or a connection) run in the engine at a time, so that a client
+// which sends thousands does not delay all others. All clients with commands in the engine get an equal share of its
+// room. A client's renewals, releases and confirmations run before its other commands. A cancelled command keeps its
+// place until its work is over; a command cancelled before it begins is dropped when its turn comes.
 
 import type { LockEngine } from "../engine/lock-engine.ts";
 import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
 import { ClientGone, tooMuchUnderWay } from "./messages/call-error.ts";
 
-/** Whether nobody waits for the answer any more. */
+/** `cancelled`: nobody waits for the answer any more. */
 type Given = { readonly cancelled?: boolean } | undefined;
 
 interface Queued {
@@ -16,11 +16,11 @@ interface Queued {
   readonly drop: (why: Error) => void;
 }
 
-/** The room in the engine, for all clients together. */
+/** The engine's room for commands, shared by all clients. */
 export class AdmissionRoom {
   readonly #atOnce: number;
   readonly #shareMin: number;
-  /** Clients of which the engine has commands. */
+  /** Clients that have commands in the engine. */
   busy = 0;
 
   constructor(atOnce = COMMANDS_AT_ONCE, shareMin = COMMANDS_AT_ONCE_MIN) {
@@ -28,12 +28,13 @@ export class AdmissionRoom {
     this.#shareMin = shareMin;
   }
 
-  /** Commands that each of them may have there. */
+  /** Commands that each of these clients may have in the engine. */
   get share(): number {
     return Math.max(this.#shareMin, Math.floor(this.#atOnce / Math.max(1, this.busy)));
   }
 }
 
+/** One client's commands: those in the engine, and those that wait for their turn. */
 export class Admission {
   readonly #room: AdmissionRoom;
   readonly #bound: string;
@@ -42,29 +43,32 @@ export class Admission {
   readonly #urgent: Queued[] = [];
   readonly #others: Queued[] = [];
 
-  /** `bound`: the name of the bound on those that wait for their turn. */
+  /** `bound`: what errors call the bound on waiting commands. */
   constructor(room: AdmissionRoom, bound: string, queuedMax = ADMISSION_QUEUED_MAX) {
     this.#room = room;
     this.#bound = bound;
     this.#queuedMax = queuedMax;
   }
 
-  /** Those that wait for their turn. */
+  /** Commands that wait for their turn. */
   get queued(): number {
     return this.#urgent.length + this.#others.length;
   }
 
-  /** Those that the engine has. */
+  /** Commands in the engine. */
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** The engine, for commands of this client. */
+  /** Returns the engine with this client's bound. Its commands throw OVERLOADED if too many of them wait. */
   admit(engine: LockEngine): LockEngine {
     return new AdmittedEngine(engine, this);
   }
 
-  /** `call`: unset for what is done whoever waits for it. */
+  /**
+   * Runs the command now, or queues it; throws OVERLOADED if the queue is full. Without `call`, it runs even if
+   * nobody waits for its answer.
+   */
   run<Answer>(isUrgent: boolean, call: Given, run: () => Promise<Answer>): Promise<Answer> {
     if (this.#underWay > 0 && this.#underWay >= this.#room.share) {
       if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
@@ -98,7 +102,7 @@ export class Admission {
     return this.#urgent.shift() ?? this.#others.shift();
   }
 
-  /** The next command takes the place, several do if the share has grown, and none does if it has become less. */
+  /** The next command takes the place; several do if the share has grown, and none if it has shrunk. */
   readonly #leave = (): void => {
     this.#underWay -= 1;
     if (this.#underWay === 0) this.#room.busy -= 1;
@@ -114,7 +118,7 @@ export class Admission {
   };
 }
 
-/** A class, as there is one for each connection that has calls open. */
+/** A class instead of closures, because there is one per connection with open calls. */
 class AdmittedEngine implements LockEngine {
   readonly #engine: LockEngine;
   readonly #admission: Admission;
@@ -132,7 +136,7 @@ class AdmittedEngine implements LockEngine {
     return this.#admission.run(false, asked[1], () => this.#engine.capture(...asked));
   }
 
-  /** What waits takes no room from what does not. */
+  /** Not admitted: a capture that waits takes no room from commands that do not wait. */
   captureWhenFree(
     ...asked: Parameters<LockEngine["captureWhenFree"]>
   ): ReturnType<LockEngine["captureWhenFree"]> {
@@ -187,7 +191,7 @@ class AdmittedEngine implements LockEngine {
     return this.#engine.nowUs();
   }
 
-  // What only reads takes turns with the reads of others, in the engine.
+  // Reads are not admitted: in the engine they take turns with the reads of other clients.
 
   place(...asked: Parameters<LockEngine["place"]>): ReturnType<LockEngine["place"]> {
     return this.#engine.place(...asked);

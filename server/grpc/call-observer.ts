@@ -1,19 +1,22 @@
-// What the gRPC layer tells metrics about calls and sessions. Must not throw.
+// What the gRPC layer reports to metrics about calls and sessions. Implementations must not throw.
 
-/** How a call came: by itself, or as a command of a session. */
+/** How a call arrived: on its own, or as a command of a session. */
 export type Via = "call" | "session";
 
 export interface CallObserver {
-  /** Once at the end of each. `method` without its service (`Acquire`), `code` by name (`OK`); from its arrival to its end. */
+  /**
+   * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
+   * `seconds` run from the call's arrival to its end.
+   */
   call(method: string, code: string, seconds: number, via: Via): void;
-  /** Streams of WaitInQueue. */
+  /** Server streams outside sessions: WaitInQueue and WatchLocks. */
   streamOpened(): void;
   streamClosed(): void;
   sessionOpened(): void;
-  /** `code` by name: how it ended. */
+  /** `code`: the name of the status with which the session ended. */
   sessionClosed(code: string, seconds: number): void;
-  /** A message of a session: so many commands that were received, or results that were sent. */
-  /** Claims of which this server told another one, tried to tell it, or was told. */
+  /** Claims in pokes: sent to another server, not delivered to it, or received from it. */
   poke(event: "sent" | "lost" | "received", claims: number): void;
+  /** A session received a message with `items` commands, or sent one with `items` results. */
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }

@@ -1,5 +1,6 @@
-// The calls of their own that each connection has open, from their arrival until their work is over, cancelled or not. They
-// share the room that a session has in the engine. Nothing is kept of a connection that has none.
+// The open calls of each connection outside its sessions, from arrival until their work is over, even if cancelled.
+// The calls of a connection share as much of the engine as a session gets. Keeps nothing about connections without
+// open calls.
 
 import { Admission, type AdmissionRoom } from "./admission.ts";
 import type { AnyCall } from "./handler.ts";
@@ -26,12 +27,12 @@ export class ConnectionCalls {
     this.#callsMax = callsMax;
   }
 
-  /** Connections that have any. */
+  /** Connections with open calls. */
   get connections(): number {
     return this.#open.size;
   }
 
-  /** Throws where the connection has as many as it may have. */
+  /** Throws OVERLOADED if the connection already has `callsMax` open calls. */
   run<Answer>(
     call: Pick<AnyCall, "getPeer">,
     work: (context: MethodContext) => Promise<Answer>,

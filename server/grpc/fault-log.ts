@@ -1,5 +1,6 @@
-// The log lines about calls that failed through no fault of the caller's: each bug in full, faults of the surroundings
-// once in a while with the number of those in between. An outage of the database is told elsewhere, for loops too.
+// Logs calls that failed through no fault of the caller: each bug in full, other faults once per reason and interval
+// with the number suppressed in between. Failures that belong to a database outage go to the outage log, which also
+// covers background loops.
 
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
@@ -15,13 +16,13 @@ export class FaultLog {
   readonly #outage: Pick<OutageLog, "failed"> | undefined;
   readonly #seldom = new Seldom(FAULT_LOG_INTERVAL_MS);
 
-  /** Without an `outage`, each fault is told by itself. */
+  /** Without `outage`, this log also takes the failures of a database outage. */
   constructor(logger: Logger, outage?: Pick<OutageLog, "failed">) {
     this.#logger = logger;
     this.#outage = outage;
   }
 
-  /** `cause`: what was thrown. Never shown to the client. */
+  /** `cause`: what was thrown; the client never sees it. */
   failed(method: string, failure: Failure, cause: unknown): void {
     const { reason, incident } = failure;
     if (incident) {

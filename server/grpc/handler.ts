@@ -1,5 +1,5 @@
-// The frame around every call: decode, run, encode, and answer whatever is thrown. No method gets to grpc-js except
-// through here, because an exception that is not caught would never answer and end the process.
+// The frame around every call: decodes, runs, encodes, and answers whatever is thrown. Methods reach grpc-js only
+// through this frame: an uncaught exception would leave the call without an answer and end the process.
 
 import type { DescMessage, DescMethod, Message, MessageInitShape } from "@bufbuild/protobuf";
 import type {
@@ -17,26 +17,28 @@ import { ClientGone } from "./messages/call-error.ts";
 import { decode, encode } from "./messages/encoding.ts";
 import { type Failure, failureOf } from "./messages/status.ts";
 
-/** What a method may know of the call that it serves, be it one of its own or one of a session. */
+/** What a method knows of the call that it serves: a call of its own, or a command of a session. */
 export interface AnyCall {
-  /** Whether nobody waits for its answer any more. */
+  /** Nobody waits for the answer any more. */
   readonly cancelled: boolean;
-  /** Whether that is so because its client has said so, and not because it was lost on its way, and may come back. */
+  /**
+   * The client has cancelled the call itself, so it does not come back. A client that was merely disconnected may.
+   */
   readonly isGivenUp?: boolean;
   getPeer(): string;
-  /** See Caller. Only in sessions, like those below. */
+  /** See Caller. Only in sessions, as are `holds`, `endOf` and `tellsEnd`. */
   readonly source?: object;
   holds?(lease: Claim): void;
-  /** How a lease has ended that the call was given or has kept and not told of yet. */
+  /** How a lease has ended that the call was given or has kept, and that its answer has not reported yet. */
   endOf?(lease: ClaimRef): Claim | undefined;
-  /** Its answer says that the lease has ended, and how, if that is known. */
+  /** The call's answer reports that the lease has ended; `how`: the ended claim, if known. */
   tellsEnd?(lease: ClaimRef, how?: Claim): void;
   /** Calls `listener` when `cancelled` becomes true. One listener at a time. */
   once(event: "cancelled", listener: () => void): unknown;
   off(event: "cancelled", listener: () => void): unknown;
 }
 
-/** A call of its own. */
+/** A call outside sessions. */
 type OwnCall = AnyCall & Pick<ServerUnaryCall<Buffer, Buffer>, "getDeadline">;
 
 export interface HandlerContext {
@@ -46,12 +48,12 @@ export interface HandlerContext {
 
 type Init = MessageInitShape<DescMessage>;
 
-/** A method on messages of any type. Only a stream sends, and only a unary method answers. */
+/** A method on messages of any type. Only stream methods send, and only unary methods return an answer. */
 export type Run<First extends unknown[] = []> = (
   ...args: [...First, message: Message, call: AnyCall, send?: Send<Init>]
 ) => Promise<Init | Buffer>;
 
-/** Sends one message; `written` is called when the connection has taken it. */
+/** Sends one message, and calls `written` when the connection has taken it. */
 export type Send<Message> = (message: Message, written?: () => void) => void;
 
 export function unaryHandler(
@@ -85,7 +87,7 @@ export function streamHandler(
       call.end();
     } catch (error) {
       const failure = fail(context, method.name, call, error, startedMs);
-      // The way to end a stream of grpc-js with a status. After a cancellation there is nobody to tell.
+      // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
       if (!call.cancelled) call.emit("error", failure.status);
     } finally {
       context.observer.streamClosed();
@@ -96,7 +98,7 @@ export function streamHandler(
 function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Init> {
   return (message, written) => {
     if (call.cancelled) return;
-    // An error means that the stream is gone, which the call's own cancellation tells.
+    // An error means that the stream is gone; the call's own cancellation reports that.
     call.write(encode(schema, message), (error: Error | null | undefined) => {
       if (!error) written?.();
     });
@@ -116,7 +118,7 @@ function fail(
   return failure;
 }
 
-/** A call that its client gave up is counted as that, whatever became of it here. */
+/** A call that its client gave up counts as CANCELLED or DEADLINE_EXCEEDED, whatever the server answered. */
 function observe(
   context: HandlerContext,
   method: string,
@@ -128,7 +130,10 @@ function observe(
   context.observer.call(method, status[seen], (performance.now() - startedMs) / 1e3, "call");
 }
 
-/** The client's own clock runs ahead by the way of the call, so it is the first to hang up. */
+/**
+ * The client's deadline passes earlier than the server's, by the time that the call took to arrive, so the client
+ * hangs up first.
+ */
 function deadlinePassed(call: OwnCall): boolean {
   return Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
 }

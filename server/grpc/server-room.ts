@@ -1,11 +1,11 @@
-// What the whole server has room for, whoever asks for it. Above it what is new is refused; what is there goes on, and leases
-// are kept.
+// The server's room for the waits, sessions and connections of all clients together. Beyond it, the server refuses
+// new ones; existing ones go on, and leases are kept.
 
 export interface ServerRoom {
   readonly waits: number;
   readonly sessions: number;
   readonly connections: number;
-  /** Whether memory is short: then there is room for nothing new. */
+  /** Whether memory is short: if so, the server takes nothing new. */
   readonly isShort: () => boolean;
 }
 

@@ -1,5 +1,5 @@
-// The gRPC server: its bounds, its services, its start and its drain. Owns the listener and the open calls; the engine
-// belongs to the caller and must outlive the drain, as calls that are ended take their leave there.
+// The gRPC server: its bounds, services, start and drain. Owns the listener and the open calls. The caller owns the
+// engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import type { ListenAddress } from "../config/listen-address.ts";
@@ -26,49 +26,49 @@ export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
   readonly logger: Logger;
-  /** Takes the failures of calls that belong to an outage of the database; unset: they are told like all others. */
+  /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
-  /** How long a waiter that lost its connection keeps its place: what tickets say. */
+  /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
-  /** Unset: as much as there is. */
+  /** Unset: unbounded. */
   readonly room?: ServerRoom;
-  /** Most open waits on one connection: blocked calls and streams. */
+  /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
-  /** This server, as clients of sessions are told. */
+  /** This server's id, as sessions report it to clients. */
   readonly replica: string;
-  /** Of one session: waits, and other commands under way. */
+  /** At most, for one session: waits, and other commands under way. */
   readonly sessionWaitsMax: number;
   readonly sessionCommandsMax: number;
-  /** Largest request. */
+  /** Largest request, in bytes. */
   readonly receiveBytesMax: number;
   readonly reflection: boolean;
-  /** Where other servers poke this one; unset: nowhere. */
+  /** Serves pokes from other servers; unset: the server takes none. */
   readonly pokes?: PokeServiceOptions;
-  /** Pings to clients that are silent; unset: as grpc-bounds.ts says. */
+  /** Pings to silent clients; unset: the values of grpc-bounds.ts. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
-  /** How long a connection may take to show that it speaks HTTP/2; unset: as grpc-bounds.ts says. */
+  /** How long a connection may take to show that it speaks HTTP/2; unset: the value of grpc-bounds.ts. */
   readonly handshakeMs?: number;
 }
 
 export interface GrpcServer {
-  /** Listens, and says where. Rejects if the address cannot be had. To be called once. */
+  /** Listens, and resolves with the address. Rejects if it cannot listen there. Call it once. */
   start(listen: ListenAddress): Promise<ListenAddress>;
-  /** What health says: SERVING after the start until told otherwise. */
+  /** Sets the health status, which is SERVING after the start. No effect once the drain has begun. */
   setServing(serving: boolean): void;
-  /** Tells the clients of sessions to go on at another server, which has the database that this one has lost. */
+  /** Sends the clients of sessions to another server, which has the database that this one has lost. */
   sendElsewhere(): void;
   /**
    * Takes no new connections, ends streams and blocked calls with UNAVAILABLE, lets other calls finish, and cuts off
-   * what is left when the time is over. Can be called twice; the first time counts.
+   * what is left after `deadlineMs`. Later calls return the promise of the first.
    */
   drain(deadlineMs: number): Promise<void>;
 }
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs } = options;
-  // What grpc-js has to say it says once for the whole process, and on the error output unless told otherwise.
+  // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
   const server = new Server({
@@ -76,7 +76,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     "grpc.max_concurrent_streams": openMax,
     "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
-    // Nobody reads channelz here, and it costs something with every call.
+    // Nobody reads channelz here, and it costs time with every call.
     "grpc.enable_channelz": 0,
     interceptors: [explainReceiveLimit(options.receiveBytesMax)],
   });
@@ -152,15 +152,15 @@ function bind(server: Server, listen: ListenAddress, credentials: ServerCredenti
 }
 
 /**
- * Resolves when all connections are closed, by themselves or by force. Without channelz, grpc-js's forceShutdown knows
- * of no connection, so its drain does the forcing; that must be told first, as it looks away from connections that
- * are being closed already.
+ * Resolves when all connections are closed, by themselves or by force, or after `deadlineMs`. Without channelz,
+ * grpc-js's forceShutdown knows of no connection, so grpc-js's `drain` does the forcing. `drain` must run first,
+ * because it skips connections that are already closing.
  */
 function shutDown(server: Server, address: string | undefined, deadlineMs: number): Promise<void> {
   if (address !== undefined) server.drain(address, deadlineMs);
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, deadlineMs);
-    // It fails only for a server that was never started or is shut down already: there is nothing left to close.
+    // tryShutdown fails only for a server that never started or is already shut down: there is nothing left to close.
     server.tryShutdown(() => {
       clearTimeout(timer);
       resolve();

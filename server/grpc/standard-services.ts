@@ -1,5 +1,5 @@
-// The services that every gRPC server has beside its own: health (grpc.health.v1) and reflection. Their streams know
-// nothing of a server that stops, so they are ended from here.
+// The services that every gRPC server has beside its own: health (grpc.health.v1) and reflection. Their streams do
+// not notice that a server stops, so this file ends them.
 
 import type { DescFile } from "@bufbuild/protobuf";
 import { toBinary } from "@bufbuild/protobuf";
@@ -21,7 +21,7 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { shuttingDown } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
 
-/** Empty: the server as a whole. */
+/** The empty name stands for the server as a whole. */
 const HEALTH_NAMES = ["", LockService.typeName];
 
 export class StandardServices {
@@ -78,7 +78,7 @@ type DescribedFiles = ConstructorParameters<typeof ReflectionService>[0];
 
 const SERVED_FILES = [
   LockService.file,
-  // The details of errors are named by no message of ours.
+  // Error details: none of our messages refers to them.
   file_google_rpc_error_details,
   file_google_rpc_status,
   file_grpc_health_v1_health,
@@ -87,9 +87,9 @@ const SERVED_FILES = [
 ];
 
 /**
- * The descriptors of all that the server serves, in the form that reflection reads. From generated code alone: the
- * descriptors that the health package brings along are made by a loader that breaks map fields, and strict clients
- * refuse the whole file.
+ * The descriptors of everything that the server serves, in the form that reflection reads. They come from generated
+ * code alone: the health package makes its own descriptors with a loader that breaks map fields, and strict clients
+ * then refuse the whole file.
  */
 function describedFiles(): DescribedFiles {
   const files = new Map<string, Buffer>();

@@ -1,4 +1,4 @@
-// Limits of the transport for which grpc-js has no option: what one connection may do, and the answer to a message that is
+// Transport limits for which grpc-js has no option: what one connection may do, and the answer to a message that is
 // too large.
 
 import type { Http2SecureServer, Http2Server, SecureServerOptions, ServerHttp2Session } from "node:http2";
@@ -8,9 +8,9 @@ import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECO
 import { statusOf } from "./messages/status.ts";
 
 export interface ConnectionLimits {
-  /** Calls that one connection may have open. */
+  /** Open calls on one connection at most. */
   readonly openMax: number;
-  /** Connections at once; others are closed as they come. */
+  /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
 }
@@ -18,10 +18,11 @@ export interface ConnectionLimits {
 type Listener = Http2Server | Http2SecureServer;
 
 /**
- * Bounds how many connections there are, how long each may be silent before it speaks HTTP/2, and what it may do before Node
- * ends it, with all calls on it. To be called before the server listens. grpc-js has no option for that, and passes none on
- * for a listener without TLS. What it gives to Node is one object of the server, and it makes listeners by one method, both
- * of which are private in its types. Should a later version keep them elsewhere, no server is made at all.
+ * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do
+ * before Node ends it with all its calls. Call it before the server listens. grpc-js has no options for this, and for
+ * a listener without TLS it passes none on. So this changes two private members of grpc-js: the options object that
+ * it gives to Node, and the method that makes its listeners. If a later version keeps them elsewhere, this throws,
+ * and no server is made.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS } = limits;
@@ -33,7 +34,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     streamResetBurst: RESETS_BURST_SHARE * openMax,
     streamResetRate: RESETS_PER_SECOND,
     maxSessionRejectedStreams: REFUSED_IN_A_ROW_MAX,
-    // Of TLS, and of one that speaks TLS and then nothing that is known here.
+    // For the TLS handshake, and for a connection that speaks TLS and then no known protocol.
     handshakeTimeout: handshakeMs,
     unknownProtocolTimeout: handshakeMs,
   } satisfies SecureServerOptions);
@@ -46,10 +47,10 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
   };
 }
 
-/** Ends a connection of which no settings have come, which every client of HTTP/2 sends first. */
+/** Ends a connection whose settings have not arrived: every HTTP/2 client sends them first. */
 function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
   let isHeard = false;
-  // What came while this server itself was held up is read first.
+  // setImmediate: first reads what arrived while this server itself was held up.
   const timer = setTimeout(() => setImmediate(() => isHeard || session.destroy()), afterMs);
   timer.unref();
   session.once("remoteSettings", () => {
@@ -60,19 +61,20 @@ function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
 }
 
 /**
- * Gives grpc-js's own answer to a message over the receive limit the reason that the contract promises. grpc-js sends it
- * from inside the call, past all interceptors, so the call's sendStatus itself is wrapped. Should a later version not go
- * through it, only the details are missing. To be the first interceptor: later ones may see a call that is wrapped already.
+ * Adds the reason that the contract promises to grpc-js's own answer to a message over the receive limit. grpc-js
+ * sends that answer from inside the call, past all interceptors, so this wraps the call's sendStatus. If a later
+ * version does not go through it, only the details are missing. Must be the first interceptor: later ones may get a
+ * call that is already wrapped.
  */
 export function explainReceiveLimit(receiveBytesMax: number): ServerInterceptor {
   return (_method, call) => {
     const send: ServerInterceptingCallInterface["sendStatus"] = call.sendStatus.bind(call);
     call.sendStatus = (sent) => {
-      // Whatever this server itself answers brings its details along.
+      // This server's own answers carry their details.
       const isBare = sent.code === status.RESOURCE_EXHAUSTED && !sent.metadata;
       send(isBare ? tooLarge(receiveBytesMax) : sent);
     };
-    // An interceptor may return what it was given; the type asks for the class that wraps it.
+    // An interceptor may return the call that it was given; only the type asks for the class that wraps it.
     return call as ReturnType<ServerInterceptor>;
   };
 }

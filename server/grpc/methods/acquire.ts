@@ -1,4 +1,4 @@
-// Acquire: refuses, gives a ticket, or holds the call until the lock is granted, as the caller wants it.
+// Acquire: refuses, gives a ticket, or blocks the call until the lock is granted, as the caller asks.
 
 import type { AcquireRequest, AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Place } from "../../core/command.ts";
@@ -15,7 +15,7 @@ import { Wait } from "./wait.ts";
 type AcquireAnswer = Awaited<ReturnType<LockEngine["acquire"]>>;
 type Outcome = AcquireResponse["outcome"];
 
-/** Stands for a place that could not be read: the claim was about to be granted. */
+/** Used if no place can be read: the claim was about to be granted. */
 const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 
 export async function acquire(context: MethodContext, message: AcquireRequest, call: AnyCall) {
@@ -31,7 +31,7 @@ async function atOnce(context: MethodContext, ask: AcquireInput, call: AnyCall):
     const answer = await engine.acquire(ask, null, call);
     if (answer.outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim } = answer.outcome;
-    // Only a claim that was there before, so one with a request id, comes without its place.
+    // The place is missing only if the claim existed before, so only for a request id that is used again.
     const place =
       answer.outcome.place ?? (await engine.place(claim, call)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
     if (!place) continue;
@@ -79,7 +79,7 @@ async function answered(
   }
 }
 
-/** Whether a client that heard nothing can ask for the same claim again. */
+/** Whether a client that received no answer can ask for the same claim again. */
 function canReturn(ask: AcquireInput): boolean {
   return ask.requestId !== "";
 }

@@ -1,5 +1,5 @@
-// What Acquire and WaitInQueue share: why there is no lease, with the holders that the engine's answer leaves out, and
-// what becomes of an answer that nobody hears.
+// Shared by Acquire and WaitInQueue: makes refusals, with the holders that the engine's answer leaves out, and ends
+// claims whose answer nobody receives.
 
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../../core/claim.ts";
@@ -8,7 +8,7 @@ import type { Answer, LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall } from "../handler.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
-/** Why there is no lease for a request that asked for `permits`. */
+/** Says why a request for `permits` gets no lease. */
 export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
@@ -19,7 +19,7 @@ export async function refusalOf(
   return refusedMessage(answer.lockName, answer.outcome, permits, holders);
 }
 
-/** How a claim ended. */
+/** Says how a claim ended. */
 export async function endOf(
   engine: LockEngine,
   claim: Claim,
@@ -42,7 +42,7 @@ async function holdersFor(
 }
 
 /**
- * Ends the claim of a client that hung up before its answer and cannot come back: others would wait for nothing.
+ * Ends the claim of a client that hung up before its answer and cannot come back: others would wait for it in vain.
  * `canReturn`: the client has seen the id, or chose a request id of its own.
  */
 export function giveBackUnheard(engine: LockEngine, claim: Claim, call: AnyCall, canReturn: boolean): void {

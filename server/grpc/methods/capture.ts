@@ -1,4 +1,4 @@
-// Capture: leases on some of many locks, at once or as soon as there is one.
+// Capture: takes leases on some of many locks, at once or as soon as one is available.
 
 import type { CaptureRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Captured, CaptureInput, LockEngine } from "../../engine/lock-engine.ts";
@@ -47,7 +47,7 @@ function answerOf(
   engine: LockEngine,
   call: AnyCall,
 ) {
-  // Of a capture that was given up nobody was told an id, by which a place could be given up.
+  // A client that cancels a capture has seen no lease id and cannot release its leases, so they are given back here.
   const canReturn = ask.requestId !== "" && !call.isGivenUp;
   for (const { claim } of leases) giveBackUnheard(engine, claim, call, canReturn);
   return {

@@ -24,7 +24,7 @@ export async function setLimit({ engine }: MethodContext, message: SetLimitReque
 export async function listLimits({ engine }: MethodContext, message: ListLimitsRequest, call: AnyCall) {
   const { pageSize, ...query } = checkListLimits(message);
   const settings: LimitSetting[] = [];
-  // One more than wanted tells whether another page follows.
+  // One more than the page holds shows whether another page follows.
   for await (const setting of engine.limits({ ...query, max: pageSize + 1 }, call)) {
     if (settings.length === pageSize) {
       const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);

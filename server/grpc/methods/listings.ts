@@ -1,4 +1,4 @@
-// GetLock and ListLocks: reads for people and tools. Show no secret ids.
+// GetLock and ListLocks: reads for people and tools. They never show secret ids.
 
 import { create, toBinary } from "@bufbuild/protobuf";
 import type {
@@ -24,20 +24,20 @@ export async function getLock({ engine }: MethodContext, message: GetLockRequest
 export async function listLocks({ engine }: MethodContext, message: ListLocksRequest, call: AnyCall) {
   const { pageSize, ...query } = checkListLocks(message);
   const page = new Page(pageSize);
-  // One more than wanted tells whether another page follows.
+  // One more than the page holds shows whether another page follows.
   for await (const description of engine.views({ ...query, max: pageSize + 1 }, call)) {
     if (call.cancelled) throw new ClientGone();
     if (page.take(description)) continue;
-    // Where the next one would begin in an order by waiters, nobody can know.
+    // In an order by waiters, no token can say where the next page would begin.
     return query.order === "name" ? page.followed() : page.last();
   }
   return page.last();
 }
 
 /**
- * As many locks as fit into an answer that clients accept; one at least, so that listing goes on. Encoding takes about as
- * long as reading, so each lock is encoded as it comes: encodings of a message's parts, one after the other, are the
- * message.
+ * As many locks as fit into an answer that clients accept; at least one, so that a listing advances. Encoding takes
+ * about as long as reading, so each lock is encoded as it arrives: the encodings of a message's parts, one after the
+ * other, are the message.
  */
 class Page {
   readonly #parts: Uint8Array[] = [];
@@ -49,7 +49,7 @@ class Page {
     this.#sizeMax = sizeMax;
   }
 
-  /** False: the page is full. */
+  /** Returns false if the page is full. */
   take(view: ViewedLock): boolean {
     if (this.#parts.length === this.#sizeMax) return false;
     const part = encoded({ locks: [lockMessage(view)] });

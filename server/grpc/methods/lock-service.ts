@@ -1,5 +1,5 @@
-// LockService as grpc-js serves it: the function of each method, in the frame of handler.ts, and the sessions. Bytes go in
-// and out as they are: grpc-js would answer failures of decoding in its own words, without details and without a log line.
+// LockService as grpc-js serves it: each method's function in the frame of handler.ts, and the sessions. Bytes go in
+// and out undecoded: otherwise grpc-js would answer decoding failures itself, without details and without a log line.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
@@ -10,18 +10,18 @@ import type { Sessions } from "../session/sessions.ts";
 import type { MethodContext } from "./method.ts";
 import { METHODS } from "./methods.ts";
 
-/** Under the names of the methods, `Acquire`. */
+/** Keyed by the method's name: `Acquire`. */
 export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
   LockService.methods.map((method) => [method.name, definitionOf(method)]),
 );
 
-/** One handler for each method, under its name. */
+/** One handler for each method, keyed by its name. */
 export function lockServiceHandlers(
   calls: ConnectionCalls,
   frame: HandlerContext,
   sessions: Sessions,
 ): UntypedServiceImplementation {
-  // The table has proved that each goes with the messages of its method.
+  // The type of METHODS has checked that each function fits the messages of its method.
   const methods = METHODS as unknown as Record<string, Run<[MethodContext]>>;
   return Object.fromEntries(
     LockService.methods.map((method) => {
@@ -35,7 +35,7 @@ export function lockServiceHandlers(
   );
 }
 
-/** Bytes in, bytes out. */
+/** The definition of a method whose requests and answers pass through grpc-js as bytes. */
 export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
   return {
     path: `/${method.parent.typeName}/${method.name}`,

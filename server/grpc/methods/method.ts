@@ -1,4 +1,4 @@
-// What a method of the contract is here: a function of what all methods work with, the decoded request and the call. It
+// A method of the contract is a function of the context that all methods share, the decoded request, and the call. It
 // checks the request first, and may throw a CallError or a Fault. Types only.
 
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
@@ -10,20 +10,20 @@ import type { PlaceTurns } from "./place-turns.ts";
 export interface MethodContext {
   readonly engine: LockEngine;
   readonly openWaits: Pick<OpenWaits, "enter">;
-  /** In which streams tell places. */
+  /** Makes streams take turns in sending places. */
   readonly turns: PlaceTurns;
   /** How long a place is kept without a sign of life. */
   readonly graceUs: number;
 }
 
-/** Answers, if need be with bytes: who makes them part by part holds up no other calls for long. */
+/** Answers with a message, or with its bytes: a method that encodes part by part holds up no other calls for long. */
 export type UnaryMethod<Input extends DescMessage, Output extends DescMessage> = (
   context: MethodContext,
   message: MessageShape<Input>,
   call: AnyCall,
 ) => Promise<MessageInitShape<Output> | Buffer>;
 
-/** The stream is closed when the promise is settled. */
+/** The stream closes when the promise settles. */
 export type StreamMethod<Input extends DescMessage, Output extends DescMessage> = (
   context: MethodContext,
   message: MessageShape<Input>,

@@ -1,4 +1,4 @@
-// The function of each method that is a call of its own. Those of a session's commands are the same.
+// The function of each method except Session, whose commands run the same functions.
 
 import type { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { acquire } from "./acquire.ts";

@@ -1,6 +1,6 @@
-// The calls that wait for a lock, and what ends them early: a client goes away, or the server begins to stop. Counts the
-// waits of each connection, so that they leave room in it for Renew and Release, and those of the whole server, so that they
-// fit into its memory. Owns no claim and answers nobody.
+// The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop.
+// Counts the waits of each connection, so that they leave room for Renew and Release, and those of the whole server, so
+// that they fit into its memory. Owns no claim and answers nobody.
 
 import type { AnyCall } from "../handler.ts";
 import {
@@ -12,7 +12,10 @@ import {
 } from "../messages/call-error.ts";
 import type { ServerRoom } from "../server-room.ts";
 
-/** From this share of all waits on, who has more than the second share of them gets no more: one client does not take all. */
+/**
+ * Once the server has CROWDED_SHARE of its waits, a client with OWN_SHARE of them gets no more: one client must not
+ * take all.
+ */
 const CROWDED_SHARE = 3 / 4;
 const OWN_SHARE = 1 / 16;
 
@@ -20,7 +23,7 @@ export class OpenWaits {
   readonly #stops = new Set<(why: Error) => void>();
   readonly #perConnectionMax: number;
   readonly #room: ServerRoom;
-  /** By the client's address and port; what is not there has none. */
+  /** By the client's address and port; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
   #draining = false;
 
@@ -29,19 +32,20 @@ export class OpenWaits {
     this.#room = room;
   }
 
-  /** Those of the whole server. */
+  /** Open waits of the whole server. */
   get count(): number {
     return this.#stops.size;
   }
 
-  /** Connections that have any. */
+  /** Connections with open waits. */
   get connections(): number {
     return this.#onConnection.size;
   }
 
   /**
-   * Calls `stop` at most once, with the error to end with; at once if there is a cause already. Returns what must be
-   * called when the wait is over. Throws where the connection has as many waits as it may have.
+   * Opens a wait. Calls `stop` with the error that ends it, at once if there already is one; if `stop` is called again,
+   * the first error counts. Returns a function to call when the wait is over. Throws OVERLOADED if the connection or
+   * the server is full.
    */
   enter(call: AnyCall, stop: (why: Error) => void): () => void {
     const connection = call.getPeer();
@@ -55,7 +59,7 @@ export class OpenWaits {
     };
   }
 
-  /** Returns what ends the watch, and says whether it had not ended before. */
+  /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
   #watch(call: AnyCall, stop: (why: Error) => void): () => boolean {
     const gone = () => stop(new ClientGone());
     call.once("cancelled", gone);
@@ -68,7 +72,7 @@ export class OpenWaits {
     };
   }
 
-  /** The same for the waits of one session, which are counted by themselves. */
+  /** The same for one session, whose waits are counted separately. */
   ofSession(waitsMax: number): Pick<OpenWaits, "enter"> {
     let open = 0;
     return {
@@ -84,7 +88,7 @@ export class OpenWaits {
     };
   }
 
-  /** `own`: waits that who asks for another one has already. */
+  /** `own`: waits that the connection or session already has. */
   #checkRoom(own: number): void {
     const { waits, isShort } = this.#room;
     const open = this.#stops.size;
@@ -92,7 +96,7 @@ export class OpenWaits {
     if (isShort() || open >= waits || isGreedy) throw serverIsFull("server_waits", "waits");
   }
 
-  /** Ends all waits, and every later one at its beginning. Can be called twice. */
+  /** Ends all open waits, and every later one as it begins. Can be called twice. */
   drain(): void {
     this.#draining = true;
     for (const stop of this.#stops) stop(shuttingDown());

@@ -1,5 +1,5 @@
-// Lets all streams of the server tell their places in turn: so many at once, then a pause. A crowd that moves up would
-// otherwise hold up the calls that make it move. Knows neither streams nor places.
+// Makes all streams of the server take turns in sending their places: a batch, then a pause. Otherwise a crowd that
+// moves up would hold up the calls that make it move. Knows neither streams nor places.
 
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 
@@ -8,7 +8,7 @@ export class PlaceTurns {
   #left = PLACES_AT_ONCE;
   #pause: NodeJS.Timeout | undefined;
 
-  /** Calls `go` now or later, in the order in which it was asked. */
+  /** Calls `go` now or later, in the order of the calls to `take`. */
   take(go: () => void): void {
     this.#pause ??= setTimeout(() => this.#renew(), PLACES_PAUSE_MS);
     if (this.#left === 0) this.#queue.push(go);

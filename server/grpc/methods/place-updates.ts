@@ -1,20 +1,21 @@
-// Paces the positions of one stream. Sends one only when the place has become a better one, not more often than the client
-// wants, in turn with other streams, and one at a time: for a client that reads slowly only the latest place is kept.
+// Paces the positions of one stream. Sends one only if the place has become a better one, no more often than the client
+// asks for, in turn with other streams, and one at a time: for a client that reads slowly, only the latest place is
+// kept.
 
 import type { Place } from "../../core/command.ts";
 
 interface PlaceUpdatesOptions {
   readonly intervalMs: number;
-  /** Calls back when it is this stream's turn to tell its place. */
+  /** Calls `go` when it is this stream's turn to send its place. */
   readonly turn: (go: () => void) => void;
-  /** Sends a position; `written` is to be called when the connection has taken it. */
+  /** Sends a position, and must call `written` when the connection has taken it. */
   readonly send: (place: Place, nowUs: number, written: () => void) => void;
 }
 
 interface Offered {
   readonly place: Place;
   readonly nowUs: number;
-  /** performance.now(), as a place may be held back for a while. */
+  /** By performance.now(): a place may be held back for a while. */
   readonly offeredMs: number;
 }
 
@@ -32,7 +33,10 @@ export class PlaceUpdates {
     this.#options = options;
   }
 
-  /** The place as it was read, at `nowUs` by the database's clock. Nobody comes in ahead: one that is worse was read earlier. */
+  /**
+   * Takes the place as read at `nowUs` by the database's clock. Nobody joins ahead of a waiter, so a worse place was
+   * read earlier and is ignored.
+   */
   offer(place: Place, nowUs: number): void {
     if (this.#latest && place.ahead > this.#latest.place.ahead) return;
     this.#latest = { place, nowUs, offeredMs: performance.now() };
@@ -58,11 +62,11 @@ export class PlaceUpdates {
     } else if (this.#sent) {
       this.#awaitsTurn = true;
       this.#options.turn(() => this.#sendInTurn());
-      // The first place brings the ticket along, with which the client can come back: it waits for nobody.
+      // The first place carries the ticket with which the client can come back, so it waits for no turn.
     } else this.#send(latest);
   }
 
-  /** What was offered last, unless nobody is to be told any more. */
+  /** Sends the place that was offered last, unless stopped. */
   #sendInTurn(): void {
     this.#awaitsTurn = false;
     const latest = this.#latest;
@@ -81,7 +85,7 @@ export class PlaceUpdates {
   }
 }
 
-/** Who comes after it does not change a place. */
+/** Waiters behind a place do not change it. */
 function samePlace(a: Place, b: Place): boolean {
   return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead;
 }

@@ -1,4 +1,4 @@
-// UpdateLock and DeleteLock: the methods about what a lock remembers.
+// UpdateLock and DeleteLock: the methods about a lock's record.
 
 import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AnyCall } from "../handler.ts";
@@ -8,7 +8,8 @@ import { checkDeleteLock, checkUpdateLock } from "../validate/records.ts";
 import type { MethodContext } from "./method.ts";
 
 export async function updateLock({ engine }: MethodContext, message: UpdateLockRequest, call: AnyCall) {
-  // The database's clock may not have been read yet; the bound is there for mistakes in a unit.
+  // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
+  // not_before, to catch mistakes in a unit.
   const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
   const { outcome } = await engine.updateLock(checkUpdateLock(message, nowUs), call);
   if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);

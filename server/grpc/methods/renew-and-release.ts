@@ -1,4 +1,4 @@
-// Renew, Release and ForceRelease: the methods about claims that exist.
+// Renew, Release and ForceRelease: the methods about existing claims.
 
 import type {
   ForceReleaseRequest,
@@ -43,12 +43,12 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, 
 }
 
 /**
- * One that takes much longer than the others is answered as not done, though it may be yet: its lock is held up, and the
- * others' holders would take their leases for lost if they waited for it.
+ * If a renewal takes much longer than the first one, its answer is an error, though it may still take effect: its lock
+ * is held up, and if the others waited for it, their holders would take their leases for lost.
  */
 export async function renewLeases(context: MethodContext, message: RenewLeases, call: AnyCall) {
   const late = Promise.withResolvers<never>();
-  // Nobody may be left to wait for it.
+  // Avoids an unhandled rejection if nobody waits for it any more.
   late.promise.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
   const first = () => {
@@ -61,7 +61,7 @@ export async function renewLeases(context: MethodContext, message: RenewLeases, 
         const value = await Promise.race([renewed(context, checked, call), late.promise]);
         return { outcome: { case: "lease" as const, value } };
       } catch (error) {
-        // A bug is one of the whole command.
+        // Anything else is a bug, and fails the whole command.
         if (!(error instanceof CallError || error instanceof Fault)) throw error;
         return { outcome: failed(error) };
       } finally {
@@ -70,7 +70,7 @@ export async function renewLeases(context: MethodContext, message: RenewLeases, 
     }),
   );
   clearTimeout(timer);
-  // Some may have ended while others were waited for.
+  // A lease may have ended while this command waited for others.
   return {
     leases: leases.map((renewed, index) => {
       const ended = call.endOf?.((asked[index] as CheckedRenew).ref);

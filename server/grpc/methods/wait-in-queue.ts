@@ -1,4 +1,5 @@
-// WaitInQueue: takes a place, or comes back to one, and streams it until the lock is granted or the wait is over.
+// WaitInQueue: takes a place, or comes back to one, and streams the place until the lock is granted or the wait is
+// over.
 
 import type { WaitInQueueRequest, WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
@@ -17,7 +18,8 @@ type Update = WaitInQueueResponse["update"];
 type SendUpdate = Send<{ readonly update: Update }>;
 type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"]>>;
 
-// Not async, nor are those that it calls where they need not be: what a wait of hours keeps is what these frames keep.
+// Not async, and it calls no async function without need: a wait of hours keeps the frames of async functions in
+// memory.
 export function waitInQueue(
   context: MethodContext,
   message: WaitInQueueRequest,
@@ -33,7 +35,7 @@ class QueueStream {
   readonly #call: AnyCall;
   readonly #send: SendUpdate;
   readonly #wait: Wait;
-  /** Set once there is a place. */
+  /** Set once the claim has a place. */
   #updates: PlaceUpdates | undefined;
   /** Whether the client has been sent its ticket. */
   #isShown = false;
@@ -59,7 +61,7 @@ class QueueStream {
     }
   }
 
-  /** The last message, which closes the stream. */
+  /** Resolves with the last message, after which the stream closes. */
   #last(answer: WaitAnswer): Promise<Update> {
     const { outcome, lockName, nowUs } = answer;
     switch (outcome.kind) {
@@ -100,14 +102,14 @@ class QueueStream {
           this.#sendUpdate({ case: "position", value }, written);
           this.#isShown = true;
         } catch (error) {
-          // Called by a timer or by the engine, which must not learn of what goes wrong here.
+          // A timer or the engine calls this, and must not see errors from here.
           this.#wait.fail(error as Error);
         }
       },
     });
     this.#updates = updates;
     const begin = async () => {
-      // Nothing is shown where the claim moved on in the meantime: its end is about to come.
+      // Sends nothing if the claim has moved on meanwhile: its outcome is about to arrive.
       const first = place ?? (await this.#context.engine.place(claim, this.#call));
       if (first && !this.#isShown) updates.offer(first, nowUs);
     };
@@ -124,7 +126,7 @@ class QueueStream {
     return { case: "granted", value: leaseMessage(claim, lockName, nowUs) };
   }
 
-  /** Whether the client has seen the id, or chose a request id. */
+  /** Whether the client can come back: it has seen the id, or chose a request id. */
   #canReturn(): boolean {
     const { target } = this.#request;
     return target.kind === "ticket" || target.ask.requestId !== "" || this.#isShown;

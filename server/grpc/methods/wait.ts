@@ -1,5 +1,5 @@
-// One call that follows one claim until it is granted or has ended: a blocked Acquire or a WaitInQueue. Registered with
-// the engine as a waiter; takes its leave there when the call ends before the claim does.
+// One call that follows one claim until the claim is granted or ends: a blocked Acquire or a WaitInQueue. The engine
+// knows it as a follower; it detaches if the call ends before the claim does.
 
 import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
@@ -7,7 +7,7 @@ import type { Follower, LockEngine } from "../../engine/lock-engine.ts";
 import type { AnyCall } from "../handler.ts";
 import type { OpenWaits } from "./open-waits.ts";
 
-/** A claim as it was when it was granted or ended, and when that was, by the database's clock. */
+/** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
 export interface Settled {
   readonly claim: Claim;
   readonly nowUs: number;
@@ -20,10 +20,16 @@ export class Wait implements Follower {
   readonly #over: () => void;
   #settled: Settled | undefined;
   #stopped: Error | undefined;
-  /** Called when one of them is set; there may be ten thousands of waits, so none has promises that it may not need. */
+  /**
+   * Called when #settled or #stopped is set. Not a promise for each wait, because there may be tens of thousands of
+   * waits.
+   */
   #wake: (() => void) | undefined;
 
-  /** To be closed. Without `placed` no place is worked out for it. */
+  /**
+   * Must be closed. Throws OVERLOADED if there is no room for the wait. Without `placed`, the engine works out no
+   * places for it.
+   */
   constructor(
     engine: Pick<LockEngine, "detach">,
     openWaits: Pick<OpenWaits, "enter">,
@@ -42,17 +48,17 @@ export class Wait implements Follower {
     this.#wake?.();
   }
 
-  /** Ends the call with an error that came up while it waits; nothing if it has ended already. */
+  /** Ends the wait with an error. The first error counts; a grant or an end that has arrived counts more. */
   fail(error: Error): void {
     this.#stopped ??= error;
     this.#wake?.();
   }
 
   /**
-   * To be called once the engine has answered `waiting`. Throws what ended the call early, and tells the engine that
-   * nobody listens here. `canReturn`: whether the client has the means to come back, as it is at that time.
+   * Call this once the engine has answered `waiting`. Throws what ended the call early, after detaching from the
+   * engine. `canReturn`, asked at that time: whether the client is able to come back.
    *
-   * @param begin what has to be done first; if it fails, so does the wait.
+   * @param begin runs first; if it fails, so does the wait.
    */
   async untilSettled(
     waiting: Claim,

@@ -1,5 +1,5 @@
-// WatchLocks: tells the locks under a prefix, and then what changes of them, until the client or the server ends it. One
-// message at a time: while a client does not read, the engine gathers what there is to tell, and nothing is kept here.
+// WatchLocks: sends the locks under a prefix, and then their changes, until the client or the server ends it. Sends one
+// message at a time: while a client does not read, the engine collects the changes, and nothing is kept here.
 
 import { toBinary } from "@bufbuild/protobuf";
 import { type Lock, LockSchema } from "#proto/rowlock/v1/lock_pb.js";
@@ -21,7 +21,7 @@ export async function watchLocks(
 ): Promise<void> {
   const watch = engine.watchLocks(checkWatchLocks(message), call);
   const stopped = Promise.withResolvers<never>();
-  // Nobody may be listening when it comes.
+  // Avoids an unhandled rejection if nobody waits for it.
   stopped.promise.catch(() => {});
   const stop = (why: Error) => {
     watch.close(why);
@@ -44,7 +44,7 @@ export async function watchLocks(
   }
 }
 
-/** One, or several where the locks are too large for one. */
+/** One message, or several if the locks are too large for one. */
 function messagesOf({ beganAnew, locks, deleted, complete }: WatchUpdate): Message[] {
   const messages: Message[] = [];
   let part: Lock[] = [];

@@ -1,6 +1,6 @@
-// Whether another server over the same database can serve clients when this one cannot: asks those that were in the register
-// when it could last be read for a decision. What they were able to do a moment ago proves nothing. Where the database is away
-// for all of them, or slow, none proves it in time, and clients stay.
+// Finds out whether another server over the same database can serve clients when this one cannot. Asks the servers in
+// the last register that could be read for a decision, because what they could do a moment ago proves nothing. If the
+// database is away or slow for all of them, none proves it in time, and clients stay here.
 
 import type { TlsMaterial } from "../../config/tls-material.ts";
 import { OTHERS_ASKED_MAX } from "../grpc-bounds.ts";
@@ -14,12 +14,12 @@ interface Registered {
 }
 
 export interface OtherServersOptions {
-  /** This one. */
+  /** This server's id. */
   readonly own: bigint;
   readonly register: () => Promise<{ readonly nowUs: number; readonly replicas: readonly Registered[] }>;
-  /** As this server itself is reached: the others are, too. */
+  /** This server's own TLS material; the other servers are reached in the same way. */
   readonly tls: TlsMaterial | null;
-  /** Over the network if not given. */
+  /** Default: asks over the network. */
   readonly decides?: typeof decidesThere;
 }
 
@@ -31,16 +31,16 @@ export class OtherServers {
     this.#options = options;
   }
 
-  /** Reads the register. Where that rejects, what was known counts on. */
+  /** Reads the register. Rejects if that fails; the servers known before then still count. */
   async learn(): Promise<void> {
     const { own, register } = this.#options;
     const { nowUs, replicas } = await register();
     const others = replicas.filter(({ id, deadlineUs }) => id !== own && deadlineUs > nowUs);
-    // One that took any free port cannot say where it is.
+    // A server that listens on any free port (0) cannot say where it is.
     this.#others = others.filter(({ address, secret }) => secret !== "" && !address.endsWith(":0"));
   }
 
-  /** Whether one of them decides within the time. Asks a few, those that were registered last. Never throws. */
+  /** Whether one of them decides within the time. Asks the few that registered last. Never rejects. */
   async decide(withinMs: number): Promise<boolean> {
     const { tls, decides = decidesThere } = this.#options;
     const asked = this.#others.slice(-OTHERS_ASKED_MAX).map(async (other) => {

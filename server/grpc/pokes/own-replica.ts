@@ -1,4 +1,4 @@
-// This server as the register in the database has it: who it is, and where other servers reach it.
+// This server's entry in the database's register: who it is, and where other servers reach it.
 
 import { randomBytes } from "node:crypto";
 import { formatListenAddress, isAnyHost, type ListenAddress } from "../../config/listen-address.ts";
@@ -7,9 +7,9 @@ import { secretMaker } from "../../engine/secrets.ts";
 
 export interface OwnReplicaOptions {
   readonly listen: ListenAddress;
-  /** null: where it listens. */
+  /** null: the address on which it listens. */
   readonly advertise: ListenAddress | null;
-  /** From where it reaches the database; null: not over a network. */
+  /** The local host from which it reaches the database; null: not over a network. */
   readonly localHost: string | null;
   readonly version: string;
 }
@@ -18,7 +18,7 @@ export class OwnReplica {
   readonly id = randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES));
   readonly secret = secretMaker()();
   readonly version: string;
-  /** Of the listener, which may have taken any free one. */
+  /** The listener's port. If the setting is 0, the caller sets the actual port once the server listens. */
   port: number;
   readonly #options: OwnReplicaOptions;
 
@@ -28,7 +28,10 @@ export class OwnReplica {
     this.#options = options;
   }
 
-  /** Where others reach it. A database that is reached over the network is a place from which they all can come. */
+  /**
+   * Where other servers reach this one. If it listens on all hosts, that is the local host from which it reaches the
+   * database: the other servers use the same database, so they should be able to reach this host.
+   */
   get address(): string {
     const { listen, advertise, localHost } = this.#options;
     const host = isAnyHost(listen.host) ? (localHost ?? listen.host) : listen.host;

@@ -1,5 +1,5 @@
-// A connection to another server, over which it is poked. With TLS, the other end has to prove that it is the server at this
-// address before anything is sent: the secret that goes along is all that a poke is believed for.
+// A connection to another server, for pokes and requests to decide. With TLS, the other end must prove that it is the
+// server at this address before anything is sent: the secret in a poke is the only reason to believe it.
 
 import { X509Certificate } from "node:crypto";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
@@ -14,7 +14,7 @@ import { encode } from "../messages/encoding.ts";
 import { definitionOf } from "../methods/lock-service.ts";
 
 export interface PokeChannel {
-  /** Calls `done` once: with why it did not get through, or null. */
+  /** Calls `done` once: with the reason why the poke did not get through, or with null. */
   poke(secret: string, claims: readonly ClaimKey[], done: (error: Error | null) => void): void;
   close(): void;
 }
@@ -27,11 +27,11 @@ const CHANNEL: ClientOptions = {
   "grpc.enable_channelz": 0,
   "grpc.enable_retries": 0,
   "grpc.use_local_subchannel_pool": 1,
-  // Servers are reached by their addresses, and TLS asks for names only.
+  // Servers are reached by IP address, but TLS accepts only names. checkServerIdentity below ignores this name.
   "grpc.ssl_target_name_override": "rowlock",
 };
 
-/** Whether the server there proves within the time that it can decide. Never rejects. */
+/** Whether the server at this address proves within the time that it can decide. Never rejects. */
 export function decidesThere(
   { address, secret }: { readonly address: string; readonly secret: string },
   tls: TlsMaterial | null,
@@ -52,7 +52,10 @@ function clientOf(address: string, tls: TlsMaterial | null): Client {
   return new Client(address, tls ? checked(address, tls) : credentials.createInsecure(), CHANNEL);
 }
 
-/** Connects when there is first something to send. `tls`: as this server itself is reached; the others are, too. */
+/**
+ * Connects when there is first something to send. `tls`: this server's own material; the other servers are reached in
+ * the same way.
+ */
 export function pokeChannel(address: string, tls: TlsMaterial | null): PokeChannel {
   const client = clientOf(address, tls);
   return {
@@ -65,7 +68,7 @@ export function pokeChannel(address: string, tls: TlsMaterial | null): PokeChann
   };
 }
 
-/** Other servers show certificates of the same makers as this one. */
+/** The other servers' certificates come from the same authorities as this server's. */
 function checked(address: string, { certificate, key, clientCa }: TlsMaterial) {
   const own = new X509Certificate(certificate).raw;
   const host = parseListenAddress(address)?.host ?? address;
@@ -76,8 +79,8 @@ function checked(address: string, { certificate, key, clientCa }: TlsMaterial) {
 }
 
 /**
- * Why this certificate is not that of the server at the host; undefined: it is. It names the host, or it is this server's own,
- * which several servers may share: then the other end has its key, too.
+ * Why this certificate is not that of the server at the host; undefined: it is. A valid certificate names the host,
+ * or is this server's own, which several servers may share: then the other end has its key, too.
  */
 function whyNotServer(host: string, shown: PeerCertificate, own: Buffer): Error | undefined {
   return own.equals(shown.raw) ? undefined : checkServerIdentity(host, shown);

@@ -1,6 +1,6 @@
-// Pokes other servers: finds each in the register when there is first something to tell it, and keeps a connection. One
-// poke is under way to each at a time, and what comes up meanwhile goes together. Whatever goes wrong, the poke is lost,
-// that server is left alone for a while, and its poll finds what it was not told.
+// Pokes other servers: looks each up in the register when there is first a claim to send, and keeps a connection.
+// Only one poke to each server is under way at a time; claims that come up meanwhile go together in the next one. If
+// anything goes wrong, the poke is lost, that server gets no pokes for a while, and finds the claims by its own poll.
 
 import type { TlsMaterial } from "../../config/tls-material.ts";
 import type { ClaimKey } from "../../core/claim.ts";
@@ -12,20 +12,20 @@ import { type PokeChannel, pokeChannel } from "./poke-channel.ts";
 export interface PokeSenderOptions {
   /** Reads the register. */
   readonly targets: () => Promise<readonly Pick<OwnReplica, "id" | "address" | "secret">[]>;
-  /** As this server itself is reached: the others are, too. */
+  /** This server's own TLS material; the other servers are reached in the same way. */
   readonly tls: TlsMaterial | null;
   readonly observer: Pick<CallObserver, "poke">;
-  /** Opens a connection; over the network if not given. */
+  /** Opens a connection; default: over the network. */
   readonly connect?: (address: string, tls: TlsMaterial | null) => PokeChannel;
 }
 
 interface Peer {
-  /** null: not found yet. */
+  /** null: not found yet, or closed. */
   channel: PokeChannel | null;
   secret: string;
   pending: ClaimKey[];
   isBusy: boolean;
-  /** Set while it is left alone: then it is forgotten, and looked up anew. */
+  /** Set while this server gets no pokes; when it fires, the peer is forgotten and will be looked up again. */
   rest: NodeJS.Timeout | undefined;
 }
 
@@ -38,7 +38,7 @@ export class PokeSender {
     this.#options = options;
   }
 
-  /** Never waits, never fails. */
+  /** Never waits and never throws. A claim that cannot be sent counts as lost. */
   send({ replica, lockId, ticketNumber }: ClaimKey & { readonly replica: bigint }): void {
     if (this.#isClosed) return;
     let peer = this.#peers.get(replica);
@@ -63,7 +63,8 @@ export class PokeSender {
       if (this.#isClosed) return;
       this.#forgetAllBut(new Set(targets.map(({ id }) => id)).add(replica));
       const target = targets.find(({ id }) => id === replica);
-      // One of an earlier version has no secret, and one that took any free port cannot say where it is.
+      // A server of an earlier version has no secret, and one that listens on any free port (0) cannot say where it
+      // is.
       if (!target?.secret || target.address.endsWith(":0")) return this.#rest(replica, peer);
       const { connect = pokeChannel, tls } = this.#options;
       peer.channel = connect(target.address, tls);
@@ -71,7 +72,7 @@ export class PokeSender {
       peer.isBusy = false;
       this.#poke(peer, replica);
     } catch {
-      // The database is away: whoever decides something tells of it.
+      // The database is away, which the next decision will report.
       this.#rest(replica, peer);
     }
   }
@@ -89,9 +90,9 @@ export class PokeSender {
     });
   }
 
-  /** Leaves it alone for a while. After that it is looked up anew. */
+  /** Sends this server no pokes for a while, and then forgets it, so that it is looked up again. */
   #rest(replica: bigint, peer: Peer): void {
-    // It may have been forgotten meanwhile, and found again as another one.
+    // This peer may have been forgotten meanwhile, and the server found again as a new peer.
     if (this.#peers.get(replica) !== peer) return;
     this.#hangUp(peer);
     peer.rest = setTimeout(() => this.#forget(replica), POKE_REST_MS).unref();
@@ -101,7 +102,7 @@ export class PokeSender {
     for (const replica of this.#peers.keys()) if (!there.has(replica)) this.#forget(replica);
   }
 
-  /** With its timer, which would otherwise end what comes to its place. */
+  /** Also clears the timer, which would otherwise forget the peer that replaces this one. */
   #forget(replica: bigint): void {
     const peer = this.#peers.get(replica);
     if (!peer) return;

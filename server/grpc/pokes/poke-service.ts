@@ -1,5 +1,6 @@
-// Where other servers poke this one, and ask whether it can decide. Whoever does not know the secret that this server has put
-// into the register is refused; whoever does can make it read some claims, and make one decision of its own at a time.
+// Serves the other servers: their pokes, and their question whether this server can decide. Refuses a caller that
+// does not know the secret which this server has put into the register. A caller that knows it can make this server
+// read some claims, and make one decision of its own at a time.
 
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
@@ -15,7 +16,7 @@ export interface PokeServiceOptions {
   readonly secret: string;
   /** Must neither wait nor throw. */
   readonly onPoke: (claims: readonly ClaimKey[]) => void;
-  /** Whether a decision gets through that ends after the call. Must not reject. */
+  /** Whether a decision that ends after this call gets through. Must not reject. */
   readonly decides: () => Promise<boolean>;
 }
 

@@ -1,5 +1,5 @@
-// The commands of a session, by the fields that they come in: the function that runs each, which is that of its method,
-// and where its answer goes. In the order in which those of one message are begun.
+// The commands of a session, by the request fields that they come in: the method's function that runs each, and the
+// field for its answer. Also the order in which the commands of one message begin.
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -14,16 +14,16 @@ type Named = Exclude<SessionCommand["command"]["case"], "cancel" | undefined>;
 
 export interface CommandKind {
   readonly run: Run<[MethodContext]>;
-  /** As metrics and the log name it: `Acquire`. */
+  /** Its name in metrics and in the log: `Acquire`. */
   readonly method: string;
-  /** The message of its answers, and the field of SessionResult that they come in. */
+  /** The message type of its answers, and their field in SessionResult. */
   readonly output: DescMessage;
   readonly field: number;
 }
 
 const RUNS = { ...METHODS, renewLeases } as unknown as Readonly<Record<Named, Run<[MethodContext]>>>;
 
-/** Leases are kept and given back first; who only looks comes last. */
+/** Commands that keep leases or give them back begin first; commands that only read begin last. */
 const ORDER: readonly (Named | "cancel")[] = [
   "cancel",
   "release",
@@ -52,7 +52,7 @@ export const COMMANDS: Readonly<Record<Named, CommandKind>> = Object.fromEntries
   }),
 ) as Record<Named, CommandKind>;
 
-/** Those of one message, in the order in which they are to be begun. */
+/** Returns the commands of one message in the order in which they begin. */
 export function inOrder(commands: readonly SessionCommand[]): readonly SessionCommand[] {
   if (commands.length < 2) return commands;
   const rank = ({ command }: SessionCommand) => (command.case ? ORDER.indexOf(command.case) : 0);

@@ -1,4 +1,4 @@
-// The leases that an answer of a method tells its client of, whatever the method.
+// Finds the leases in a method's answer, whatever the method, and corrects the time that they have left.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
@@ -6,7 +6,7 @@ import { durationMessage, spanUs } from "../messages/times.ts";
 
 export type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
-/** One of several fields, as Acquire, WaitInQueue, and each of the leases of a RenewedLeases have it. */
+/** A oneof, as in Acquire, WaitInQueue, and each of the leases of RenewedLeases. */
 interface Choice {
   readonly case?: string | undefined;
   readonly value?: unknown;
@@ -21,14 +21,14 @@ export function leasesIn(answer: object): readonly AnyLease[] {
   return choice?.case === "lease" || choice?.case === "granted" ? [choice.value as AnyLease] : [];
 }
 
-/** Leaves a lease nothing: it has ended since its answer was made. */
+/** Sets the remaining time of a lease to 0: it has ended since its answer was made. */
 export function endNow(lease: AnyLease): void {
   lease.ttl = durationMessage(0);
 }
 
 /**
- * Sets what a lease has left to what it has left now: its answer was made when it was decided, and may have been on its way
- * here for as long as a commit takes, while its client was heard again and counts from then.
+ * Lowers the remaining time of a lease to what is left now. Its answer was made at the decision, and may have taken as
+ * long as a commit to get here. Meanwhile the session may have heard its client again, and the client counts from then.
  */
 export function shorten(lease: AnyLease, nowUs: number): void {
   const { ttl, expiresAt } = lease;

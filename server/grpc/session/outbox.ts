@@ -1,6 +1,6 @@
-// What a session has to say: gathers it for a turn of the event loop and sends it as one message, one at a time. While the
-// client does not read, what is said gathers on, up to a bound. Encodes straight into the message: encodings of its parts,
-// one after the other, are the message.
+// A session's outgoing messages. Collects what one turn of the event loop adds and sends it as one message, one message
+// at a time. While the client does not read, more collects, up to a bound. Encodes straight into the message: the
+// encodings of a message's parts, one after the other, are the message.
 
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -12,13 +12,13 @@ type Part = Partial<Omit<SessionResponse, "$typeName" | "results" | "heard">>;
 export interface OutboxOptions {
   /** Bytes that may wait for a client that does not read. */
   readonly unreadMax: number;
-  /** How many requests were heard so far. */
+  /** Requests received so far. */
   readonly heard: () => number;
-  /** Gives a message to the connection; `written` is to be called when that has taken it. */
+  /** Gives a message to the connection, and must call `written` when the connection has taken it. */
   readonly write: (message: Buffer, written: () => void) => void;
-  /** A message is on its way, of so many results and bytes. */
+  /** A message goes out with this many results and bytes. */
   readonly onSent: (results: number, bytes: number) => void;
-  /** More than `unreadMax` waits. May be called again. */
+  /** More than `unreadMax` bytes wait. May be called repeatedly. */
   readonly onUnread: () => void;
 }
 
@@ -34,7 +34,7 @@ export class Outbox {
   #written: (() => void)[] = [];
   #sent = 0;
   #hasMore = false;
-  /** Requests heard when the message was begun: what its leases have left counts from then or later. */
+  /** Requests heard when the message began: the remaining times of its leases count from then or later. */
   #heard = 0;
   #isScheduled = false;
   #isWriting = false;
@@ -45,12 +45,12 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** The number of the response that takes along what is said now. */
+  /** The number of the response that will carry what is added now. */
   get next(): number {
     return this.#sent + 1;
   }
 
-  /** Adds a result of a call: its message, under the number of its field. */
+  /** Adds the result of a call: its encoded message, and the number of its field. */
   addResult(call: bigint, field: number, message: Uint8Array, written?: () => void): void {
     this.#writer.tag(RESULTS, WireType.LengthDelimited).fork();
     this.#writer.tag(CALL, WireType.Varint).uint64(call);
@@ -61,19 +61,19 @@ export class Outbox {
     this.#added(message.length);
   }
 
-  /** Adds to the other fields of the message. */
+  /** Adds other fields to the message. */
   add(part: Part): void {
     const bytes = toBinary(SessionResponseSchema, create(SessionResponseSchema, part));
     this.#writer.raw(bytes);
     this.#added(bytes.length);
   }
 
-  /** Says at least how many requests were heard. */
+  /** Makes sure that a message goes out, at least with the number of requests heard. */
   touch(): void {
     this.#added(0);
   }
 
-  /** Sends nothing from now on but what was said before; calls `done` when the connection has all of it. */
+  /** Sends only what was added before, and calls `done` when the connection has all of it. */
   close(done: () => void): void {
     this.#isClosed = true;
     this.#onEmpty = done;
@@ -88,7 +88,7 @@ export class Outbox {
     if (this.#bytes > this.#options.unreadMax) this.#options.onUnread();
     if (this.#isScheduled || this.#isWriting) return;
     this.#isScheduled = true;
-    // After all that this turn brings.
+    // After everything that this turn adds.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#flush();

@@ -1,28 +1,28 @@
-// One open call of a session, as the methods see it: they know no difference from a call of its own. Ends early by the
-// client's Cancel, by its timeout, or with the session.
+// One open call of a session. To the methods, it is like a call outside sessions. Ends early by the client's Cancel, by
+// its timeout, or with the session.
 
 import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { AnyCall } from "../handler.ts";
 import type { SessionLease, SessionLeases } from "./session-leases.ts";
 
-/** What all calls of a session have in common. */
+/** What all calls of a session share. */
 export interface CallSource {
   readonly peer: string;
   readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "toldEnded">;
 }
 
 export class SessionCall implements AnyCall {
-  /** Whether nobody waits for its answer any more. */
+  /** Nobody waits for the answer any more. */
   cancelled = false;
-  /** Set before it is cancelled by a Cancel. */
+  /** Set before a Cancel cancels the call. */
   isGivenUp = false;
   readonly number: bigint;
   readonly method: string;
-  /** Whether it waits in a queue, as far as its request says. */
+  /** Whether its request counts as a wait. */
   readonly isWait: boolean;
   readonly startedMs = performance.now();
   readonly source: CallSource;
-  /** Leases of which its answer is to tell. */
+  /** Leases that its answer is to report. */
   #decided: SessionLease[] | undefined;
   #isOver = false;
   #onCancelled: (() => void) | undefined;
@@ -63,24 +63,24 @@ export class SessionCall implements AnyCall {
     this.#onCancelled = undefined;
   }
 
-  /** Calls `over` unless the call has ended by then. */
+  /** Calls `over` after the timeout, unless the call has ended by then. */
   limitTo(timeoutMs: number, over: () => void): void {
     this.#timer = setTimeout(over, timeoutMs);
   }
 
-  /** Its method has nothing more to do. Whether anybody was told is settled by then. */
+  /** Its method has finished. By now the client has been sent the answer, or will never be. */
   workIsOver(): void {
     this.#isOver = true;
     if (this.#decided) this.source.leases.answered(this.#decided);
     this.#decided = undefined;
   }
 
-  /** Its method has answered, and no timeout ends it any more. */
+  /** The call has ended, so its timeout is cleared. */
   finish(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Nobody waits for its answer any more. */
+  /** Ends the call early and notifies its method: nobody waits for the answer any more. */
   cancel(): void {
     this.finish();
     this.cancelled = true;

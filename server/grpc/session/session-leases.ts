@@ -1,7 +1,7 @@
-// The leases of one session: says which of them have ended, and confirms those that were granted after a wait, once the
-// client has acknowledged the grant. A little later, as the client renews or releases many of them before that: one with terms
-// it renews before it relies on it. A lease is the session's from the turn of the commit that gave or kept it, so that no end
-// goes unheard while the answer is on its way.
+// The leases of one session: reports which of them have ended, and confirms those granted after a wait once the client
+// has acknowledged the grant. It confirms a little later, because the client renews or releases many leases before
+// that: it renews a lease with terms before it relies on it. A lease belongs to the session from the turn of the commit
+// that gave or kept it, so that no end goes unreported while the answer is on its way.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -19,7 +19,7 @@ export interface SessionLeasesOptions {
   readonly engine: Pick<LockEngine, "onLost" | "confirm" | "nowUs">;
   readonly confirmAfterMs: number;
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
-  /** Something that nobody foresaw. */
+  /** An error that is no Fault, so a bug. */
   readonly onBug: (error: unknown) => void;
 }
 
@@ -27,28 +27,28 @@ export interface SessionLease {
   readonly leaseId: string;
   readonly ref: ClaimRef;
   lockName: string;
-  /** The client has been told of it. */
+  /** The client has been sent it. */
   isTold: boolean;
   isProvisional: boolean;
-  /** It is to be confirmed when the client has acknowledged it. */
+  /** To be confirmed once the client has acknowledged it. */
   isUnclaimed: boolean;
-  /** When it ends unless it is renewed; null: not by itself. */
+  /** When it ends unless it is renewed; null: never by itself. */
   endsAtUs: number | null;
-  /** Answers about it that are decided and that the client has not been told of yet. */
+  /** Answers about it that are decided but not sent yet. */
   answers: number;
-  /** Releases of it that are under way. */
+  /** Its releases under way. */
   releases: number;
   isGivenBack: boolean;
-  /** How it has ended. */
+  /** The ended claim. */
   ended: Claim | undefined;
-  /** Takes the listener away. */
+  /** Removes the engine's listener. */
   readonly forget: () => void;
 }
 
 export class SessionLeases {
   readonly #options: SessionLeasesOptions;
   readonly #held = new Map<string, SessionLease>();
-  /** Provisional leases, by the responses that brought them, in order. */
+  /** Leases to confirm, with the responses that carried them, in order. */
   #unacknowledged: { readonly response: number; readonly leaseId: string }[] = [];
   #toConfirm: string[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -58,12 +58,15 @@ export class SessionLeases {
     this.#options = options;
   }
 
-  /** How many are kept in mind. */
+  /** Leases that this session remembers. */
   get count(): number {
     return this.#held.size;
   }
 
-  /** An open call was given the lease, or has kept it; to be `answered` when the call is over. In the turn of the commit. */
+  /**
+   * An open call was given the lease or has kept it. Called in the turn of the commit. Pass the result to `answered`
+   * when the call is over.
+   */
   decided(claim: Claim): SessionLease | undefined {
     if (this.#isClosed) return undefined;
     const lease = this.#lease(formatClaimId(claim), claim);
@@ -72,13 +75,13 @@ export class SessionLeases {
     return lease;
   }
 
-  /** The same for a call that is over already: the client is told nothing of it. */
+  /** The same for a call that is already over: its client does not hear of it. */
   keptUnheard(claim: Claim): void {
     const lease = this.#held.get(formatClaimId(claim));
     if (lease) lease.endsAtUs = claim.deadlineUs;
   }
 
-  /** The client was told, or nobody is left to be told. */
+  /** The client was sent the answers about these leases, or nobody waits for them any more. */
   answered(leases: readonly SessionLease[]): void {
     for (const lease of leases) {
       lease.answers -= 1;
@@ -87,12 +90,12 @@ export class SessionLeases {
     }
   }
 
-  /** How the lease has ended of which an answer is still to be told. */
+  /** How the lease has ended, if an answer about it is still to be sent. */
   endOf(ref: ClaimRef): Claim | undefined {
     return this.#held.get(formatClaimId(ref))?.ended;
   }
 
-  /** The response tells the client of this lease. Leaves it nothing where it has ended meanwhile. */
+  /** This response carries the lease to the client. If the lease has ended meanwhile, its remaining time becomes 0. */
   told(message: AnyLease, response: number): void {
     const { leaseId = "", lockName = "", provisional = false } = message;
     const lease = this.#held.get(leaseId) ?? this.#lease(leaseId, parseClaimId(leaseId) as ClaimRef);
@@ -107,18 +110,19 @@ export class SessionLeases {
       return;
     }
     shorten(message, this.#options.engine.nowUs());
-    // One without end is confirmed, too, though the client need not know of that: no time ends what nobody has heard of.
+    // A lease without end is confirmed, too, though the client need not know: no deadline ends it if its client never
+    // received it.
     lease.isUnclaimed = provisional || (isFirst && message.ttl === undefined);
     if (lease.isUnclaimed) this.#unacknowledged.push({ response, leaseId });
   }
 
-  /** The client gives it back: where that is what ends it, it is no loss. To be followed by `gaveBack`. */
+  /** The client releases the lease: if that ends it, the end is no loss. Must be followed by `gaveBack`. */
   givesBack(leaseId: string): void {
     const lease = this.#held.get(leaseId);
     if (lease) lease.releases += 1;
   }
 
-  /** `isDone`: the release was answered, and not refused. */
+  /** `isDone`: the release succeeded. */
   gaveBack(leaseId: string, isDone: boolean): void {
     const lease = this.#held.get(leaseId);
     if (!lease || lease.releases === 0) return;
@@ -130,7 +134,7 @@ export class SessionLeases {
     if (lease.answers === 0 && (isLost || lease.isGivenBack)) this.#drop(lease);
   }
 
-  /** The client has received so many responses. */
+  /** The client has received this many responses. */
   acknowledged(received: bigint): void {
     const first = this.#unacknowledged[0];
     if (!first || first.response > received) return;
@@ -140,7 +144,7 @@ export class SessionLeases {
     this.#confirmLater();
   }
 
-  /** Forgets leases that ended long ago, though no end was heard here: another server has ended them. */
+  /** Forgets leases whose time ended long ago, though this server heard of no end: another server has ended them. */
   forgetEnded(): void {
     const untilUs = this.#options.engine.nowUs() - LEASE_FORGOTTEN_AFTER_MS * 1_000;
     for (const lease of this.#held.values()) {
@@ -149,7 +153,7 @@ export class SessionLeases {
     }
   }
 
-  /** An answer says that it has ended, be it at another server. `how`: if that is known. */
+  /** An answer reports that the lease has ended, perhaps at another server. `how`: the ended claim, if known. */
   toldEnded(ref: ClaimRef, how: Claim | undefined): void {
     const lease = this.#held.get(formatClaimId(ref));
     if (!lease) return;
@@ -195,7 +199,7 @@ export class SessionLeases {
 
   #lost(lease: SessionLease, ended: Claim): void {
     lease.ended = ended;
-    // Perhaps by what the client asks for: the answer will tell.
+    // The client's own release may have ended it: the answer to that will show.
     if ((lease.releases > 0 || lease.isGivenBack) && ended.endReason === "released") return;
     if (lease.isTold) this.#sayLost(lease, ended);
     if (lease.answers === 0) this.#drop(lease);
@@ -229,7 +233,8 @@ export class SessionLeases {
       this.#options.say({ confirmed: [lease] });
     } catch (error) {
       if (!(error instanceof Fault)) return this.#options.onBug(error);
-      // The database is away, or has too much to do. By the end of the grace period it is over by itself.
+      // The database is away or overloaded, so this tries again. A provisional lease ends by itself with the grace
+      // period.
       if (this.#held.get(leaseId) !== held) return;
       this.#toConfirm.push(leaseId);
       this.#confirmLater();

@@ -1,6 +1,6 @@
-// One session: takes requests, begins their commands in the methods that unary calls have too, and says what became of
-// them. Ends with its client, with silence, with what its client gets wrong about the session itself, or when the server
-// stops. Places and leases outlive it.
+// One session: takes requests, runs their commands with the functions that unary calls use, too, and sends the results.
+// Ends with its client, after silence, if the client breaks the rules of the session itself, or when the server stops.
+// Places and leases outlive it.
 
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
@@ -43,9 +43,9 @@ export interface SessionContext {
   readonly admission: AdmissionRoom;
   readonly openWaits: OpenWaits;
   readonly frame: HandlerContext;
-  /** This server, as clients are told. */
+  /** This server's id, as clients get it. */
   readonly replica: string;
-  /** Of one session: waits, and other commands under way. */
+  /** At most, for one session: waits, and other commands under way. */
   readonly waitsMax: number;
   readonly commandsMax: number;
   readonly messageBytesMax: number;
@@ -54,7 +54,7 @@ export interface SessionContext {
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 type Answer = Parameters<typeof encode>[1];
 
-/** How often in the longest silence it is looked whether anything was heard. */
+/** Liveness checks per silence timeout. */
 const LOOKS = 4;
 const ERROR = SessionResultSchema.field.error.number;
 const REJECTED = SessionResultSchema.field.rejected.number;
@@ -74,7 +74,7 @@ export class Session {
   #owner = "";
   #labels: Record<string, string> = {};
   #heard = 0;
-  /** Commands since others were let in. */
+  /** Commands since the session last paused for other sessions. */
   #sincePause = 0;
   #heardAtLook = 0;
   #silentLooks = 0;
@@ -107,7 +107,7 @@ export class Session {
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
 
-  /** Resolves when it has ended in good order; throws what else has ended it. */
+  /** Resolves when the session has ended in good order; rejects with whatever else has ended it. */
   run(): Promise<void> {
     const stream = this.#stream;
     stream.on("data", (bytes: Buffer) => {
@@ -119,7 +119,7 @@ export class Session {
       this.#letOthersIn();
     });
     stream.on("end", () => {
-      // So ends what the client has cancelled, too, which is told only after it.
+      // A stream that the client has cancelled ends in this way, too, and its "cancelled" follows only afterwards.
       setImmediate(() => {
         this.#isHalfClosed = true;
         this.#endIfDone();
@@ -130,15 +130,18 @@ export class Session {
     return this.#ended.promise;
   }
 
-  /** Tells the client to go elsewhere. Its waits are ended by OpenWaits; what else is under way is finished. */
+  /** Sends the client to another server. OpenWaits ends its waits; its other commands are finished. */
   drain(): void {
     this.#isDraining = true;
     this.#outbox.add({ goingAway: true });
-    // Those that wait are told in this turn.
+    // OpenWaits ends the waits in this turn.
     setImmediate(() => this.#endIfDone());
   }
 
-  /** The same while the server goes on: waits end here, and clients come back to their places elsewhere. */
+  /**
+   * The same while the server goes on: the session's waits end here, and clients come back to their places through
+   * another server.
+   */
   sendElsewhere(): void {
     if (this.#isDraining) return;
     this.drain();
@@ -158,7 +161,10 @@ export class Session {
     for (const command of inOrder(request.commands)) this.#begin(command);
   }
 
-  /** After so many commands the next request is read in a turn of its own, when others have been read, too. */
+  /**
+   * After COMMANDS_PER_TURN_MAX commands, reads the next request in a later turn, so that other sessions are read
+   * before it.
+   */
   #letOthersIn(): void {
     if (this.#sincePause < COMMANDS_PER_TURN_MAX || this.#isOver) return;
     this.#sincePause = 0;
@@ -216,13 +222,13 @@ export class Session {
     }
   }
 
-  /** Not before is there room for another one, though its client may have given it up long ago. */
+  /** Only now is there room for another command, even if the client cancelled this one long ago. */
   #workIsOver(call: SessionCall): void {
     if (!call.isWait) this.#commandsUnderWay -= 1;
     call.workIsOver();
   }
 
-  /** What the session has said once for all of its commands. */
+  /** Fills in the owner and the labels that the session's first request set for all of its commands. */
   #complete(asked: SessionCommand["command"]): void {
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
     if (target.case !== "acquire" && target.case !== "capture") return;
@@ -230,7 +236,7 @@ export class Session {
     target.value.labels = { ...this.#labels, ...target.value.labels };
   }
 
-  // Not async: its frame would keep the request for as long as the call waits.
+  // Not async: an async frame would keep the request in memory for as long as the call waits.
   #run(call: SessionCall, kind: CommandKind, message: Parameters<CommandKind["run"]>[1]): void {
     const tell = (answer: object, written?: () => void) => this.#tell(call, kind, answer, written);
     const givenBack = kind === COMMANDS.release ? (message as ReleaseRequest).leaseId : undefined;
@@ -238,7 +244,7 @@ export class Session {
     kind.run(this.#methods, message, call, tell).then(
       (answer) => {
         if (givenBack !== undefined) this.#leases.gaveBack(givenBack, true);
-        // What streams has told all by then.
+        // A stream resolves with undefined: it has sent everything by then.
         if (answer !== undefined) this.#tell(call, kind, answer);
         this.#workIsOver(call);
         if (!call.cancelled) this.#close(call, status.OK);
@@ -257,7 +263,7 @@ export class Session {
     this.#outbox.addResult(call.number, kind.field, encode(kind.output, answer as Answer), written);
   }
 
-  /** Ends a call with an error; nothing if it has ended already. */
+  /** Ends a call with an error; does nothing if it has ended already. */
   #fail(call: SessionCall, error: unknown): void {
     if (call.cancelled || this.#calls.get(call.number) !== call) return;
     const failure = failureOf(error);
@@ -285,16 +291,17 @@ export class Session {
     else if (this.#isHalfClosed) this.#outbox.close(() => this.#end(null));
   }
 
-  /** Counts looks and not time: in a time that this server itself was held up for, it has heard nobody. */
+  /** Counts checks instead of time: while this server itself is held up, it hears nobody. */
   #listen(): void {
     this.#leases.forgetEnded();
     this.#silentLooks = this.#heard === this.#heardAtLook ? this.#silentLooks + 1 : 0;
     this.#heardAtLook = this.#heard;
-    // The first look after the last request finds that it was heard.
+    // The first check after the last request still counts as heard, so the silence has lasted for LOOKS whole
+    // intervals.
     if (this.#silentLooks >= LOOKS) this.#end(sessionSilent(this.#silenceMs));
   }
 
-  /** `error` null: in good order. */
+  /** `error` null: the session ends in good order. */
   #end(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -312,7 +319,7 @@ export class Session {
   #write(message: Buffer, written: () => void): void {
     if (this.#stream.cancelled || this.#isOver) return;
     this.#stream.write(message, (error: Error | null | undefined) => {
-      // An error means that the stream is gone, which the session's own cancellation tells.
+      // An error means that the stream is gone; the session's own cancellation reports that.
       if (!error) written();
     });
   }

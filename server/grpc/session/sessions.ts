@@ -1,4 +1,4 @@
-// The sessions that are open at this server, and the frame around each: counts it, and ends its stream with a status.
+// The open sessions of this server, and the frame around each: counts it, and ends its stream with a status.
 
 import type { handleBidiStreamingCall } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
@@ -40,19 +40,19 @@ export class Sessions {
       const isGone = error instanceof ClientGone;
       if (!isGone) faultLog.failed("Session", failure, error);
       closed(isGone ? status.CANCELLED : failure.status.code);
-      // The way to end a stream of grpc-js with a status. After a cancellation there is nobody to tell.
+      // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
       if (!stream.cancelled) stream.emit("error", failure.status);
     } finally {
       this.#open.delete(session);
     }
   };
 
-  /** Tells those that have a session to go elsewhere. New ones are taken all the same. */
+  /** Sends the clients of open sessions to another server. Still accepts new sessions. */
   sendElsewhere(): void {
     for (const session of this.#open) session.sendElsewhere();
   }
 
-  /** Tells all clients to go elsewhere. Can be called twice. */
+  /** Sends the clients of all sessions, also of later ones, to another server. Can be called twice. */
   drain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
