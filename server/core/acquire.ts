@@ -1,5 +1,5 @@
-// The request for a lock: the same claim for a request id that is known; otherwise granted at once, put into the
-// queue, or refused.
+// Decides an Acquire: returns the existing claim if the request id is known; otherwise grants at once, enqueues or
+// refuses.
 
 import { mayGrant } from "./advance.ts";
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
@@ -12,7 +12,7 @@ import { fits, neverFits } from "./fits.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 
-/** `known`: the claim with this request id, at whatever lock it is; at this lock, the draft's own. */
+/** `known`: the claim with this request id, on any lock. If it is on this lock, it is the draft's own object. */
 export function acquire(draft: Draft, command: Acquire, known: Claim | undefined): OutcomeOf<"acquire"> {
   if (known) {
     return known.lockId === draft.lock.id && comesBackTo(command, known)
@@ -38,7 +38,10 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
   return { kind: "waiting", claim: snapshot(claim), place };
 }
 
-/** What a client finds that comes back to its claim, by request id or by ticket: a sign of life where it still waits. */
+/**
+ * The outcome for a client that comes back to its claim, by request id or by ticket. If the claim still waits, this
+ * is a sign of life.
+ */
 export function returning(
   draft: Draft,
   claim: Claim,
@@ -63,7 +66,8 @@ function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
   const isDue = isDueNow(lock, clock);
   if (isDue && !isFree) return refused(draft, "busy");
   const fromUs = Math.max(failOver.grantsFromUs, lock.record?.notBeforeUs ?? 0);
-  // Counted from the latest that it may be, by which the time was set: never longer than was asked for.
+  // `nowUs` is the upper bound of the clock, and the time was set by it. So the result never exceeds the delay asked
+  // for.
   const forUs = Math.max(RETRY_AFTER_US_MIN, fromUs - clock.nowUs);
   return { ...refused(draft, isDue ? "failed_over" : "not_before"), forUs };
 }

@@ -1,5 +1,5 @@
-// Time and order: ends what is due, then grants to the head of the queue as long as it fits. Strictly in order of
-// ticket numbers, so a heavy request at the head waits for its permits and nobody passes it.
+// Applies time and order: ends what is due, then grants to the head of the queue while it fits. Grants go strictly by
+// ticket number, so nobody passes a heavy request at the head that waits for its permits.
 
 import type { Claim, EndReason } from "./claim.ts";
 import type { Draft } from "./draft.ts";
@@ -8,8 +8,8 @@ import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { end, grant } from "./transitions.ts";
 
 /**
- * Ends all known claims whose time has run out, the oldest first, as the last one leaves its mark in the lock's record.
- * Done once, before the first command, as time stands still after it.
+ * Ends all loaded claims whose time has run out, oldest first, because the last one to end leaves its mark in the
+ * lock's record. Called once, before the first command: the time of a decision does not change after that.
  */
 export function endDue(draft: Draft): void {
   const due: Claim[] = [];
@@ -48,7 +48,10 @@ export function grantWaiters(draft: Draft): void {
   }
 }
 
-/** Whether anything is granted now: not while a lease may be held that a fail-over has lost, and not before the lock is due. */
+/**
+ * Whether anything may be granted now. Nothing is granted while a lease that a fail-over lost may still be held, nor
+ * before the lock is due.
+ */
 export function mayGrant({ clock, failOver, lock }: Draft): boolean {
   return failOver.grantsFromUs <= clock.atLeastUs && isDueNow(lock, clock);
 }
@@ -58,21 +61,22 @@ function isDue(draft: Draft, claim: Claim): boolean {
   const { clock, failOver, policy } = draft;
   if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs) return false;
   if (claim.state === "waiting" && isKept(draft, claim)) return false;
-  // A fail-over may have lost signs of life and renewals, as a jump of the clock makes them look old.
+  // A fail-over may have lost signs of life and renewals, and a jump of the clock makes them look old. So the claim
+  // gets its whole time again, counted from that moment.
   const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
   const ttlUs = claim.ttlUs ?? policy.graceUs;
   const heldForUs = claim.provisional ? Math.min(ttlUs, policy.graceUs) : ttlUs;
   return doubtedAtUs + (claim.state === "held" ? heldForUs : policy.attachedForUs) <= clock.atLeastUs;
 }
 
-/** Whether a place that saw no sign of life is kept still, because none may have got through. */
+/** Whether a place without a sign of life is kept, because signs of life may not have reached the database. */
 function isKept({ clock, policy }: Draft, claim: Claim): boolean {
   const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.atLeastUs;
   return !waitOver && clock.backAtUs !== null && clock.atLeastUs < clock.backAtUs + policy.graceUs;
 }
 
 function dueReason(claim: Claim): EndReason {
-  // Nobody has come for a provisional lease, however short its time to live is.
+  // Nobody came for a provisional lease, so it lapses, however short its time to live is.
   if (claim.state === "held") return claim.provisional ? "lapsed" : "expired";
   const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= (claim.deadlineUs as number);
   return waitOver ? "timed_out" : "lapsed";

@@ -1,5 +1,5 @@
-// Every bound that is part of the contract, in one place, with its reason. What an operator may turn is in
-// config/settings.ts; what stands here is the same for everybody, so that clients can rely on it.
+// Every bound of the contract, with its reason. These bounds are the same on every server, so that clients can rely
+// on them. config/settings.ts has what an operator may change.
 
 const SECOND_US = 1_000_000;
 
@@ -20,51 +20,60 @@ export const STATUS_BYTES_MAX = 63;
 export const STATUSES_MAX = 16;
 /** Most attempts that a record counts: far more than anybody wants to try. */
 export const ATTEMPTS_MAX = 1_000_000;
-/** Longest time to the next grant of a lock: 10 years. What lies further ahead is a mistake in a unit. */
+/** Longest delay until the next grant of a lock: 10 years. A longer one is a mistake in a unit. */
 export const DELAY_US_MAX = 3652.5 * 24 * 3600 * SECOND_US;
 
-/** Leases of one Capture, and names that it may choose among: one answer, one transaction of some ten milliseconds. */
+/**
+ * Most leases of one Capture, and most names that it may choose among: one answer, one transaction of some ten
+ * milliseconds.
+ */
 export const CAPTURE_MAX = 100;
 export const CAPTURE_NAMES_MAX = 1_000;
-/** Longest request id of a Capture, in bytes: those of its leases are made of it. */
+/** Longest request id of a Capture, in bytes: the server derives the request ids of its leases from it. */
 export const CAPTURE_REQUEST_ID_BYTES_MAX = 120;
 
 /** Shortest time to live: below it, a network hiccup would end leases of healthy holders. */
 export const TTL_US_MIN = SECOND_US;
-/** Longest time to live and wait: 24 days, the longest timer that Node can set (2^31 ms), which clients share. */
+/**
+ * Longest time to live and longest wait: 24 days, within the longest timer of Node (2^31 ms). Clients share this
+ * bound.
+ */
 export const DURATION_US_MAX = 24 * 24 * 3600 * SECOND_US;
-/** Time to live when none is asked for. */
+/** Time to live if the request names none. */
 export const TTL_US_DEFAULT = 30 * SECOND_US;
 /** Shortest bounded wait. */
 export const WAIT_US_MIN = 1_000;
-/** What is said to be left until a time that has not passed for sure. */
+/** Least remaining time that the server reports while it is not certain that the time has passed. */
 export const RETRY_AFTER_US_MIN = 1_000;
-/** Slowest pace of position updates that can be asked for, and the pace when none is. */
+/** Longest interval between position updates that a client can ask for, and the default. */
 export const UPDATE_INTERVAL_US_MAX = 3600 * SECOND_US;
 export const UPDATE_INTERVAL_US_DEFAULT = SECOND_US;
 
-/** How much the database's clock and a server's own may drift apart, as a share of the time, without having jumped. */
+/** Drift between the database's clock and a server's own that does not count as a step, as a share of elapsed time. */
 export const CLOCK_DRIFT_MAX = 0.001;
 
-/** A step of the database's clock that is taken for a jump: half of the shortest time to live. */
+/** Smallest step of the database's clock that counts as a jump: half of the shortest time to live. */
 export const CLOCK_JUMP_US_MIN = TTL_US_MIN / 2;
 
 /** Most permits of one request and highest limit: sums over a full queue stay far below 2^53. */
 export const PERMITS_MAX = 1_000_000;
-/** The limit of a lock for which nothing was set: a plain Acquire is a mutex. */
+/** The limit of a lock without any setting: a plain Acquire is a mutex. */
 export const LIMIT_DEFAULT = 1;
 
-/** Waiters that a decision reads from the head of a queue, beyond one for each command, and at the most at a time. */
+/**
+ * Waiters that a decision reads from the head of a queue: so many more than one for each command, and the most at a
+ * time.
+ */
 export const QUEUE_HEAD_EXTRA = 1;
 export const QUEUE_HEAD_MAX = 256;
-/** Claims past their time that one decision reads for its locks; the rest is left to the next sweep. */
+/** Claims past their deadline that one decision reads for its locks. The next sweep takes the rest. */
 export const DUE_MAX = 256;
-/** Holders that one ForceRelease of a name ends. It answers with all of them, 5.8 kB each at the most, in 4 MiB. */
+/** Holders that one ForceRelease of a name ends. The answer lists all of them, at most 5.8 kB each, within 4 MiB. */
 export const FORCE_RELEASE_MAX = 500;
 /** Holders and waiters that GetLock, ListLocks and a refusal (holders only) show of a lock. */
 export const SHOWN_BY_GET_MAX = 100;
 export const SHOWN_BY_LIST_MAX = 10;
 export const SHOWN_BY_REFUSAL_MAX = 10;
-/** Locks of one page of ListLocks: the most, and when nothing is asked for. */
+/** Locks on one page of ListLocks: the most, and the default. */
 export const PAGE_SIZE_MAX = 1_000;
 export const PAGE_SIZE_DEFAULT = 100;

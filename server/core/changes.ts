@@ -1,9 +1,9 @@
-// Changes that must not be made twice, and must not overwrite what others have set since: of limits, of records, and forced
-// releases. Where the answer to a COMMIT is lost, the server does not know whether the change was made. So each attempt
-// leaves a mark at the lock that no other attempt can leave. A repeated command looks at the mark alone:
-// - The mark is the attempt's own: the attempt was committed, and its outcome is the answer.
-// - The mark is the one that the attempt had found: the attempt was not committed, and the change is made now.
-// - The mark is another one: the change is in doubt. The present values came after the call, so they stay.
+// Changes that must not be made twice, and must not overwrite what others have set since: of limits, of records, and
+// forced releases. If the answer to a COMMIT is lost, the server does not know whether the change was made. So each
+// attempt leaves a mark at the lock that no other attempt can leave. A repeated command looks only at the mark:
+// - It is an earlier attempt's own mark: that attempt was committed, and its outcome is the answer.
+// - It is the mark that the attempt had found: the attempt was not committed, and the change is made now.
+// - It is any other mark: the change is in doubt. The present values are newer than the call, so they stay.
 
 import type { Command, Outcome } from "./command.ts";
 
@@ -15,9 +15,9 @@ export type Change = Extract<
 
 /** What an attempt has decided about one lock. */
 export interface Marks {
-  /** The mark of the guard row before. */
+  /** The guard row's mark before the attempt. */
   readonly markFound: bigint;
-  /** The same after it: another one where the attempt has made a change. */
+  /** The mark after the attempt: a new one if the attempt made a change. */
   readonly markLeft: bigint;
   readonly outcomes: readonly (Outcome | undefined)[];
 }
@@ -27,7 +27,7 @@ export function isChange(command: Command): command is Change {
   return verb === "set_limit" || verb === "update_lock" || verb === "delete_lock" || verb === "force_release";
 }
 
-/** Whether the command has changed something, by its outcome. */
+/** Whether a command with this outcome has changed anything. */
 export function hasChanged(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case "limit":
@@ -42,7 +42,7 @@ export function hasChanged(outcome: Outcome): boolean {
   }
 }
 
-/** The earlier attempt whose mark is there: it was committed. */
+/** The earlier attempt that left the present mark, so it was committed. */
 export function committedOf<Attempt extends Marks>(
   markNow: bigint,
   earlier: readonly Attempt[],
@@ -53,10 +53,11 @@ export function committedOf<Attempt extends Marks>(
 /**
  * What is known of a change that was tried before.
  *
- * @param markNow of the guard row, before the present attempt changes it.
+ * @param markNow the guard row's mark before the present attempt changes it.
  * @param index of the command among those of its lock.
- * @param earlier attempts with an unknown outcome, the first one first.
- * @returns the outcome, or the command that is left to do.
+ * @param earlier attempts with unknown outcomes, the first one first.
+ * @returns the outcome, or the command still to run. A forced release keeps to the claims that an earlier attempt
+ * chose.
  */
 export function afterEarlier(
   command: Change,

@@ -8,11 +8,11 @@
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released,
 //                                                                exhausted, status_mismatch
 //
-// ENDED is final: a claim is never revived. It is remembered for the retention time, so that its request id and its
-// id are answered as ended, and then deleted.
+// ENDED is final: a claim is never revived. Its row stays for the retention time, so that the server answers its
+// request id and its id as ended. Then the row is deleted.
 //
 // `deadlineUs` is when the present state runs out: the lease ends (HELD), the place lapses or the wait is over
-// (WAITING), the row may be deleted (ENDED). One column, so one index finds all that is due.
+// (WAITING), the row may be deleted (ENDED). It is one column, so that one index finds all that is due.
 
 import type { Terms } from "./record.ts";
 
@@ -31,7 +31,7 @@ export type EndReason =
   | "exhausted"
   | "status_mismatch";
 
-/** Names a claim publicly: what listings show. */
+/** Identifies a claim publicly, as listings do. */
 export interface ClaimKey {
   readonly lockId: bigint;
   readonly ticketNumber: bigint;
@@ -42,7 +42,7 @@ export function keyText({ lockId, ticketNumber }: ClaimKey): string {
   return `${lockId}.${ticketNumber}`;
 }
 
-/** Names a claim and proves the right to act on it: what a ticket or lease id says. */
+/** Identifies a claim and proves the right to act on it: the content of a ticket or lease id. */
 export interface ClaimRef extends ClaimKey {
   readonly secret: string;
 }
@@ -52,7 +52,7 @@ export interface Claim {
   readonly ticketNumber: bigint;
   /** 128 random bits, 22 characters of base64url. */
   readonly secret: string;
-  /** The caller's, or one made by the server, which then begins with a NUL. Unique over all locks. */
+  /** Chosen by the caller, or made by the server and then beginning with a NUL. Unique over all locks. */
   readonly requestId: string;
   readonly mode: Mode;
   /** 1 for shared and exclusive. */
@@ -60,20 +60,21 @@ export interface Claim {
   readonly owner: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly requestedAtUs: number;
-  /** When the wait is over at the latest; null: while there are signs of life. */
+  /** When the wait is over at the latest; null: it lasts while there are signs of life. */
   readonly waitUntilUs: number | null;
-  /** What it wants of the lock's record; null for most. */
+  /** What the claim wants of the lock's record; null for most. */
   readonly terms: Terms | null;
   state: ClaimState;
-  /** Time to live as last asked for; null: without end. */
+  /** Time to live as last requested; null: without end. */
   ttlUs: number | null;
   /** When the present state runs out; null only for a lease without end. */
   deadlineUs: number | null;
-  /** The replica whose stream or blocked call gave the last sign of life while it waited; null: none. */
+  /** The replica whose stream or blocked call gave the waiter's last sign of life; null: none. */
   replica: bigint | null;
   /**
-   * Nobody has come for it since it was granted. After a wait it ends with the grace period at the latest. One without end that
-   * was granted at once stays: no time ends it, and an operator sees that perhaps nobody knows of it.
+   * Granted, and nobody has come for the lease yet. After a wait, such a lease ends with the grace period at the
+   * latest. A lease without end that was granted at once stays: no time ends it, and an operator sees that perhaps
+   * nobody knows of it.
    */
   provisional: boolean;
   /** 0 until granted. */
@@ -81,26 +82,28 @@ export interface Claim {
   grantedAtUs: number | null;
   endedAtUs: number | null;
   endReason: EndReason | null;
-  /** Why an operator ended it, or the status that was none of those wanted; empty otherwise. */
+  /**
+   * The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty.
+   */
   endNote: string;
 }
 
-/** Request ids made by the server begin so; callers' must not. */
+/** Prefix of request ids that the server makes. Callers' ids must not begin with it. */
 export const SERVER_MADE_PREFIX = "\0";
-/** Those that it has made of the id of a caller, who asked for several leases at once. */
+/** Prefix of request ids that the server derives from the request id of a Capture. */
 const CAPTURE_PREFIX = "\0\0";
 
-/** Whether nobody else can have it: the server makes each one once. */
+/** Whether the server made the request id, each one once, so that no other request can have it. */
 export function isServerMade(requestId: string): boolean {
   return requestId.startsWith(SERVER_MADE_PREFIX) && !requestId.startsWith(CAPTURE_PREFIX);
 }
 
-/** The request id of one of the leases of a Capture, which has an id of its caller's own. */
+/** The request id of one lease of a Capture, derived from the caller's request id. */
 export function captureRequestId(requestId: string, index: number): string {
   return `${CAPTURE_PREFIX}${requestId}${SERVER_MADE_PREFIX}${index}`;
 }
 
-/** The request id as the caller knows it; empty when it gave none. */
+/** The request id as the caller knows it; empty if the caller gave none. */
 export function callersRequestId({ requestId }: Pick<Claim, "requestId">): string {
   if (isServerMade(requestId)) return "";
   if (!requestId.startsWith(CAPTURE_PREFIX)) return requestId;

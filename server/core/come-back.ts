@@ -1,5 +1,5 @@
-// Waiters that come back to their places. A sign of life counts from when it arrived, and not from when somebody got to
-// decide about it: whoever was in time must not lose the place because another transaction held the lock's rows.
+// Waiters that come back to their places. A sign of life counts from its arrival, not from the decision about it: a
+// waiter that was in time must not lose its place because another transaction held the lock's rows.
 
 import type { Claim } from "./claim.ts";
 import { sameSecret } from "./claim.ts";
@@ -7,7 +7,7 @@ import type { Acquire, Attach, Command } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { keepAlive } from "./transitions.ts";
 
-/** Whether the command comes back to this very claim, by its id or by its request id. */
+/** Whether the command comes back to exactly this claim, by its id or by its request id. */
 export function comesBackTo(command: Command, claim: Claim): command is Acquire | Attach {
   if (command.verb === "attach") {
     const { lockId, ticketNumber, secret } = command.ref;
@@ -19,16 +19,18 @@ export function comesBackTo(command: Command, claim: Claim): command is Acquire 
   );
 }
 
-/** Whether the claim waits, and its place was not over so long ago. */
+/** Whether the claim waits, and its place had not run out `agoUs` ago. */
 export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
   return claim.state === "waiting" && claim.deadlineUs !== null && claim.deadlineUs > nowUs - agoUs;
 }
 
 /**
- * Keeps a place that has run out since the command arrived. To be called before what is due is ended, for each command
- * that may come back to a claim. A wait that is over stays so. Leases are left alone: an expired one is never revived.
+ * Keeps a place that has run out since the command arrived. To be called for each command that may come back to a
+ * claim, before ending what is due. Does not prolong a wait that is over. Ignores leases: an expired one is never
+ * revived.
  *
- * @param known the claim that the command names, at whatever lock it is; at this lock, the draft's own.
+ * @param known the claim that the command names, on any lock. If it is on this lock, it is the draft's own object.
+ * @param ageUs time since the command arrived.
  */
 export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: number): void {
   const { nowUs, lock } = draft;

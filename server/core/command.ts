@@ -1,19 +1,19 @@
-// What can be asked of one lock, and what the answers are. An expected "no" is an outcome, never an exception.
+// Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
 import type { Claim, ClaimRef, Mode } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import type { LockRecord, RunResult, Terms } from "./record.ts";
 
-/** Who made a call. Decides nothing. */
+/** Who made a call. No decision depends on it. */
 export interface Caller {
   /** The address of the other end of the connection. */
   getPeer(): string;
   /** Whether nobody waits for the answer any more. */
   readonly cancelled?: boolean;
-  /** What its calls have in common, and nobody else's: its session; unset: its connection, by the address. */
+  /** Shared by all calls of a session, and by no others; unset: the connection's address takes its role. */
   readonly source?: object;
-  /** Called with each lease that the call was given or has kept, in the turn of the commit. Must not throw. */
+  /** Called with each lease that the call was granted or has kept, in the turn of the commit. Must not throw. */
   holds?(lease: Claim): void;
 }
 
@@ -21,7 +21,9 @@ interface Called {
   readonly caller?: Caller | undefined;
 }
 
-/** A request for the lock. `secret` and `requestId` are made before the decision, so that it can be repeated. */
+/**
+ * A request for the lock. `secret` and `requestId` are made before the decision, so that the command can be repeated.
+ */
 export interface Acquire extends Called {
   readonly verb: "acquire";
   readonly name: string;
@@ -33,20 +35,26 @@ export interface Acquire extends Called {
   readonly secret: string;
   readonly owner: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** What it wants of the lock's record. */
+  /** What the claim wants of the lock's record. */
   readonly terms?: Terms | null;
-  /** May it take a place in the queue? */
+  /** Whether the request may take a place in the queue. */
   readonly mayWait: boolean;
   readonly maxWaitUs: number | null;
-  /** One of several that would do: where another transaction holds the lock, it is refused rather than waited for. */
+  /**
+   * One of several locks that would do. If another transaction holds the lock's rows, the server refuses instead of
+   * waiting.
+   */
   readonly isOneOfMany?: boolean;
-  /** Its caller has waited for this, and may be gone: granted at once, it is as provisional as after a wait in the queue. */
+  /**
+   * The caller has waited for this and may be gone. A grant at once is then as provisional as one after a wait in the
+   * queue.
+   */
   readonly afterWait?: boolean;
   /** The replica whose stream or blocked call will keep the place alive; null for a caller that polls. */
   readonly replica: bigint | null;
 }
 
-/** A sign of life of a waiter. Where it was granted the lease meanwhile, it has come for it. */
+/** A sign of life of a waiter. If its claim was granted meanwhile, the waiter has come for the lease. */
 export interface Attach extends Called {
   readonly verb: "attach";
   readonly ref: ClaimRef;
@@ -54,8 +62,8 @@ export interface Attach extends Called {
 }
 
 /**
- * The last stream of a replica for this waiter is gone, and has told it nothing final: the grace period begins. A lease
- * that was granted meanwhile runs for the grace period already.
+ * The replica's last stream for this waiter is gone, without a final answer: the grace period begins. A lease that
+ * was granted meanwhile runs only for the grace period already.
  */
 export interface Detach {
   readonly verb: "detach";
@@ -66,7 +74,7 @@ export interface Detach {
 export interface Renew extends Called {
   readonly verb: "renew";
   readonly ref: ClaimRef;
-  /** undefined: as last asked for. */
+  /** undefined: as last requested. */
   readonly ttlUs: number | undefined;
 }
 
@@ -76,20 +84,20 @@ export interface Release extends Called {
   readonly ref: ClaimRef;
   /** What is written into the lock's record. */
   readonly result?: RunResult | null;
-  /** An earlier try of this call was committed if the claim has ended: then its end counts as this call's. */
+  /** An earlier attempt of this call ended the claim, so the end counts as this call's. */
   readonly repeated: boolean;
 }
 
 /**
- * Nobody can ever act on what this request has brought about: its caller chose no request id and was told nothing. Ends the
- * claim, if there is one.
+ * Ends the claim of this request, if there is one. For a caller that chose no request id and got no answer: nobody
+ * can ever act on the claim.
  */
 export interface Withdraw {
   readonly verb: "withdraw";
   readonly requestId: string;
 }
 
-/** Sets the limit of this very name; null takes it away. */
+/** Sets the limit of exactly this name; null removes it. */
 export interface SetLimit extends Called {
   readonly verb: "set_limit";
   readonly name: string;
@@ -102,35 +110,38 @@ export interface SetLimit extends Called {
 export interface ForceRelease extends Called {
   readonly verb: "force_release";
   readonly name: string;
-  /** null: all holders that were loaded. */
+  /** null: all loaded holders. */
   readonly ticketNumber: bigint | null;
   readonly reason: string;
-  /** Of a repeated call, what the first attempt has chosen: whoever has come since was not meant. */
+  /** For a repeated call: what the first attempt chose. Holders that came later were not meant. */
   readonly chosen?: { readonly ticketNumbers: ReadonlySet<bigint>; readonly holdersLeft: number };
 }
 
-/** Sets what is named of the lock's record, and makes one if there is none. */
+/** Sets the named parts of the lock's record, and creates the record if there is none. */
 export interface UpdateLock extends Called {
   readonly verb: "update_lock";
   readonly name: string;
-  /** An instant, or a time from now; null takes it away, undefined leaves it. */
+  /** An instant, or a time from now; null removes it, undefined keeps it. */
   readonly notBefore: { readonly atUs: number } | { readonly inUs: number } | null | undefined;
-  /** null: any number; undefined leaves them. */
+  /** null: any number; undefined keeps them. */
   readonly attemptsLeft: number | null | undefined;
-  /** undefined leaves it. */
+  /** undefined keeps it. */
   readonly status: string | undefined;
   /** 0: there is no record. */
   readonly expectedVersion: bigint | undefined;
 }
 
-/** Takes the record of a lock away that nobody holds or waits for. */
+/** Removes the record of a lock that nobody holds or waits for. */
 export interface DeleteLock extends Called {
   readonly verb: "delete_lock";
   readonly name: string;
   readonly expectedVersion: bigint | undefined;
 }
 
-/** Time may have passed: ends what is due and grants what fits. Every command does this; this one does only this. */
+/**
+ * Ends what is due and grants what fits, because time may have passed. Every command does this; this one does only
+ * this.
+ */
 export interface Advance {
   readonly verb: "advance";
 }
@@ -148,7 +159,7 @@ export type Command =
   | DeleteLock
   | Advance;
 
-/** Why an Acquire left nothing behind. */
+/** Why an Acquire was refused without leaving a claim. */
 export type Refused =
   | "busy"
   | "paused"
@@ -161,50 +172,53 @@ export type Refused =
 
 export type Outcome =
   | { readonly kind: "held"; readonly claim: Claim }
-  /** It waits. The same transaction may still grant it to what later commands of the batch have made room for. */
+  /** The claim waits. Later commands of the same transaction may still make room for it. */
   | {
       readonly kind: "waiting";
       readonly claim: Claim;
-      /** Known without a further read only for a claim that has just been put at the end of the queue. */
+      /** Known without a further read only for a claim that was just put at the end of the queue. */
       readonly place: Place | null;
     }
   | {
       readonly kind: "refused";
       readonly reason: Refused;
-      /** That is in force. */
+      /** The limit in force. */
       readonly limit: EffectiveLimit;
-      /** How long it will be so at least, where that is known. */
+      /** How long this stays so at least, if known. */
       readonly forUs?: number;
-      /** That was found, where it is none of those wanted. */
+      /** The lock's status, if it is none of those wanted. */
       readonly status?: string;
     }
-  /** The claim had ended, or ended by this command. */
+  /** The claim has ended, before this command or by it. */
   | { readonly kind: "ended"; readonly claim: Claim }
   | { readonly kind: "released"; readonly byThisCall: boolean }
   | { readonly kind: "limit"; readonly lock: Lock; readonly limit: EffectiveLimit; readonly version: bigint }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
-  /** `holdersLeft`: those that it did not end, before anybody else is granted the lock. */
+  /** `holdersLeft`: holders that this command did not end, counted before anybody else is granted the lock. */
   | { readonly kind: "forced"; readonly ended: readonly Claim[]; readonly holdersLeft: number }
   | {
       readonly kind: "record";
       readonly lockId: bigint;
-      /** As it is after the command and what that granted. */
+      /** The record after the command and the grants that followed it. */
       readonly record: LockRecord;
-      /** With which the command has set it. */
+      /** The version that the command has set. */
       readonly setVersion: bigint;
     }
-  /** `version`: that it had; 0 where there was none. */
+  /** `version`: of the deleted record; 0 if there was none. */
   | {
       readonly kind: "deleted";
       readonly lockId: bigint;
       readonly byThisCall: boolean;
       readonly version: bigint;
     }
-  /** Somebody holds it or waits for it. */
+  /** Somebody holds the lock or waits for it. */
   | { readonly kind: "in_use" }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
-  /** An earlier attempt may have made this change, and others have made changes since. The engine turns it into a Fault. */
+  /**
+   * An earlier attempt may have made this change, and others have made changes since. The engine turns this into a
+   * Fault.
+   */
   | { readonly kind: "in_doubt" }
   | { readonly kind: "done" };
 
@@ -227,19 +241,19 @@ export type OutcomeNamed<Kind extends Outcome["kind"]> = Extract<Outcome, { kind
 export type OutcomeOf<Verb extends Command["verb"]> = OutcomeNamed<OutcomeKinds[Verb]>;
 
 export interface Place {
-  /** Waiters before this one. */
+  /** Waiters ahead of this one. */
   readonly ahead: number;
-  /** Permits that they ask for. */
+  /** Permits that the waiters ahead ask for. */
   readonly permitsAhead: number;
   /** Waiters in all. */
   readonly queueLength: number;
 }
 
-/** What happened to claims, in order: for those who wait, for the metrics and for the audit log. */
+/** What happened to claims, in order: for waiters, for the metrics and for the audit log. */
 export type Event =
   | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
   | { readonly kind: "enqueued"; readonly claim: Claim }
-  /** `record`: what the lock remembers after a lease. */
+  /** `record`: the lock's record after a lease. */
   | {
       readonly kind: "ended";
       readonly claim: Claim;
@@ -247,7 +261,7 @@ export type Event =
       readonly record?: LockRecord | null;
     }
   | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
-  /** By UpdateLock. */
+  /** Set by UpdateLock. */
   | { readonly kind: "record_set"; readonly lockId: bigint; readonly record: LockRecord }
-  /** By DeleteLock: as it was. */
+  /** Removed by DeleteLock: the record as it was. */
   | { readonly kind: "record_deleted"; readonly lockId: bigint; readonly record: LockRecord };

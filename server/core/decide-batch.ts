@@ -1,5 +1,5 @@
-// The decision of one transaction: from what was read of some locks, the commands for each of them and a time, to the
-// rows to write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws for bugs only.
+// Decides one transaction: from the rows of some locks, the commands for each of them and a time, to the rows to
+// write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
 import { endDue, grantWaiters } from "./advance.ts";
 import { afterEarlier, type Change, committedOf, hasChanged, isChange, type Marks } from "./changes.ts";
@@ -27,12 +27,9 @@ export interface Context {
   readonly policy: Policy;
   /** The server's own clock, as for `submittedMs`. */
   readonly nowMs: number;
-  /** The present attempt, with what it leaves at locks that it changes; see `changes.ts`. */
+  /** The present attempt, and the mark that it leaves at locks that it changes; see `changes.ts`. */
   readonly attempt: { readonly mark: bigint };
-  /**
-   * Attempts of these commands with an unknown outcome, the first one first: commands must
-   * recognise their own work.
-   */
+  /** Attempts of these commands with unknown outcomes, the first one first. A command must recognise its own work. */
   readonly earlier: readonly { readonly decided: ReadonlyMap<bigint, Decided> }[];
 }
 
@@ -41,7 +38,7 @@ export interface Decided extends Marks {
   readonly lockName: string;
   /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
   readonly outcomes: readonly (Outcome | undefined)[];
-  /** What has happened to the lock. */
+  /** What happened to the lock. */
   readonly events: readonly Event[];
 }
 
@@ -56,7 +53,7 @@ export interface Decision {
   readonly locks: Lock[];
   readonly added: Claim[];
   readonly changed: Claim[];
-  /** Locks of which more waiters have to be read to go on, without commands. */
+  /** Locks whose decision must go on, without commands, once more of their waiters are read. */
   readonly again: bigint[];
   readonly decided: Map<bigint, Decided>;
   /** What happened, in order. */
@@ -107,7 +104,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
 
 const NONE: readonly never[] = [];
 
-/** What came back in time keeps its place, however long the command had to wait for its turn. */
+/** A client that came back in time keeps its place, however long its command waited for its turn. */
 function keepPlaces(
   draft: Draft,
   asked: readonly Asked[],
@@ -137,7 +134,7 @@ function outcomeOf(
   { byRequestId, markFound }: LookedUp,
   context: Context,
 ): Outcome | undefined {
-  // After a fail-over to a copy that lags, an id that was learnt before may have been given to another name.
+  // After a fail-over to a copy that lags, an id that was learnt before may belong to another name.
   if ("name" in command && command.name !== draft.lock.name) return undefined;
   if (isChange(command)) return outcomeOfChange(draft, command, index, markFound, context);
   if (command.verb === "release") {
@@ -148,7 +145,7 @@ function outcomeOf(
   }
   if (!("requestId" in command)) return decide(draft, command);
   const outcome = decide(draft, command, byRequestId.get(command.requestId));
-  // A second Acquire with the same id in the same batch has to find the first.
+  // A second Acquire with the same request id in this batch must find the first.
   if (outcome.kind === "held" || outcome.kind === "waiting") {
     const claim = draft.claims.get(outcome.claim.ticketNumber);
     if (claim) byRequestId.set(command.requestId, claim);
@@ -177,8 +174,8 @@ function addUnheard({ lock, events }: Draft, earlier: readonly Decided[]): void 
 }
 
 /**
- * Whether observers have to hear of the event of a transaction that was committed without an answer. A grant may have ended
- * since, so its waiter learns of it by polling.
+ * Whether observers must get this event of a transaction that was committed without an answer. They do not get a
+ * grant, which may have ended since: its waiter learns of it by polling.
  */
 function isUnheard({ kind }: Event): boolean {
   return kind !== "granted" && kind !== "enqueued";
@@ -189,7 +186,10 @@ function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
   return earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
 }
 
-/** The time tells it from a release by somebody else, who came when that attempt had been rolled back after all. */
+/**
+ * The time of the end tells this call's release from one by somebody else, who came after that attempt was rolled
+ * back after all.
+ */
 function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: number): boolean {
   const outcome = before.outcomes[index];
   const endedAtUs = draft.claims.get(ref.ticketNumber)?.endedAtUs;

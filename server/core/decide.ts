@@ -24,8 +24,8 @@ import { deleteLock, updateLock } from "./update-lock.ts";
 /**
  * Applies one command and grants what it has made room for.
  *
- * @param known for an acquire or a withdrawal: the claim with its request id, at whatever lock, if there is one. At this
- * lock it is the draft's own.
+ * @param known for an acquire or a withdrawal: the claim with its request id, on any lock, if there is one. If it is
+ * on this lock, it is the draft's own object.
  */
 export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
   const outcome = apply(draft, command, known);
@@ -67,7 +67,7 @@ function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
 
 function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {
   const claim = find(draft, command.ref);
-  // Another replica may have the waiter by now: then this one's loss means nothing.
+  // The waiter may hang on another replica by now. Then the loss of this replica's stream means nothing.
   if (claim?.state === "waiting" && claim.replica === command.replica) startGrace(draft, claim);
   return { kind: "done" };
 }
@@ -91,7 +91,7 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
     return { kind: "released", byThisCall: command.repeated && ownDoing };
   }
   if (claim.state === "held") end(draft, claim, "released", "", command.result ?? null);
-  // There is no run to speak of, and what is said of one must not get lost in silence.
+  // A waiter has had no run, and the result that its caller reports must not get lost in silence.
   else if (command.result) return { kind: "waiting", claim: snapshot(claim), place: null };
   else end(draft, claim, "cancelled");
   return { kind: "released", byThisCall: true };

@@ -1,5 +1,5 @@
-// The working copy of one lock during one decision: what was read, and what has to be written. Owns its rows until
-// the transaction has committed; nothing outside core changes them.
+// The working copy of one lock during one decision: what was read, and what has to be written. It owns its rows until
+// the transaction has committed; only core changes them.
 
 import type { Claim } from "./claim.ts";
 import type { Event } from "./command.ts";
@@ -19,7 +19,7 @@ export interface Draft {
   readonly lock: Lock;
   limit: EffectiveLimit;
   readonly claims: Map<bigint, Claim>;
-  /** The head of the queue as far as it is known, in order of ticket numbers. */
+  /** The known head of the queue, in order of ticket numbers. */
   readonly queue: Claim[];
   /** Whether `queue` is the whole queue. */
   readonly queueComplete: boolean;
@@ -32,13 +32,13 @@ export interface Draft {
 
 const EMPTY: Queue = { head: [], complete: true };
 
-/** Opens a working copy, `read` being the claims of this lock. The rows are the draft's from here on. */
+/** Opens a working copy. `read`: the claims of this lock. The draft owns the rows from here on. */
 export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, policy: Policy): Draft {
   const { limitRules, failOver } = rows;
   const claims = new Map<bigint, Claim>();
   for (const claim of read) claims.set(claim.ticketNumber, claim);
   const { head, complete } = rows.queues.get(lock.id) ?? EMPTY;
-  // A waiter may have been read twice, by name and as the head of the queue: the queue takes the same object.
+  // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
   const queue = head.map((waiter) => {
     const known = claims.get(waiter.ticketNumber);
     if (known) return known;
@@ -68,7 +68,7 @@ export function touch(draft: Draft, claim: Claim): void {
   if (!draft.added.has(claim)) draft.changed.add(claim);
 }
 
-/** The claim as it is now, safe from what later commands of the same batch do to it. */
+/** A copy of the claim as it is now. Later commands of the same batch do not change it. */
 export function snapshot(claim: Claim): Claim {
   return { ...claim };
 }

@@ -1,4 +1,4 @@
-// Compatibility: which claims may hold a lock beside which.
+// Decides which claims may hold a lock at the same time.
 
 import type { Claim } from "./claim.ts";
 import type { Lock } from "./lock.ts";
@@ -19,7 +19,7 @@ export function fits(lock: Held, limit: number, asked: Asked): boolean {
   }
 }
 
-/** Whether it could not even have the lock to itself. A paused lock says nothing: its limit will be set again. */
+/** Whether the request would not fit even alone. False for a paused lock: its limit will be set again. */
 export function neverFits(limit: number, asked: Asked): boolean {
   return limit > 0 && asked.mode === "permit" && asked.permits > limit;
 }

@@ -6,11 +6,11 @@ import type { Lock } from "./lock.ts";
 /** A limit for all names that begin with `prefix`; its pattern is the prefix and a star. */
 export interface LimitRule {
   readonly prefix: string;
-  /** null: taken away; the row stays so that its version keeps rising. */
+  /** null: removed; the row stays so that its version keeps rising. */
   readonly limit: number | null;
   readonly version: bigint;
   readonly reason: string;
-  /** Of the call that made the last change, as `Lock.changeMark`. */
+  /** The mark of the call that made the last change, as in `Lock.changeMark`. */
   readonly changeMark: bigint;
 }
 

@@ -1,6 +1,5 @@
-// The guard row of a lock: its counters. Whoever decides about a lock holds this row exclusively and writes it.
-// The counters are what a decision reads in place of all holders and waiters; tests and `rowlock doctor` prove them
-// equal to the claim rows.
+// The guard row of a lock: its counters. Every decider holds this row exclusively and writes it. A decision reads the
+// counters instead of all holders and waiters; tests and `rowlock doctor` compare them with the claim rows.
 
 import type { Claim } from "./claim.ts";
 import type { LockRecord } from "./record.ts";
@@ -8,12 +7,12 @@ import type { LockRecord } from "./record.ts";
 export interface Lock {
   readonly id: bigint;
   readonly name: string;
-  /** Limit set for this very name; null: patterns and the default apply. */
+  /** Limit set for exactly this name; null: patterns and the default apply. */
   limit: number | null;
-  /** 0: never set. One more with every change, also when the limit is taken away. */
+  /** 0: never set. Rises by one with every change, also when the limit is removed. */
   limitVersion: bigint;
   limitReason: string;
-  /** The number that the next claim gets; starts at 1. */
+  /** The number of the next claim; starts at 1. */
   nextTicket: bigint;
   /** The fencing token given last. */
   lastToken: bigint;
@@ -26,25 +25,30 @@ export interface Lock {
   waiting: number;
   /** Sum of the permits that waiters ask for, readers and writers counted as 1. */
   waitingPermits: number;
-  /** Of the attempt that made the last change of the kinds in `changes.ts`; 0: there was none. Random, so it is unique. */
+  /**
+   * The mark of the attempt that made the last change, see `changes.ts`; 0: there was none. Random, so it is unique.
+   */
   changeMark: bigint;
-  /** The version of the record that was deleted last; 0: none was. A new record continues from it. */
+  /** Version of the record that was deleted last; 0: none was. A new record continues from it. */
   recordFloor: bigint;
-  /** What it remembers beyond its claims; null for most. */
+  /** What the lock remembers beyond its claims; null for most. */
   record: LockRecord | null;
-  /** Raised by a random step with every transaction that decides about the lock: tells whether it was written since. */
+  /**
+   * Raised by a random step with every transaction that decides about the lock: shows whether the lock was written
+   * since.
+   */
   revision: bigint;
 }
 
-/** What the guard row alone tells. */
+/** What the guard row alone contains. */
 export type Counters = Omit<Lock, "record">;
 
-/** The same, and whether there is a record to be read. */
+/** The guard row, and whether there is a record to read. */
 export interface GuardRow extends Counters {
   readonly hasRecord: boolean;
 }
 
-/** Permits held, readers and writers counted as 1: what people are shown. */
+/** Permits held, readers and writers counted as 1: for display. */
 export function totalHeld(lock: Counters): number {
   return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders;
 }
@@ -74,7 +78,10 @@ function addHolder(lock: Lock, claim: Claim, sign: 1 | -1): void {
   else lock.exclusiveHolders += sign;
 }
 
-/** More is held than the limit allows, because it was lowered. Readers and a writer mind only a limit of 0. */
+/**
+ * Whether more is held than the limit allows, because it was lowered. For readers and a writer only a limit of 0 is
+ * too low.
+ */
 export function isDraining(lock: Counters, limit: number): boolean {
   return lock.heldPermits > limit || (limit === 0 && lock.holders > 0);
 }

@@ -1,7 +1,7 @@
 // The settings that decisions depend on.
 
 export interface Policy {
-  /** How long a place is kept without a sign of life, and a lease that was granted after a wait until it is fetched. */
+  /** How long a place is kept without a sign of life, and a lease after a wait until somebody comes for it. */
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
   readonly attachedForUs: number;

@@ -1,23 +1,26 @@
 // What a lock remembers beyond its claims: from when on it may be granted again, how many more times, a status of the
-// users' own, and how its last lease went. Most locks remember nothing and have no record. Decided in the same
-// transaction as the grant or the end that changes it. A record is replaced and never changed, so copies may share it.
+// users' own, and how its last lease went. Most locks remember nothing and have no record. The transaction of a grant
+// or an end also decides the record. A record is replaced and never mutated, so copies may share it.
 
 import type { Claim, EndReason } from "./claim.ts";
 import type { Lock } from "./lock.ts";
 import type { Clock } from "./rows.ts";
 
 export interface LockRecord {
-  /** Nothing is granted before; null: at any time. */
+  /** Nothing is granted before this time; null: grants are possible at any time. */
   readonly notBeforeUs: number | null;
-  /** Grants that are left; null: any number. */
+  /** Grants left; null: any number. */
   readonly attemptsLeft: number | null;
-  /** The lock's last token when they were set: a grant with a higher one has taken its attempt from these. */
+  /** The lock's last token when the attempts were set. A grant with a higher token took its attempt from these. */
   readonly attemptsSince: bigint;
   readonly status: string;
   readonly lastRun: LastRun | null;
-  /** Higher with each change, and never 0. A lock that had a record before goes on counting, see `Lock.recordFloor`. */
+  /**
+   * Rises with each change, and is never 0. After a deletion a new record continues the count, see
+   * `Lock.recordFloor`.
+   */
   readonly version: bigint;
-  /** When somebody has to look at the lock, as waiters stand there that may be granted from then on; null: never. */
+  /** When the server has to look at the lock, because its waiters may be granted from then on; null: never. */
   readonly wakesAtUs: number | null;
 }
 
@@ -28,28 +31,28 @@ export interface LastRun {
   readonly grantedAtUs: number;
   readonly endedAtUs: number;
   readonly end: RunEnd;
-  /** When it had ended. */
+  /** The lock's status after the lease. */
   readonly status: string;
 }
 
-/** The ends of a lease that was used. One that was never fetched is no run, whichever way it ends: see `runEndOf`. */
+/** The ends of a lease that was used. A lease that nobody fetched is no run, whichever way it ends: see `runEndOf`. */
 export type RunEnd = Extract<EndReason, "released" | "expired" | "force_released">;
 
 /** What an Acquire wants of the lock's record, kept with its claim. */
 export interface Terms {
-  /** From the grant to the next one, where the lease is released; null: none. */
+  /** Time from the grant to the next one, if the lease is released; null: none. */
   readonly minIntervalUs: number | null;
-  /** From the end of the lease to the next grant, where it is lost; null: none. */
+  /** Time from the end of the lease to the next grant, if the lease is lost; null: none. */
   readonly lockDelayUs: number | null;
-  /** null: it stays as it is. */
+  /** Status that a lost lease leaves; null: it stays unchanged. */
   readonly statusIfLost: string | null;
-  /** Granted only in one of these; empty: in any. */
+  /** The claim is granted only in one of these; empty: in any. */
   readonly ifStatus: readonly string[];
 }
 
-/** What a Release says of the record; what is left out stays as it is. */
+/** What a Release says about the record; what is left out stays unchanged. */
 export interface RunResult {
-  /** To the next grant, in place of the interval of the terms. */
+  /** Time to the next grant, instead of the interval of the terms. */
   readonly coolDownUs?: number;
   readonly status?: string;
   readonly attemptsLeft?: number;
@@ -78,7 +81,7 @@ const NOTHING: Omit<LockRecord, "version"> = {
   wakesAtUs: null,
 };
 
-/** Whether the time has come for sure from which on the lock may be granted. */
+/** Whether the time from which on the lock may be granted has certainly come. */
 export function isDueNow({ record }: Remembering, { atLeastUs }: Clock): boolean {
   return record === null || record.notBeforeUs === null || record.notBeforeUs <= atLeastUs;
 }
@@ -91,19 +94,22 @@ export function statusOf({ record }: Remembering): string {
   return record?.status ?? STATUS_AT_FIRST;
 }
 
-/** Whether the lock is in a status in which these terms want it. */
+/** Whether the lock's status is one that these terms want. */
 export function isInWantedStatus(lock: Remembering, terms: Terms | null): boolean {
   return terms === null || terms.ifStatus.length === 0 || terms.ifStatus.includes(statusOf(lock));
 }
 
-/** A grant takes an attempt, where they are counted. */
+/** The record after a grant, which takes an attempt if attempts are counted. */
 export function afterGrant(lock: Counting): LockRecord | null {
   const { record } = lock;
   if (record === null || record.attemptsLeft === null) return record;
   return nextRecord(lock, { attemptsLeft: record.attemptsLeft - 1 });
 }
 
-/** What the end of a lease leaves behind. A record is made only for those who ask for anything of it. */
+/**
+ * The record after the end of a lease. A record is created only if the claim's terms or its Release ask for
+ * something.
+ */
 export function afterLease(
   lock: Counting & Pick<Lock, "lastToken">,
   ended: Claim,
@@ -131,8 +137,9 @@ export function afterLease(
 }
 
 /**
- * As if the lease had never been granted: nobody was told of it, and nobody ever will be. Of one that lapses somebody may have
- * heard, so its attempt stays taken. Attempts that were set after the grant stay as they are.
+ * Gives the attempt back, as if the lease had never been granted: nobody heard of it, and nobody ever will. Somebody
+ * may have heard of a lease that lapses, so its attempt stays taken. Attempts that were set after the grant stay as
+ * they are.
  */
 function withAttemptBack(lock: Counting, { fencingToken }: Claim): LockRecord | null {
   const { record } = lock;
@@ -140,7 +147,10 @@ function withAttemptBack(lock: Counting, { fencingToken }: Claim): LockRecord | 
   return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 });
 }
 
-/** The record with the time at which somebody has to look, given who waits; the same one if that has not changed. */
+/**
+ * The record with the time at which the server has to look at it, given who waits; the same object if that has not
+ * changed.
+ */
 export function withWake(lock: Pick<Lock, "record" | "waiting">, clock: Clock): LockRecord | null {
   const { record } = lock;
   if (!record) return null;
@@ -148,13 +158,13 @@ export function withWake(lock: Pick<Lock, "record" | "waiting">, clock: Clock): 
   return wakesAtUs === record.wakesAtUs ? record : { ...record, wakesAtUs };
 }
 
-/** When a lock is due for those who look for free ones, 0 where it always was; null: it is not free, or exhausted. */
+/** Since when a free lock is due, 0 if it always was; null: it has no record, is not free, or is exhausted. */
 export function freeSinceUs({ record, holders, waiting }: Pick<Lock, "record" | "holders" | "waiting">) {
   if (!record || holders > 0 || waiting > 0 || isExhausted({ record })) return null;
   return record.notBeforeUs ?? 0;
 }
 
-/** null: nobody has used the lease. Nobody relies on a provisional one; whoever releases it has come for it. */
+/** null: nobody used the lease. Nobody relies on a provisional lease; a caller that releases one has come for it. */
 function runEndOf({ provisional, endReason }: Claim): RunEnd | null {
   if (endReason === "released") return endReason;
   return !provisional && (endReason === "expired" || endReason === "force_released") ? endReason : null;
@@ -164,7 +174,7 @@ function lostUntil(terms: Terms | null, endedAtUs: number): number | null {
   return terms?.lockDelayUs ? endedAtUs + terms.lockDelayUs : null;
 }
 
-/** A time of 0 sets nothing: the next grant may come in the same transaction. */
+/** A time of 0 sets nothing, so that the next grant may come in the same transaction. */
 function releasedUntil(
   terms: Terms | null,
   result: RunResult | null,
@@ -175,7 +185,7 @@ function releasedUntil(
   return terms?.minIntervalUs ? grantedAtUs + terms.minIntervalUs : null;
 }
 
-/** Neither of two brings the other forward. */
+/** The later time wins. */
 function latest(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b;
   return Math.max(a, b);

@@ -1,5 +1,5 @@
-// The only places where a claim changes its state. Each keeps the counters of the guard row in step and records what
-// happened. See the diagram in claim.ts.
+// The only functions that change the state of a claim. Each keeps the counters of the guard row in step and records
+// what happened. See the diagram in claim.ts.
 
 import type { Claim, EndReason } from "./claim.ts";
 import type { Draft } from "./draft.ts";
@@ -10,8 +10,8 @@ import { isOwnName } from "./own-names.ts";
 import { afterGrant, afterLease, type RunResult } from "./record.ts";
 
 /**
- * Gives the lease to a waiter, for the grace period at most until somebody comes for it: that the waiter was there a
- * moment ago does not tell whether it lives, reads, or was cut off.
+ * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a
+ * moment ago may be dead by now, may not read, or may be cut off.
  */
 export function grant(draft: Draft, claim: Claim): void {
   uncountWaiter(draft.lock, claim);
@@ -20,7 +20,7 @@ export function grant(draft: Draft, claim: Claim): void {
   recordGrant(draft, claim, true);
 }
 
-/** Gives the lease to a new request at once: the answer itself is its delivery, unless its caller has waited. */
+/** Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. */
 export function grantAtOnce(draft: Draft, claim: Claim, afterWait = false): void {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
@@ -38,14 +38,14 @@ export function enqueue(draft: Draft, claim: Claim): void {
   draft.claims.set(claim.ticketNumber, claim);
   countWaiter(draft.lock, claim);
   keepAlive(draft, claim, claim.replica);
-  // Behind waiters that were not read, it is not part of the known head.
+  // Behind waiters that were not read, the claim is not part of the known head.
   if (draft.queueComplete) draft.queue.push(claim);
   draft.events.push({ kind: "enqueued", claim: snapshot(claim) });
 }
 
 /**
- * A sign of life. With a replica, its heartbeats keep the place from now on; without one (a client that polls), it is
- * kept for the grace period, or as long as a replica that holds a stream for it has promised already.
+ * A sign of life. With a replica, its heartbeats keep the place from now on. Without one (a client that polls), the
+ * place is kept for the grace period, or for as long as a replica with a stream for it has already promised.
  */
 export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): void {
   const { nowUs, policy } = draft;
@@ -58,14 +58,14 @@ export function keepAlive(draft: Draft, claim: Claim, replica: bigint | null): v
   touch(draft, claim);
 }
 
-/** The stream of a waiter is lost: from now on the grace period runs. */
+/** The waiter's stream is lost: the grace period runs from now on. */
 export function startGrace(draft: Draft, claim: Claim): void {
   claim.replica = null;
   keepUntil(claim, draft.nowUs + draft.policy.graceUs);
   touch(draft, claim);
 }
 
-/** Somebody came for the lease: it runs for its whole time to live, from the grant. */
+/** Somebody came for the lease: it runs for its whole time to live, counted from the grant. */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;
   claim.provisional = false;
@@ -73,7 +73,7 @@ export function confirm(draft: Draft, claim: Claim): void {
   touch(draft, claim);
 }
 
-/** Sets the end of a lease to now + ttl. */
+/** Sets the end of a lease to now + ttl, and confirms it. */
 export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void {
   claim.ttlUs = ttlUs;
   claim.provisional = false;
@@ -81,7 +81,7 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   touch(draft, claim);
 }
 
-/** Ends a claim for good. `result`: what its Release says of the lock's record. */
+/** Ends a claim for good. `result`: what its Release says about the lock's record. */
 export function end(
   draft: Draft,
   claim: Claim,
@@ -97,13 +97,13 @@ export function end(
     const place = draft.queue.indexOf(claim);
     if (place >= 0) draft.queue.splice(place, 1);
   }
-  // Whether anybody relied on one without end is not known, so it counts as a run.
+  // Whether anybody relied on a lease without end is unknown, so it counts as a run.
   if (claim.deadlineUs === null) claim.provisional = false;
   claim.state = "ended";
   claim.endReason = reason;
   claim.endNote = note;
   claim.endedAtUs = nowUs;
-  // Nobody comes back to a claim of a server's own.
+  // Nobody comes back to a claim on one of the servers' own locks.
   claim.deadlineUs = nowUs + (isOwnName(lock.name) ? 0 : policy.retentionUs);
   claim.replica = null;
   const record = was === "held" ? afterLease(lock, claim, result) : null;

@@ -1,4 +1,4 @@
-// UpdateLock and DeleteLock: what schedulers and operators change of a lock's record.
+// UpdateLock and DeleteLock: the changes that schedulers and operators make to a lock's record.
 
 import { grantWaiters } from "./advance.ts";
 import type { DeleteLock, OutcomeOf, UpdateLock } from "./command.ts";
@@ -19,7 +19,7 @@ export function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update
   return { kind: "record", lockId: lock.id, record: lock.record, setVersion: set.version };
 }
 
-/** Refused while anybody holds the lock or waits for it: they rely on what it remembers. */
+/** Refused while anybody holds the lock or waits for it: they rely on its record. */
 export function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete_lock"> {
   const { lock } = draft;
   const { record } = lock;

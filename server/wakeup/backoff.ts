@@ -1,7 +1,7 @@
-// How long background work rests after it has failed: longer with each failure, up to a bound, and not at all after a success.
-// A database that can do nothing is then asked tens of times a minute, and not thousands.
+// How long background work rests after a failure: longer with each failure, up to a bound, and not at all after a
+// success. A database that can do nothing is then asked tens of times a minute instead of thousands.
 
-/** The longest rest: how much later than the database itself background work is there again. */
+/** The longest rest: how much later than the database itself background work resumes. */
 export const BACKOFF_MS_MAX = 2_000;
 const BACKOFF_MS = 125;
 

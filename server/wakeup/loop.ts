@@ -1,5 +1,5 @@
-// One contract for every background loop: started once, stopped as often as one likes, awaited on shutdown. A run that
-// fails is reported and the loop goes on, at a slower pace until one succeeds; runs never overlap.
+// One contract for every background loop: started once, stopped any number of times, awaited on shutdown. A run that
+// fails is reported, and the loop goes on at a slower pace until a run succeeds. Runs never overlap.
 
 import { Backoff } from "./backoff.ts";
 
@@ -7,9 +7,9 @@ export interface LoopOptions {
   readonly name: string;
   /** From the end of one run to the start of the next. */
   readonly intervalMs: number;
-  /** Share of the interval by which it varies, so that replicas do not march in step. */
+  /** Share of the interval by which it varies, so that replicas do not run in step. */
   readonly jitter: number;
-  /** How long it rests at the most after it has failed; some seconds if not given. */
+  /** Longest rest after failures; if unset, that of `Backoff`. */
   readonly restMsMax?: number;
   readonly run: () => Promise<void>;
   readonly onFailure: (loop: string, error: unknown) => void;
@@ -33,7 +33,7 @@ export class Loop {
     this.#schedule();
   }
 
-  /** Resolves when the run under way, if any, has ended. */
+  /** Resolves when the present run, if any, has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -1,5 +1,5 @@
-// Wake-ups by pokes: the replica that grants tells the one where the waiter is. The poll goes on beside them, as the truth
-// for whatever no poke tells of, or tells too early.
+// Wake-ups by pokes: the replica that grants a claim notifies the replica that its waiter hangs on. The poll goes on
+// beside them, and finds the grants whose poke is missing or came too early.
 
 import type { ClaimKey } from "../core/claim.ts";
 import type { GrantedElsewhere, Wakeup } from "./wakeup.ts";
@@ -10,7 +10,7 @@ export interface PokesOptions {
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
-/** Claims that one hint names. Those beyond wait for the poll: a crowd is told faster by one read of its locks. */
+/** Claims that one hint names. Claims beyond that wait for the poll: one read of their locks serves a crowd faster. */
 const CLAIMS_MAX = 1_000;
 
 export class Pokes implements Wakeup {
@@ -32,7 +32,10 @@ export class Pokes implements Wakeup {
     for (const claim of granted) this.#options.send(claim);
   }
 
-  /** Another replica says that these were granted. Those that come while others are worked off go together. */
+  /**
+   * Another replica reports that these were granted. Claims that arrive while a hint is processed go together into
+   * the next.
+   */
   poked(claims: readonly ClaimKey[]): void {
     this.#poked.push(...claims.slice(0, CLAIMS_MAX - this.#poked.length));
     if (this.#onHint) this.#telling ??= this.#tell(this.#onHint);

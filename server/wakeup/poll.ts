@@ -1,10 +1,13 @@
-// Wake-ups by polling: every tick may have changed everything. One query per tick for all waiters of a replica answers
-// that, so other replicas need not be told anything.
+// Wake-ups by polling: each tick asks, in one query for all waiters of a replica, what has changed. So other replicas
+// need not notify it.
 
 import { Loop } from "./loop.ts";
 import type { Wakeup } from "./wakeup.ts";
 
-/** After an outage waiters hear of grants by it, which lapse where nobody hears of them: so it is there again soon. */
+/**
+ * After an outage waiters learn of grants by the poll, and a grant lapses if its waiter does not. So the poll resumes
+ * soon.
+ */
 const REST_MS_MAX = 250;
 
 /** `intervalMs` bounds how late a waiter learns of what another replica did. */
