@@ -1,6 +1,6 @@
-// The first schema: guard rows, claims, limit rules, the register of replicas and the one row of server-wide facts.
-// Plain SQL for each dialect, because the column types are part of what is promised: names are bytes, numbers are
-// 64-bit, times are UTC microseconds.
+// The first schema: guard rows, claims, limit rules, the register of replicas, and the single row of server-wide facts.
+// Plain SQL per dialect, because the column types are part of the contract: names are bytes, numbers are 64-bit, times
+// are UTC microseconds.
 
 import type { MigrationTarget } from "./target.ts";
 
@@ -8,8 +8,8 @@ export async function up(target: MigrationTarget): Promise<void> {
   for (const statement of target.dialect === "sqlite" ? SQLITE : MYSQL) await target.run(statement);
 }
 
-// There a statement that changes the schema commits by itself, so a migration that was cut off leaves a part of it
-// behind: each statement must do no harm where it has been done before.
+// MySQL commits each schema statement by itself, so an interrupted migration leaves part of its changes behind. Each
+// statement must therefore be harmless when it runs a second time.
 const MYSQL = [
   `CREATE TABLE IF NOT EXISTS rowlock_lock (
      id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -82,8 +82,8 @@ const MYSQL = [
   "INSERT IGNORE INTO rowlock_meta (id, rules_revision, token_floor) VALUES (1, 0, 0)",
 ];
 
-// SQLite's INTEGER holds all of them; AUTOINCREMENT keeps ids of deleted guard rows from being given again. Ids and
-// tokens stay below 2^63, which is as far as BIGINT goes there.
+// SQLite's INTEGER holds all of these types. AUTOINCREMENT keeps the id of a deleted guard row from being reused. Ids
+// and tokens stay below 2^63, because SQLite's INTEGER is signed.
 const SQLITE = [
   `CREATE TABLE rowlock_lock (
      id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,13 +1,13 @@
-// What locks remember beyond their claims: a table of records, a flag on the guard row that says that there is one, and
-// what a claim wants of it. Only adds, so that servers of the version before go on meanwhile, and at once where the
-// database adds a column without touching the rows (MySQL from 8.0.29, MariaDB from 10.3, SQLite).
+// Adds lock records: a table of records, a flag on the guard row that says whether the lock has one, and the terms of a
+// claim. Only adds, so servers of the previous version keep working during the migration. The migration is instant
+// where the database adds a column without rewriting rows (MySQL from 8.0.29, MariaDB from 10.3, SQLite).
 
 import type { MigrationTarget } from "./target.ts";
 
 export async function up(target: MigrationTarget): Promise<void> {
   const isMysql = target.dialect === "mysql";
-  // While it waits for a transaction that is open somewhere, everybody else waits behind it. So it does not wait for long,
-  // and comes back.
+  // While ALTER TABLE waits for an open transaction, all other statements on the table wait behind it. So it waits at
+  // most 3 s, and the migrator retries it.
   if (isMysql) await target.run("SET SESSION lock_wait_timeout = 3");
   const flag = isMysql ? "TINYINT UNSIGNED NOT NULL DEFAULT 0" : "INTEGER NOT NULL DEFAULT 0";
   await target.addColumn("rowlock_lock", "has_record", flag);
@@ -15,8 +15,9 @@ export async function up(target: MigrationTarget): Promise<void> {
   for (const statement of isMysql ? MYSQL : SQLITE) await target.run(statement);
 }
 
-// `folder` is the name up to and with its last slash. `due_at` is when a lock that nobody holds or waits for is due, and
-// NULL for one that cannot be taken: an index on all of it finds those that are due without those that are not.
+// `folder` is the name up to and including its last slash. `due_at` is the time from which an unheld lock without
+// waiters may be granted; NULL if the lock cannot be taken. The index rowlock_record_due therefore finds due locks
+// without reading the others.
 const MYSQL = [
   `CREATE TABLE IF NOT EXISTS rowlock_record (
      lock_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,

@@ -1,4 +1,5 @@
-// What a server must know to poke another one. Kept in the register, which only servers and operators read.
+// Adds the secret that a server needs to poke another server. It is in the register, which only servers and operators
+// read.
 
 import type { MigrationTarget } from "./target.ts";
 

@@ -1,6 +1,6 @@
-// SQLite keeps only live claims in the index of queues. Each lock has its place of its own there, so every claim that had
-// ended made a page of the index to write with each commit. MySQL and MariaDB have no index of a part of the rows, and
-// write by the record and not by the page.
+// Restricts SQLite's queue index to live claims. Each lock has its own region of that index, so with ended claims in
+// it, every claim that ended added one index page to the writes of its commit. MySQL and MariaDB have no partial
+// indexes, and their logs contain changed records instead of whole pages.
 
 import type { MigrationTarget } from "./target.ts";
 

@@ -1,12 +1,12 @@
-// By what a repeated change recognises itself (server/core/changes.ts), and from where the versions of a lock's records
-// go on counting when one was deleted. Only adds.
+// Adds the marks by which a repeated change recognises itself (server/core/changes.ts), and the version from which a
+// lock's next record continues after the previous record was deleted. Only adds.
 
 import type { MigrationTarget } from "./target.ts";
 
 export async function up(target: MigrationTarget): Promise<void> {
   const isMysql = target.dialect === "mysql";
-  // While it waits for a transaction that is open somewhere, everybody else waits behind it. So it does not wait for long,
-  // and comes back.
+  // While ALTER TABLE waits for an open transaction, all other statements on the table wait behind it. So it waits at
+  // most 3 s, and the migrator retries it.
   if (isMysql) await target.run("SET SESSION lock_wait_timeout = 3");
   const counter = isMysql ? "BIGINT UNSIGNED NOT NULL DEFAULT 0" : "INTEGER NOT NULL DEFAULT 0";
   await target.addColumn("rowlock_lock", "change_mark", counter);

@@ -1,5 +1,5 @@
-// Witnesses: each server writes a mark here now and then and remembers it elsewhere. A mark that is gone tells of rows that
-// were set back.
+// Adds witnesses: each server writes a mark to this table now and then, and also remembers the mark outside the
+// database. If the mark is missing from the table, the rows were set back to an older state.
 
 import type { MigrationTarget } from "./target.ts";
 

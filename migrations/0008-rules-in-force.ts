@@ -1,5 +1,6 @@
-// By which limit rules each server decides, as far as it has said so: whoever changes a rule waits for the others. The column
-// is only added, and a server that does not write it counts as one that has said nothing.
+// Adds the revision of the limit rules that each replica last reported to decide by: a server that changes a rule waits
+// for the other replicas. Only adds a column. A server that does not write it counts as one that has reported nothing
+// (-1).
 
 import type { MigrationTarget } from "./target.ts";
 

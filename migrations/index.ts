@@ -1,5 +1,5 @@
-// All migrations, in order. Listed by hand, so that they load the same way from source and from a build. There is no
-// way back in code: an operator who wants one restores a backup.
+// All migrations, in order. Listed by hand, so that they load the same way from source and from a build. There are no
+// down migrations: an operator who wants an older schema restores a backup.
 
 import * as locksAndClaims from "./0001-locks-and-claims.ts";
 import * as lockRecords from "./0002-lock-records.ts";
@@ -12,17 +12,18 @@ import * as attemptsSince from "./0009-attempts-since.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
-  /** What the database remembers. Never changes once it has been released. */
+  /** The name that the database stores. Never changes after its release. */
   readonly name: string;
   /**
-   * The latest migration that a server has to know to use the schema after this one: an earlier one where this one only adds, or
-   * takes away what a server that knows that one does not use. The database remembers it. Unset: this one itself.
+   * The latest migration that a server must know to use the schema after this one. The database stores it. An earlier
+   * migration if this one only adds, or removes what no server that knows the earlier one uses. Unset: this migration
+   * itself.
    */
   readonly needs?: string;
   up(target: MigrationTarget): Promise<void>;
 }
 
-/** None of these has been released: a server has to know all of them. */
+/** No migration has been released yet, so a server must know all of them. */
 export const migrations: readonly Migration[] = [
   { name: "0001-locks-and-claims", up: locksAndClaims.up },
   { name: "0002-lock-records", up: lockRecords.up },

@@ -1,10 +1,13 @@
-// What a migration is given: the database as far as a migration may know it, so that the same list runs through knex
-// on MySQL and by itself on SQLite.
+// The database as a migration sees it, so that the same list runs through knex on MySQL and through our own runner on
+// SQLite.
 
 export interface MigrationTarget {
   readonly dialect: "sqlite" | "mysql";
-  /** Runs one statement to its end. In SQLite all of a migration is one transaction; in MySQL there is none. */
+  /** Runs one statement to completion. In SQLite each migration is one transaction; in MySQL there is none. */
   run(statement: string): Promise<void>;
-  /** Adds a column. Where it is there already, as the migration was cut off or two servers run it at once, does nothing. */
+  /**
+   * Adds a column. On MySQL, does nothing if the column exists: an interrupted migration or another server may have
+   * added it.
+   */
   addColumn(table: string, column: string, definition: string): Promise<void>;
 }

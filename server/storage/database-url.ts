@@ -1,4 +1,4 @@
-// What a database URL may say, and how it is shown. Knows the forms only; opens nothing.
+// Parses database URLs and formats them for logs without the password. Opens nothing.
 
 export type DatabaseUrl =
   | { readonly dialect: "sqlite"; readonly path: string }
@@ -12,7 +12,7 @@ export interface MysqlAddress {
   readonly database: string;
 }
 
-/** The path that stands for a database without a file. It lives as long as the store that opened it. */
+/** The path of a database without a file. The data lives as long as the store that opened it. */
 export const IN_MEMORY = ":memory:";
 
 const MYSQL_PORT = 3306;
@@ -20,7 +20,7 @@ const ACCEPTED =
   "Accepted are mysql://user:password@host:port/database (also for MariaDB; special characters of the password " +
   "percent-encoded), sqlite:path/to/file.db and sqlite::memory:.";
 
-/** The parts of a database URL. Throws an Error that an operator can act on and that never holds the password. */
+/** Parses a database URL. Throws an Error that tells an operator what to fix and that never contains the password. */
 export function parseDatabaseUrl(url: string): DatabaseUrl {
   if (url.startsWith("sqlite:")) return sqliteUrl(url.slice("sqlite:".length));
   if (url.startsWith("mysql:") || url.startsWith("mariadb:")) return mysqlUrl(url);
@@ -28,7 +28,7 @@ export function parseDatabaseUrl(url: string): DatabaseUrl {
   throw refused(scheme ? `its scheme is "${scheme}"` : "it has no scheme");
 }
 
-/** The URL for logs and messages: without the password. */
+/** The URL for logs and messages, without the password. */
 export function describeDatabaseUrl(url: DatabaseUrl): string {
   if (url.dialect === "sqlite") return `sqlite:${url.path}`;
   const host = url.host.includes(":") ? `[${url.host}]` : url.host;
@@ -38,7 +38,7 @@ export function describeDatabaseUrl(url: DatabaseUrl): string {
 function sqliteUrl(rest: string): DatabaseUrl {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw refused("it names no file");
-  // SQLite would read more into such a name than a path.
+  // SQLite gives such names a special meaning instead of opening a file by that path.
   if ((path.startsWith(":") && path !== IN_MEMORY) || path.startsWith("file:"))
     throw refused(`"${path}" is not a file name`);
   if (path.includes("\0")) throw refused("the file name has a NUL in it");
@@ -54,7 +54,7 @@ function mysqlUrl(url: string): DatabaseUrl {
   }
   if (!url.includes("@"))
     throw refused("it has no @ after user and password (in a file, a # begins a comment: write %23)");
-  // URL's own errors quote their input, and with it the password.
+  // Errors of `new URL` quote their input, which includes the password.
   if (!URL.canParse(url)) throw refused("it cannot be read as a URL");
   const parsed = new URL(url);
   const database = decoded(parsed.pathname.slice(1));
@@ -73,9 +73,9 @@ function mysqlUrl(url: string): DatabaseUrl {
   };
 }
 
-/** What cannot stand in a user or a password as it is, for it ends the host; null if there is none. */
+/** The first character of the user or password that ends the host part unless it is percent-encoded; null: none. */
 function unescapedIn(url: string): string | null {
-  // A database's name has an @ of its own only behind the one that ends the password.
+  // An @ in the database's name can only follow the @ that ends the password.
   const found = /^[a-z]+:\/\/(?:[^@]*?(\/)|.*?([#?])).*@/.exec(url);
   return found?.[1] ?? found?.[2] ?? null;
 }
@@ -84,7 +84,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // The cause is left out on purpose: it may quote the password.
+    // No `cause`, on purpose: it may quote the password.
     throw refused("it has a % that is not followed by two hexadecimal digits");
   }
 }

@@ -1,4 +1,4 @@
-// The clock of this process that nobody sets, in microseconds: what readings of the database's clock are compared with.
+// The process's monotonic clock in microseconds. Readings of the database's clock are compared with it.
 
 export function monotonicUs(): number {
   return performance.now() * 1_000;

@@ -1,5 +1,5 @@
-// Opens a store that a server can stand on: reached, with the right schema, and durable. Tries again, within a bound,
-// for a database that is away. Whatever it cannot mend itself becomes a StoreError whose message says what to do.
+// Opens a store that a server can rely on: reachable, with the right schema, and durable. Retries within a bound while
+// the database is away. Every problem that it cannot fix becomes a StoreError whose message says what to do.
 
 import type { Logger } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
@@ -12,20 +12,23 @@ import { StoreError } from "./store.ts";
 
 export interface ReadyOptions {
   readonly databaseUrl: string;
-  /** How long to try again for a database that is away. */
+  /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
-  /** Bring the schema up to date; otherwise one that is not is an error. */
+  /** Whether to bring the schema up to date. If false, an outdated schema is an error. */
   readonly migrate: boolean;
-  /** Put up with settings of the database that may lose acknowledged commits. */
+  /** Accept database settings that may lose acknowledged commits. */
   readonly weakDurability: boolean;
   readonly poolSize: number;
-  /** null: as the store sees fit. */
+  /** Transactions at once; null: the store chooses. */
   readonly lanes: number | null;
 }
 
-/** Waiting does not help against these. */
+/** Errors that waiting cannot fix. */
 const FINAL_REASONS = new Set(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"]);
 
+/**
+ * Opens the store and logs its durability findings as warnings. Throws a StoreError, the last one if retries run out.
+ */
 export async function openReadyStore(
   options: ReadyOptions,
   observer: StoreObserver,
@@ -33,7 +36,7 @@ export async function openReadyStore(
 ): Promise<Store> {
   const { databaseUrl, poolSize, lanes } = options;
   const { store, findings } = await persistently(options, log, async () => {
-    // First, so that nothing is made in a database that is refused afterwards.
+    // First, so that nothing is created in a database that is then refused.
     const found = await durabilityOf(databaseUrl);
     refuseWeakDurability(found, options);
     await settleSchema(options, log);
@@ -83,7 +86,7 @@ function refuseWeakDurability(findings: readonly Finding[], { weakDurability }: 
   );
 }
 
-/** Repeats what fails because the database is away, until the time is over. A file is never away. */
+/** Retries `attempt` while the database is away, for at most `startupTimeoutMs`. A SQLite file is never away. */
 async function persistently<Value>(
   { databaseUrl, startupTimeoutMs }: ReadyOptions,
   log: Logger,

@@ -1,4 +1,4 @@
-// Opens the store that a database URL names. The only place that knows both kinds.
+// Opens the store that a database URL names. The only file that knows both kinds of store.
 
 import { parseDatabaseUrl } from "./database-url.ts";
 import { openSqliteStore, sqliteDurability } from "./sqlite/sqlite-store.ts";
@@ -6,15 +6,16 @@ import type { Finding, Store, StoreObserver } from "./store.ts";
 
 export interface OpenOptions {
   readonly observer?: StoreObserver;
-  /** Connections to a database server at the most, and transactions there at once. SQLite has one of each. */
+  /** The most connections to a database server. SQLite always has one. */
   readonly poolSize?: number;
+  /** Transactions at once. SQLite always runs one. */
   readonly lanes?: number;
 }
 
 /**
  * Opens the store at `url`: `mysql://user:password@host:port/database`, `sqlite:path` or `sqlite::memory:`. The schema
- * must be up to date. Throws an Error that says what is accepted for a URL that cannot be read, and a StoreError for a
- * database that cannot be used; no message holds the password.
+ * must be up to date. Throws an Error that lists the accepted forms if the URL cannot be parsed, and a StoreError if
+ * the database cannot be used; no message contains the password.
  */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const target = parseDatabaseUrl(url);
@@ -22,14 +23,14 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
     const { observer } = options;
     return await openSqliteStore({ path: target.path, ...(observer ? { observer } : {}) });
   }
-  // The driver takes a while to load, which a server on SQLite need not wait for.
+  // The driver takes a while to load, and a server on SQLite does not need it.
   const { openMysqlStore } = await import("./mysql/mysql-store.ts");
   return await openMysqlStore({ ...target, ...options });
 }
 
 /**
- * What the settings of the database at `url` could lose; its schema need not be there, and nothing is changed. Throws what
- * openStore does.
+ * Reports which settings of the database at `url` could lose acknowledged commits. The schema may be missing, and
+ * nothing is changed. Throws what openStore throws.
  */
 export async function durabilityOf(url: string): Promise<Finding[]> {
   const target = parseDatabaseUrl(url);

@@ -1,33 +1,33 @@
-// The one way to repeat what failed: a policy says how often, for how long and after which errors. What is repeated must
-// not repeat anything itself, as tries would multiply. So the engine repeats what calls wait for, and the store only the
-// small writes that no call waits for. Loops that never end are no retries.
+// The only retry loop: a policy says how often, for how long and after which errors. Work under a retry must not retry
+// anything itself, because the attempts would multiply. So the engine retries what calls wait for, and the store
+// retries only the small writes that no call waits for. Endless loops are not retries.
 
 import { CHANGED, StoreError } from "./store.ts";
 
 export interface RetryPolicy<Repeatable> {
-  /** Tries at the most. */
+  /** The most attempts, the first one included. */
   readonly attempts: number;
-  /** From when on no further try is begun. */
+  /** No attempt starts later than this, in milliseconds after the first one started. */
   readonly longestMs: number;
-  /** How long to wait after so many tries, of which the last one failed with this. */
+  /** The pause after `tries` attempts, the last of which failed with `error`. */
   readonly pauseMs: (tries: number, error: Repeatable) => number;
   readonly isWorthIt: (error: unknown) => error is Repeatable;
 }
 
 /**
- * For work that can be done twice, where the database has rolled it back or may have done it. With a last try behind
- * `longestMs`, callers wait for 11 s at the most.
+ * For work that is safe to repeat, after errors where the database rolled it back or may have committed it. Including a
+ * last attempt that starts at `longestMs`, callers wait at most 11 s.
  */
 export const ROLLED_BACK: RetryPolicy<StoreError> = {
   attempts: 7,
   longestMs: 6_000,
-  // Full jitter: transactions that met in a deadlock must not meet again. Who went by what has changed met nobody, and
-  // reads it the next time.
+  // Full jitter: transactions that met in a deadlock must not meet again. A transaction that relied on outdated rows
+  // met no other transaction, so it retries at once and reads the new rows.
   pauseMs: (tries, { reason }) => (reason === CHANGED ? 0 : Math.random() * 2 ** (tries + 1)),
   isWorthIt: (error): error is StoreError => error instanceof StoreError && error.kind !== "unavailable",
 };
 
-/** Runs `work` until it succeeds, and throws what the last try did. `onRetry` is told before each pause. */
+/** Runs `work` until it succeeds; throws the error of the last attempt. Calls `onRetry` before each pause. */
 export async function retry<Answer, Repeatable>(
   policy: RetryPolicy<Repeatable>,
   work: () => Promise<Answer>,

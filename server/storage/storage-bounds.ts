@@ -1,96 +1,112 @@
-// The bounds of the stores' own work, each with its reason. What decisions read is in core/bounds.ts, what one change of
-// a pattern takes is part of the seam (LOCKS_PER_RULE_MAX in store.ts).
+// The bounds of the stores' own work, each with its reason. Bounds that decisions read are in core/bounds.ts; the bound
+// on the locks of one pattern change is part of the store's contract (LOCKS_PER_RULE_MAX in store.ts).
 
 import { TTL_US_MIN } from "../core/bounds.ts";
 
-/** Connections to MySQL, where nobody says how many. */
+/** Connections to MySQL if the settings give no number. */
 export const POOL_SIZE_DEFAULT = 10;
-/** More transactions at once make smaller batches, and each costs the database about the same. */
+/** More concurrent transactions make smaller batches, and each transaction costs the database about the same. */
 export const LANES_DEFAULT = 3;
-/** Transactions that wait for row locks, each for one lock: beside the lanes, so that these never wait with them. */
+/**
+ * Transactions that wait for row locks, each for a single lock. They run beside the lanes, so that lanes never wait
+ * with them.
+ */
 export const PATIENT_SLOTS_MAX = 3;
-/** Heartbeats, polls and reads go on while all lanes are at work and all patient transactions wait. */
+/** Reserved for heartbeats, polls and reads, which continue while all lanes and all patient slots are busy. */
 export const CONNECTIONS_BESIDE_LANES = 2;
 
-/** For a caller that finds all connections in use: less than anybody waits for an answer. */
+/** How long a caller waits when all connections are in use: less than any client waits for an answer. */
 export const POOL_WAIT_MS_MAX = 2_000;
-/** Callers that wait; each of them is a transaction or a read of many commands, so this is far above what is normal. */
+/** Waiting callers. Each is a transaction or a read for many commands, so this is far above the normal number. */
 export const POOL_WAITING_MAX = 1_000;
-/** From the first statement of a lease of a connection to its last. */
+/** From the first statement of a connection's lease to its last. */
 export const LEASE_MS_MAX = 5_000;
-/** How long a statement waits for a row lock, where it waits: what holds one for longer is stuck. */
+/** How long a patient statement waits for a row lock. A transaction that holds one for longer is stuck. */
 export const LOCK_WAIT_S = 2;
-/** Idle connections are dropped well before the server ends them, which it does after 8 s. */
+/** Idle connections are closed well before the server ends them, which it does after 8 s (wait_timeout). */
 export const IDLE_MS_MAX = 4_000;
 export const IDLE_SWEEP_MS = 1_000;
-/** Until a connection is there and set up; a little less than a caller waits for one, so that it hears the reason. */
+/**
+ * To open and set up a connection; slightly less than POOL_WAIT_MS_MAX, so that the caller learns the reason for the
+ * failure.
+ */
 export const CONNECT_MS_MAX = 1_800;
 export const TCP_KEEPALIVE_MS = 5_000;
-/** How long a connection that is being closed may take to say goodbye. */
+/** How long a graceful close of a connection may take. */
 export const GOODBYE_MS_MAX = 500;
 
-/** How far a node of a cluster may be behind the others: longer than flow control lets it be. */
+/** How far a cluster node may lag behind the others: longer than flow control allows. */
 export const MARK_AGAIN_MS = 3_000;
 
-/** Branches of one UNION: a parser goes one level deeper with each. */
+/** Branches of one UNION: the parser recurses one level deeper with each branch. */
 export const BRANCHES_MAX = 100;
-/** Rows of one UPDATE: the time to pick a value for each of them grows with the square. */
+/** Rows of one UPDATE: the time to pick each row's value from a CASE grows with the square of the rows. */
 export const UPDATE_ROWS_MAX = 128;
 /**
- * How groups of records are stepped through. The first reads are of a few entries, as there are few groups for most; then of so
- * many that one read finds hundreds of groups with a few locks each. Reads of one call.
+ * Index entries that one read of record groups returns, and reads per call. The first GROUP_READS_SMALL reads return
+ * few entries, because most callers have few groups; later reads return enough to find hundreds of groups with a few
+ * locks each.
  */
 export const GROUP_ENTRIES = 4;
 export const GROUP_READS_SMALL = 4;
 export const GROUP_ENTRIES_MAX = 256;
 export const GROUP_READS_MAX = 24;
-/** Patterns whose names one read leaves out; a caller sees the names of others. */
+/**
+ * Patterns whose names one read leaves out. Names of further paused patterns are returned, and the caller filters them.
+ */
 export const PAUSED_PATTERNS_MAX = 20;
-/** Names that one statement looks up or makes rows for. */
+/** Names that one statement looks up or creates rows for. */
 export const NAMES_MAX = 500;
 /**
- * Waiters that are read from the head of each queue when a pattern's rule changes. There can be LOCKS_PER_RULE_MAX
- * queues in that transaction, most of which move by a few places; the rest of a longer one follows through `again`.
+ * Waiters that are read from the head of each queue when a pattern's rule changes. That transaction can contain
+ * LOCKS_PER_RULE_MAX queues, most of which advance by a few places; `again` handles the rest of a longer queue.
  */
 export const HEADS_PER_RULE_LOCK = 16;
 /**
- * Guard rows that one step of a listing reads, and that SQLite looks at to find those that are wanted: some milliseconds, in
+ * Guard rows that one step of a listing returns, and guard rows that SQLite scans for them: some milliseconds, during
  * which this process does nothing else.
  */
 export const LIST_ROWS_MAX = 200;
 export const LIST_SCAN_MAX = 2_000;
 
 /**
- * Guard rows that one search for idle ones looks at, most of which may remember something: some milliseconds of SQLite. No
- * fewer than are cleaned away at once, or a backlog of idle ones would go more slowly.
+ * Guard rows that one search for idle ones scans; most of them may have to stay. Some milliseconds of SQLite. At least
+ * as many as one clean-up removes, or a backlog of idle rows would shrink more slowly.
  */
 export const IDLE_SCAN_MAX = 1_000;
 
-/** A count of all busy locks: what one of its statements reads, some milliseconds, and how long all of it may take. */
+/** The census of busy locks: rows per statement, some milliseconds each, and the time limit of the whole census. */
 export const BUSY_CLAIMS_PAGE = 2_000;
 export const BUSY_LOCKS_PAGE = 500;
 export const CENSUS_MS_MAX = 60_000;
 
-/** The checks of `rowlock doctor` read all rows, which may take a while, and so many locks at a time. */
+/** The checks of `rowlock doctor` read all rows, which may take a while; CHECK_PAGE is the locks per query. */
 export const CHECK_MS_MAX = 10 * 60_000;
 export const CHECK_PAGE = 1_000;
 
-/** Between two tries to reach the database at start: the first pause, which doubles, and the longest. */
+/** Pauses between attempts to reach the database at start: the first one, which doubles, and the longest. */
 export const START_PAUSE_MS = 250;
 export const START_PAUSE_MS_MAX = 5_000;
 
-/** What a server keeps for optimistic decisions, some 40 MB: locks, live claims of all, holders and the head of the queue of one. */
+/**
+ * What a server caches for optimistic decisions, some 40 MB: locks and live claims in total, and holders and queue head
+ * per lock.
+ */
 export const CACHED_LOCKS_MAX = 20_000;
 export const CACHED_CLAIMS_MAX = 50_000;
 export const CACHED_HOLDERS_MAX = 500;
 export const CACHED_QUEUE_MAX = 128;
-/** So often a server has to have found a lock as it had left it, which others have written before. */
+/**
+ * After another server has written a lock, this server caches the lock again only after it has found its own last write
+ * unchanged this many times.
+ */
 export const ALONE_AFTER_OTHERS = 2;
 /**
  * How uncertain the database's clock may be for a decision that does not read it: a quarter of the shortest time to
- * live, as its leases last that much longer. And how long after such a decision it may be written.
+ * live, because leases of that decision last that much longer. CLOCK_BEHIND_US_MAX: how long after such a decision its
+ * transaction may be written.
  */
 export const CLOCK_UNSURE_US_MAX = TTL_US_MIN / 4;
 export const CLOCK_BEHIND_US_MAX = 100_000;
-/** SQLite has the system's clock, which Node tells in whole milliseconds. */
+/** SQLite uses the system clock, which Node reports in whole milliseconds. */
 export const CLOCK_COARSE_US = 1_000;
