@@ -1,5 +1,6 @@
-// Brings the schema in MySQL or MariaDB up to date through knex. A row lock lets one of several servers that start at
-// once do it while the others wait; it ends with the connection of whoever dies. Only this file imports knex.
+// Brings the schema in MySQL or MariaDB up to date through knex. A row lock ensures that one of several starting
+// servers migrates while the others wait. The lock ends with the connection of a server that dies. Only this file
+// imports knex.
 
 import knexOf, { type Knex } from "knex";
 import type { Migration } from "../../../migrations/index.ts";
@@ -12,28 +13,35 @@ import { type RetryPolicy, retry } from "../retry.ts";
 import { StoreError } from "../store.ts";
 import type { Applied } from "./applied.ts";
 
-/** How long a server waits for another one that migrates. Ours take seconds; a longer one is worth a person's look. */
+/**
+ * How long a server waits for another one that migrates. Our migrations take seconds; a longer one is worth an
+ * operator's attention.
+ */
 const WAIT_MS = 30_000;
 const LOG_EVERY_MS = 5_000;
-/** For each try to get the row lock; as short as the database can, so that the wait is told of early. */
+/**
+ * The wait of one attempt to get the row lock: the shortest that the database allows, so that the wait is logged early.
+ */
 const TURN_S = 1;
-/** After which time the database ends the connection, and with it the lock, of a migrator whose machine has died. */
+/**
+ * The database ends an idle connection after this time, which frees the row lock if the migrator's machine has died.
+ */
 const IDLE_S_MAX = 600;
 const CONNECT_MS_MAX = 10_000;
 
 const TABLE = "rowlock_migration";
-/** What a migration needs is noted after knex has noted the migration: until then, and where it is not, it needs itself. */
+/** Written after knex has recorded the migration. A migration without it needs itself. */
 const NEEDS = "VARCHAR(255) NULL";
-/** Its one row is the lock. Never changed. */
+/** Its single row is the lock. Never changed. */
 const TURN_TABLE = "rowlock_migration_turn";
-/** Knex's own lock is a value that stays when its process dies. Whoever has the row lock takes it for free. */
+/** Knex's own lock is a value that stays set when its process dies. A server that has the row lock resets it. */
 const KNEX_LOCK_TABLE = "rowlock_migration_lock";
 
-/** The database's number of the error that a table has a column of this name. */
+/** Error number: the table already has a column of this name. */
 const COLUMN_EXISTS = 1060;
 
-// As knex would make them, but safe where two do so at once: it looks first and creates then, and its lock would be two
-// rows if two servers had made it.
+// The tables that knex would create, but safe if two servers create them at once: knex checks first and creates
+// afterwards, and two servers would create two rows for its lock.
 const MAKE_TABLES = [
   `CREATE TABLE IF NOT EXISTS ${TABLE} (
      id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -50,12 +58,15 @@ const MAKE_TABLES = [
 ];
 
 export interface MigratePatience {
-  /** Is told of each wait that takes long enough for a person to wonder. */
+  /** Called with a message while the wait is long enough for a person to wonder, at most every LOG_EVERY_MS. */
   readonly log?: (message: string) => void;
   readonly lockWaitMs?: number;
 }
 
-/** Runs what is pending; the names of those that it ran, none if another server was first. */
+/**
+ * Runs the pending migrations; returns the names of those that it ran, none if another server was first. Safe to
+ * repeat. Throws a StoreError, `migration_locked` if another server migrates for too long.
+ */
 export async function migrateMysql(address: MysqlAddress, patience: MigratePatience = {}): Promise<string[]> {
   const { log = () => {}, lockWaitMs = IN_TURN.longestMs } = patience;
   return withKnex(address, "be brought up to date", async (knex) => {
@@ -77,12 +88,14 @@ export async function migrateMysql(address: MysqlAddress, patience: MigratePatie
   });
 }
 
-/** The migrations that the database has had, in order. Changes nothing. */
+/** Returns the migrations that the database has had, in order. Changes nothing. */
 export async function appliedToMysql(address: MysqlAddress): Promise<Applied[]> {
   return withKnex(address, "be looked at", applied);
 }
 
-/** Looks before it makes, as even a statement that has nothing to do would wait for whoever holds the row. */
+/**
+ * Checks before it creates, because even a statement with nothing to do would wait for the server that holds the row.
+ */
 async function makeTurn(knex: Knex): Promise<void> {
   if (!(await knex.schema.hasTable(TURN_TABLE))) {
     await knex.raw(
@@ -95,14 +108,14 @@ async function makeTurn(knex: Knex): Promise<void> {
 }
 
 /**
- * Runs what is pending under the row lock, which lasts as long as its transaction. Two may still be at work at once:
- * where a statement of one that was killed goes on in the database, and on two nodes of Galera, whose row locks are
- * their own. So the statements of a migration are such that they can be done twice, and a cluster does them all in one
+ * Runs the pending migrations under the row lock, which lasts as long as its transaction. Two servers may still migrate
+ * at once: if a statement of a killed migrator continues in the database, or on two nodes of Galera, where row locks
+ * are local to a node. So each statement of a migration can safely run twice, and a cluster runs all of them in one
  * order.
  */
 async function migrateInTurn(knex: Knex, address: MysqlAddress): Promise<string[]> {
   if (pendingAfter(await applied(knex)).length === 0) return [];
-  // What is changed on a node that fell out of its cluster keeps it from coming back.
+  // `openSession` refuses a node that fell out of its cluster. A change there would keep the node from rejoining.
   const { session } = await openSession(address, UNOBSERVED);
   await session.end();
   await makeTurn(knex);
@@ -118,7 +131,7 @@ async function migrateInTurn(knex: Knex, address: MysqlAddress): Promise<string[
   });
 }
 
-/** Until it is this server's turn. */
+/** Retries until this server gets the row lock. */
 const IN_TURN: RetryPolicy<unknown> = {
   attempts: Number.POSITIVE_INFINITY,
   longestMs: WAIT_MS,
@@ -126,7 +139,9 @@ const IN_TURN: RetryPolicy<unknown> = {
   isWorthIt: isTurnOfAnother,
 };
 
-/** Whoever has the lock here has it for a while; the rest is what comes of two nodes that migrate at once. */
+/**
+ * A lock wait time-out means that another server is migrating; the other errors occur when two nodes migrate at once.
+ */
 function isTurnOfAnother(error: unknown): error is unknown {
   if (error instanceof Error && error.name === "MigrationLocked") return true;
   return ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason);
@@ -141,9 +156,9 @@ function locked(waitedS: number, cause: unknown): StoreError {
 
 async function applied(knex: Knex): Promise<Applied[]> {
   if (!(await knex.schema.hasTable(TABLE))) return [];
-  // All columns, as an older database has none of what they need.
+  // All columns, because an older table has no column `needs`.
   const rows: { name: string; needs?: string | null }[] = await knex(TABLE).select("*").orderBy("id");
-  // Two nodes that migrated at once have both noted it.
+  // Two nodes that migrated at once have both recorded the migration.
   const byName = new Map(rows.map(({ name, needs }) => [name, { name, needs: needs ?? name }]));
   return [...byName.values()];
 }
@@ -152,7 +167,7 @@ function pendingAfter(applied: readonly Applied[]): readonly Migration[] {
   return migrations.filter(({ name }) => !applied.some((had) => had.name === name));
 }
 
-/** Where it fails, the error says that the schema cannot `what`. */
+/** Runs `use` with a knex instance. The error of a failure says that the schema cannot `what`. */
 async function withKnex<Answer>(
   address: MysqlAddress,
   what: string,
@@ -165,12 +180,12 @@ async function withKnex<Answer>(
     connection: { host, port, user, password, database, connectTimeout: CONNECT_MS_MAX },
     pool: { min: 0, max: 2 },
     acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,
-    // What it would print, it also throws; and it would print SQL.
+    // Knex also throws what it would log, and its log would contain SQL.
     log: silent,
     migrations: {
       tableName: TABLE,
       migrationSource: SOURCE,
-      // A newer server's migrations are not an error to migrate up: the caller is told of them.
+      // A newer server's migrations are no error here; `migrationStatus` reports them to the caller.
       disableMigrationsListValidation: true,
     },
   });
@@ -208,7 +223,7 @@ function targetOf(knex: Knex): MigrationTarget {
   };
 }
 
-/** The error in the store's words, with the server that it was; as it is where a store has no words for it. */
+/** The error as a StoreError that names the database; unchanged if the store does not know its meaning. */
 function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
   if (error instanceof StoreError) return error;
   const known = classify(error).error;

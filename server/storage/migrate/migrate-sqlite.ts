@@ -1,5 +1,5 @@
-// Brings a SQLite schema up to date. By itself, as knex has no dialect for Node's own SQLite: the file is open for one
-// process alone and its schema changes roll back, which leaves nothing of what a migration library is for.
+// Brings a SQLite schema up to date. Does not use knex, which has no dialect for Node's own SQLite. The file is open in
+// this process only and its schema changes can be rolled back, so a migration library would add nothing.
 
 import type { DatabaseSync } from "node:sqlite";
 import { migrations } from "../../../migrations/index.ts";
@@ -14,7 +14,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
 ) STRICT`;
 const ADD_COLUMN = "ALTER TABLE rowlock_migration ADD COLUMN needs TEXT";
 
-/** Runs what is pending, each migration in a transaction of its own; the names of those that it ran. */
+/** Runs the pending migrations, each in its own transaction; returns the names of those that it ran. */
 export async function migrateSqlite(database: DatabaseSync): Promise<string[]> {
   const known = new Set(appliedToSqlite(database).map(({ name }) => name));
   const pending = migrations.filter(({ name }) => !known.has(name));
@@ -40,7 +40,7 @@ export async function migrateSqlite(database: DatabaseSync): Promise<string[]> {
   return pending.map(({ name }) => name);
 }
 
-/** The migrations that the database has had, in order. */
+/** Returns the migrations that the database has had, in order. */
 export function appliedToSqlite(database: DatabaseSync): Applied[] {
   const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
   if (!table) return [];

@@ -1,5 +1,5 @@
-// The schema of a database, by its URL: brings it up to date, and says where it stands. A SQLite file is opened for this
-// alone and closed again, so it must not be open in a store.
+// Brings the schema of a database up to date, and reports its state. It opens a SQLite file only for this and closes it
+// again, so the file must not be open in a store.
 
 import { existsSync } from "node:fs";
 import { migrations } from "../../../migrations/index.ts";
@@ -11,17 +11,17 @@ import { appliedToSqlite, migrateSqlite } from "./migrate-sqlite.ts";
 
 export interface MigrationStatus {
   readonly applied: readonly string[];
-  /** What this server needs and the database has not had. */
+  /** Migrations that this server has and the database has not had. */
   readonly pending: readonly string[];
-  /** What the database has had and this server does not know: the schema is a newer server's. */
+  /** Migrations that the database has had and this server does not know: a newer server made the schema. */
   readonly unknown: readonly string[];
-  /** Those of them after which this server cannot use the schema. */
+  /** The unknown migrations after which this server cannot use the schema. */
   readonly breaking: readonly string[];
 }
 
 /**
- * Runs what is pending; the names of those that it ran. Of several servers that do so at once one migrates, and the
- * others wait for it. Safe to repeat. A database in memory is left alone: its store migrates it.
+ * Runs the pending migrations; returns the names of those that this call ran. If several servers start at once, one
+ * migrates and the others wait for it. Safe to repeat. Does nothing for a database in memory: its store migrates it.
  */
 export async function migrateUp(
   url: string,
@@ -35,7 +35,7 @@ export async function migrateUp(
   return await migrateMysql(target, options);
 }
 
-/** Where the schema stands; one in memory is up to date by nature. Changes nothing. */
+/** Returns the state of the schema. One in memory is always up to date. Changes nothing. */
 export async function migrationStatus(url: string): Promise<MigrationStatus> {
   const had = await appliedTo(url);
   const ours = migrations.map(({ name }) => name);
@@ -53,7 +53,7 @@ async function appliedTo(url: string): Promise<Applied[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") {
     if (target.path === IN_MEMORY) return migrations.map(({ name }) => ({ name, needs: name }));
-    // Opening it would make the file.
+    // Opening it would create the file.
     if (!existsSync(target.path)) return [];
     return await withSqlite(target.path, async (database) => appliedToSqlite(database));
   }
