@@ -1,56 +1,57 @@
 // The verbs of Rowlock.
 //
-// Errors are google.rpc.Status in the `grpc-status-details-bin` trailer, with a google.rpc.ErrorInfo of domain
-// `rowlock` whose reason is stable, and a google.rpc.RetryInfo where a retry can help:
+// An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has a google.rpc.ErrorInfo of domain
+// `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
 //
-//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every field at fault, all at once; a oneof
-//                                           of which nothing is set is the field `target`
-//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message (text that is not UTF-8, for one)
+//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
+//                                           set is the field `target`
+//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
 //   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
 //   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
-//   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
-//                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
+//   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
+//                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
 //   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
+//   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
-//                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
-//                                           complete an answer), `captures_queued` (Capture), `watches`,
-//                                           `watched_locks` (WatchLocks), `calls_on_connection` (this connection has
-//                                           too many calls under way, those included that it has cancelled),
-//                                           `waits_on_connection` (this connection has too many open waits; another
-//                                           one has room), `session_waits`, `session_commands` (of one session),
-//                                           `results_unread` (a session whose client does not read), `server_waits`,
-//                                           `server_sessions` (the server has as many as its memory holds; another one
-//                                           may have room; what is open goes on)
+//                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
+//                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
+//                                           WatchLocks), `answers_queued` (reads that complete an answer),
+//                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
+//                                           `calls_on_connection` (this connection has too many calls, including
+//                                           cancelled ones), `waits_on_connection` (this connection has too many open
+//                                           waits; open another one), `session_waits`, `session_commands` (of one
+//                                           session), `results_unread` (the client of a session does not read),
+//                                           `server_waits`, `server_sessions` (the server has no memory for more;
+//                                           another server may; open ones go on)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not answer
-//                                           whether the change was made, and the server cannot find out, as somebody else
-//                                           has changed the lock or the pattern since, or the database is still away. Read
-//                                           it back, and decide anew
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+//                                           whether it committed the change, and the server cannot find out, because
+//                                           somebody else has changed the lock or the pattern since, or the database
+//                                           is still away. Read the present state, then decide again
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
-//   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
-//   CANCELLED           CANCELLED           a command of a session was cancelled by its client; likewise
-//   INTERNAL            INTERNAL            a bug; the cause is in the server's log under the `incident` of the metadata
+//   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
+//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; the command may have taken
+//                                           effect
+//   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
+//   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
 //
-// Keys of metadata are snake_case, and a reason has those that are named here and no others.
+// Keys of metadata are snake_case. Each reason has only the keys named here.
 //
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
-// request_id, Renew, Release and all reads can be repeated safely.
+// request_id, Renew, Release and all reads are safe to repeat.
 //
-// SetLimit, UpdateLock, DeleteLock and ForceRelease of a name can be repeated where a server has answered with
-// DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, which say of them that nothing was done. Where the answer was lost, or is
-// OUTCOME_UNKNOWN, a repeated call could undo what somebody else has set since, or end the next holders: read back first
-// (GetLock, ListLimits). The server itself never makes a change twice, nor over a change that came after it.
+// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
+// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
+// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// server itself never makes a change twice, nor over a later change.
 //
-// Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and one that
-// lies further ahead can end the call at once.
+// Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
+// can end the call at once.
 
 // Code generated by protoc-gen-go. DO NOT EDIT.
 // versions:
@@ -78,17 +79,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// In which order locks are listed.
+// The order of a listing.
 type ListOrder int32
 
 const (
-	// Taken as LIST_ORDER_NAME.
+	// Means LIST_ORDER_NAME.
 	ListOrder_LIST_ORDER_UNSPECIFIED ListOrder = 0
-	// By the bytes of the name.
+	// By name, in byte order.
 	ListOrder_LIST_ORDER_NAME ListOrder = 1
-	// Locks that are waited for, the one whose first waiter came earliest first.
+	// Locks with waiters, by the arrival of their first waiter, earliest first.
 	ListOrder_LIST_ORDER_LONGEST_WAIT ListOrder = 2
-	// Locks that are waited for, the one with the longest queue first.
+	// Locks with waiters, the longest queue first.
 	ListOrder_LIST_ORDER_MOST_WAITERS ListOrder = 3
 )
 
@@ -135,46 +136,45 @@ func (ListOrder) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{0}
 }
 
-// What is asked for.
+// What to acquire.
 type AcquireRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+	// The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How to hold it; unspecified = MODE_PERMIT.
+	// The mode; unspecified means MODE_PERMIT.
 	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
-	// Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+	// Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
 	Permits uint32 `protobuf:"varint,3,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+	// Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// The lease has no end: it holds until it is released or force-released.
+	// The lease has no end: it lasts until it is released or force-released.
 	NoExpiry bool `protobuf:"varint,5,opt,name=no_expiry,json=noExpiry,proto3" json:"no_expiry,omitempty"`
-	// The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-	// claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-	// has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-	// repeated safely.
+	// The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+	// until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+	// answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Who asks, for people who look at the lock; up to 255 bytes.
 	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
-	// What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+	// What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
 	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-	// left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+	// What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+	// it unspecified; WHEN_BUSY_REFUSE is an error there.
 	WhenBusy WhenBusy `protobuf:"varint,9,opt,name=when_busy,json=whenBusy,proto3,enum=rowlock.v1.WhenBusy" json:"when_busy,omitempty"`
-	// How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-	// Not with WHEN_BUSY_REFUSE.
+	// The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+	// life. Not with WHEN_BUSY_REFUSE.
 	MaxWait *durationpb.Duration `protobuf:"bytes,10,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
-	// When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-	// most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-	// no_expiry.
+	// When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+	// to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+	// Not with no_expiry.
 	MinInterval *durationpb.Duration `protobuf:"bytes,11,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
-	// When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-	// sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+	// When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+	// years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
 	LockDelay *durationpb.Duration `protobuf:"bytes,12,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-	// status like others; unset: it stays as it is.
+	// The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+	// ever. "" is a status too; unset: the status stays.
 	StatusIfLost *string `protobuf:"bytes,13,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
-	// Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-	// is that of a lock without a record, too. Empty: whatever it is.
+	// Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+	// also matches a lock without a record. Empty: any status.
 	IfStatus      []string `protobuf:"bytes,14,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -308,10 +308,10 @@ func (x *AcquireRequest) GetIfStatus() []string {
 	return nil
 }
 
-// What became of it.
+// The outcome.
 type AcquireResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Exactly one is set; "not granted" cannot look granted.
+	// Exactly one is set.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -412,7 +412,7 @@ func (*AcquireResponse_Ticket) isAcquireResponse_Outcome() {}
 
 func (*AcquireResponse_Refusal) isAcquireResponse_Outcome() {}
 
-// Where to stand, or where to go on standing.
+// What to wait for.
 type WaitInQueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one must be set.
@@ -422,7 +422,7 @@ type WaitInQueueRequest struct {
 	//	*WaitInQueueRequest_Acquire
 	//	*WaitInQueueRequest_TicketId
 	Target isWaitInQueueRequest_Target `protobuf_oneof:"target"`
-	// Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+	// The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
 	MinUpdateInterval *durationpb.Duration `protobuf:"bytes,3,opt,name=min_update_interval,json=minUpdateInterval,proto3" json:"min_update_interval,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -495,13 +495,13 @@ type isWaitInQueueRequest_Target interface {
 }
 
 type WaitInQueueRequest_Acquire struct {
-	// A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-	// lost can be repeated.
+	// A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+	// lost.
 	Acquire *AcquireRequest `protobuf:"bytes,1,opt,name=acquire,proto3,oneof"`
 }
 
 type WaitInQueueRequest_TicketId struct {
-	// A ticket from an Acquire, or from the positions of an earlier stream.
+	// A ticket from an Acquire or from an earlier stream.
 	TicketId string `protobuf:"bytes,2,opt,name=ticket_id,json=ticketId,proto3,oneof"`
 }
 
@@ -593,18 +593,18 @@ type isWaitInQueueResponse_Update interface {
 }
 
 type WaitInQueueResponse_Position struct {
-	// The place now.
+	// The current place.
 	Position *Ticket `protobuf:"bytes,1,opt,name=position,proto3,oneof"`
 }
 
 type WaitInQueueResponse_Granted struct {
-	// The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-	// it its whole ttl.
+	// The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+	// ttl.
 	Granted *Lease `protobuf:"bytes,2,opt,name=granted,proto3,oneof"`
 }
 
 type WaitInQueueResponse_Ended struct {
-	// The wait is over without a lease; the last message.
+	// The wait ended without a lease; the last message.
 	Ended *Refusal `protobuf:"bytes,3,opt,name=ended,proto3,oneof"`
 }
 
@@ -614,13 +614,13 @@ func (*WaitInQueueResponse_Granted) isWaitInQueueResponse_Update() {}
 
 func (*WaitInQueueResponse_Ended) isWaitInQueueResponse_Update() {}
 
-// Which lease to prolong.
+// Which lease to renew.
 type RenewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lease.
 	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
-	// Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-	// without end stays so).
+	// Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+	// lease without end stays without end).
 	Ttl           *durationpb.Duration `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -670,7 +670,7 @@ func (x *RenewRequest) GetTtl() *durationpb.Duration {
 	return nil
 }
 
-// The prolonged lease.
+// The renewed lease.
 type RenewResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// With its new remaining time.
@@ -719,15 +719,14 @@ func (x *RenewResponse) GetLease() *Lease {
 // What to end.
 type ReleaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lease; or the id of a ticket, which then leaves the queue.
+	// The lease, or a ticket_id, whose claim then leaves the queue.
 	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
-	// Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-	// at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-	// meanwhile.
+	// The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+	// grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
 	CoolDown *durationpb.Duration `protobuf:"bytes,2,opt,name=cool_down,json=coolDown,proto3" json:"cool_down,omitempty"`
-	// The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+	// The lock's new status, up to 63 bytes. Unset: the status stays.
 	Status *string `protobuf:"bytes,3,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	// How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+	// How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
 	AttemptsLeft  *uint32 `protobuf:"varint,4,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -791,10 +790,10 @@ func (x *ReleaseRequest) GetAttemptsLeft() uint32 {
 	return 0
 }
 
-// Whether it was this call that ended it.
+// Whether this call ended it.
 type ReleaseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True if this call ended it; false if it had ended before, in whatever way.
+	// True if this call ended the claim; false if it had ended before, however it ended.
 	Released      bool `protobuf:"varint,1,opt,name=released,proto3" json:"released,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,7 +836,7 @@ func (x *ReleaseResponse) GetReleased() bool {
 	return false
 }
 
-// Which limit to set to what.
+// Which limit to set, and its value.
 type SetLimitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one must be set.
@@ -847,14 +846,14 @@ type SetLimitRequest struct {
 	//	*SetLimitRequest_Name
 	//	*SetLimitRequest_Pattern
 	Target isSetLimitRequest_Target `protobuf_oneof:"target"`
-	// Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-	// forgotten must not pause a lock.
+	// Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+	// limit does not pause a lock.
 	Limit *uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+	// Removes this setting, so that the next best pattern or the default applies. Not with limit.
 	Unset bool `protobuf:"varint,4,opt,name=unset,proto3" json:"unset,omitempty"`
-	// Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+	// Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	// Why, for those who look later; up to 255 bytes.
+	// The reason, for people; up to 255 bytes.
 	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -948,13 +947,13 @@ type isSetLimitRequest_Target interface {
 }
 
 type SetLimitRequest_Name struct {
-	// For one lock. An exact name beats every pattern.
+	// One lock. A limit for a name takes precedence over every pattern.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
 }
 
 type SetLimitRequest_Pattern struct {
-	// For every lock whose name begins with what stands before the star: `etl/*`, or `*`. One star, at the end; at
-	// most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+	// Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
+	// bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3,oneof"`
 }
 
@@ -962,22 +961,22 @@ func (*SetLimitRequest_Name) isSetLimitRequest_Target() {}
 
 func (*SetLimitRequest_Pattern) isSetLimitRequest_Target() {}
 
-// What is in force now.
+// The limit after the change.
 type SetLimitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+	// The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
 	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The version of the setting, for the next expected_version.
 	Version uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+	// Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
 	HeldPermits uint64 `protobuf:"varint,3,opt,name=held_permits,json=heldPermits,proto3" json:"held_permits,omitempty"`
-	// Claims that still wait, likewise.
+	// Waiters, counted in the same way.
 	Waiting uint64 `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	// More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+	// More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
 	Draining bool `protobuf:"varint,5,opt,name=draining,proto3" json:"draining,omitempty"`
-	// For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-	// cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-	// 0, as the limit is in the lock's own row.
+	// For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+	// have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+	// because the limit is in the lock's own row.
 	ServersBehind uint32 `protobuf:"varint,6,opt,name=servers_behind,json=serversBehind,proto3" json:"servers_behind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1058,7 +1057,7 @@ func (x *SetLimitResponse) GetServersBehind() uint32 {
 // Which lock to show.
 type GetLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+	// The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1104,7 +1103,7 @@ func (x *GetLockRequest) GetName() string {
 // The lock.
 type GetLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it stands.
+	// The lock now.
 	Lock          *Lock `protobuf:"bytes,1,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1150,19 +1149,17 @@ func (x *GetLockResponse) GetLock() *Lock {
 // Which locks to show.
 type ListLocksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only names that begin with these bytes, at most 255 of them; empty: all.
+	// Only names that begin with these bytes, at most 255; empty: all.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	// At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-	// asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-	// 10 first waiters are listed for each lock.
+	// The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+	// next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+	// The token of the page before, with the same prefix. Not with an order by waiters.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only locks with a holder or a waiter.
 	BusyOnly bool `protobuf:"varint,4,opt,name=busy_only,json=busyOnly,proto3" json:"busy_only,omitempty"`
-	// Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-	// that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-	// number of claims that wait.
+	// Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+	// a larger page to see more. Their cost grows with the number of waiters.
 	Order         ListOrder `protobuf:"varint,5,opt,name=order,proto3,enum=rowlock.v1.ListOrder" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1236,9 +1233,9 @@ func (x *ListLocksRequest) GetOrder() ListOrder {
 // One page.
 type ListLocksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order that was asked for.
+	// In the requested order.
 	Locks []*Lock `protobuf:"bytes,1,rep,name=locks,proto3" json:"locks,omitempty"`
-	// Where the next page begins; empty at the end, and always in an order by waiters.
+	// The token of the next page; empty at the end, and always in an order by waiters.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1291,7 +1288,7 @@ func (x *ListLocksResponse) GetNextPageToken() string {
 // Which locks to watch.
 type WatchLocksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only names that begin with these bytes, at most 255 of them; empty: all.
+	// Only names that begin with these bytes, at most 255; empty: all.
 	Prefix        string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1334,18 +1331,18 @@ func (x *WatchLocksRequest) GetPrefix() string {
 	return ""
 }
 
-// A part of a snapshot, or what has changed since.
+// A part of a snapshot, or the changes since.
 type WatchLocksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+	// This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
 	BeganAnew bool `protobuf:"varint,1,opt,name=began_anew,json=beganAnew,proto3" json:"began_anew,omitempty"`
-	// Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+	// Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
 	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
-	// Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-	// not told before may be among them. One that comes back is told anew.
+	// Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+	// lock comes back, the stream sends it again.
 	Deleted []string `protobuf:"bytes,3,rep,name=deleted,proto3" json:"deleted,omitempty"`
-	// With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-	// gone since. Set once for each snapshot, and not in what comes after it.
+	// This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+	// since. Set once for each snapshot.
 	Complete      bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1412,13 +1409,12 @@ func (x *WatchLocksResponse) GetComplete() bool {
 // Which limits to show.
 type ListLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-	// patterns that match the names under the prefix, too, such as `*`, are not among them.
+	// Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+	// match names under the prefix, such as `*`, are not listed.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	// At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-	// next_page_token says that a page is the last.
+	// The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the answer before; the prefix must stay the same.
+	// The token of the page before, with the same prefix.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1475,10 +1471,10 @@ func (x *ListLimitsRequest) GetPageToken() string {
 	return ""
 }
 
-// A limit that was set by SetLimit.
+// A limit that SetLimit has set.
 type LimitSetting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For what it was set; one of them is set.
+	// What it applies to; one is set.
 	//
 	// Types that are valid to be assigned to Target:
 	//
@@ -1489,7 +1485,7 @@ type LimitSetting struct {
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The version of the setting, for the next expected_version.
 	Version uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
-	// The reason that came with the change.
+	// The reason for the change.
 	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1581,7 +1577,7 @@ type LimitSetting_Name struct {
 }
 
 type LimitSetting_Pattern struct {
-	// For every name that matches it.
+	// Every matching name.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3,oneof"`
 }
 
@@ -1592,9 +1588,9 @@ func (*LimitSetting_Pattern) isLimitSetting_Target() {}
 // One page.
 type ListLimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Patterns, then names, each in order of their bytes.
+	// Patterns, then names, each in byte order.
 	Limits []*LimitSetting `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
-	// Where the next page begins; empty at the end.
+	// The token of the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1644,12 +1640,12 @@ func (x *ListLimitsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// A claim as listings show it.
+// A claim, by its public number.
 type ClaimReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
 	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
-	// The claim's number there.
+	// Its number at that lock.
 	TicketNumber  uint64 `protobuf:"varint,2,opt,name=ticket_number,json=ticketNumber,proto3" json:"ticket_number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1709,7 +1705,7 @@ type ForceReleaseRequest struct {
 	//	*ForceReleaseRequest_Name
 	//	*ForceReleaseRequest_Claim
 	Target isForceReleaseRequest_Target `protobuf_oneof:"target"`
-	// Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+	// The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1783,8 +1779,7 @@ type isForceReleaseRequest_Target interface {
 
 type ForceReleaseRequest_Name struct {
 	// All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-	// accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-	// are granted what has become free.
+	// accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
 }
 
@@ -1800,10 +1795,10 @@ func (*ForceReleaseRequest_Claim) isForceReleaseRequest_Target() {}
 // What was ended.
 type ForceReleaseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it stood before; empty if there was nothing to end.
+	// The claims as they were before; empty if there was nothing to end.
 	Ended []*Claim `protobuf:"bytes,1,rep,name=ended,proto3" json:"ended,omitempty"`
-	// Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-	// are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+	// Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+	// not count new holders, but a repeated call ends them too. 0 for one claim.
 	Remaining     uint32 `protobuf:"varint,2,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1856,24 +1851,24 @@ func (x *ForceReleaseResponse) GetRemaining() uint32 {
 // What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
 type UpdateLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+	// The lock, 1 to 255 bytes. The call creates it if necessary.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-	// most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-	// unset_not_before.
+	// The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+	// ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+	// not_before_in and unset_not_before.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-	// unset_not_before.
+	// The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+	// not_before and unset_not_before.
 	NotBeforeIn *durationpb.Duration `protobuf:"bytes,3,opt,name=not_before_in,json=notBeforeIn,proto3" json:"not_before_in,omitempty"`
-	// It may be granted at any time. Excludes not_before and not_before_in.
+	// Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
 	UnsetNotBefore bool `protobuf:"varint,4,opt,name=unset_not_before,json=unsetNotBefore,proto3" json:"unset_not_before,omitempty"`
-	// How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+	// How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
 	AttemptsLeft *uint32 `protobuf:"varint,5,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
-	// It may be granted any number of times. Excludes attempts_left.
+	// Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
 	UnsetAttemptsLeft bool `protobuf:"varint,6,opt,name=unset_attempts_left,json=unsetAttemptsLeft,proto3" json:"unset_attempts_left,omitempty"`
-	// Its status; up to 63 bytes.
+	// The status, up to 63 bytes.
 	Status *string `protobuf:"bytes,7,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	// Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+	// Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,8,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1968,7 +1963,7 @@ func (x *UpdateLockRequest) GetExpectedVersion() uint64 {
 // What the lock remembers now.
 type UpdateLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With its new version, and after the grants that it made room for.
+	// With its new version, after the grants that the change allowed.
 	Record        *LockRecord `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2011,12 +2006,13 @@ func (x *UpdateLockResponse) GetRecord() *LockRecord {
 	return nil
 }
 
-// Whose record to take away.
+// Whose record to remove.
 type DeleteLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock, 1 to 255 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+	// Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+	// VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -2069,7 +2065,7 @@ func (x *DeleteLockRequest) GetExpectedVersion() uint64 {
 // Whether there was one.
 type DeleteLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True if this call took a record away; false if there was none, or no such lock.
+	// True if this call removed a record; false if there was none, or no such lock.
 	Deleted       bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2112,37 +2108,38 @@ func (x *DeleteLockResponse) GetDeleted() bool {
 	return false
 }
 
-// Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
-// passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
-// is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
-// never get the same lock. A lock with waiters is not captured past them.
+// Which locks to take, and how many. The server gives leases on up to max_leases locks that are free and due (their
+// not_before has passed), have attempts left and have a wanted status: longest due first, then by the bytes of their
+// names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
+// get the same lock. Capture never passes a waiter.
 //
-// The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
-// call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
-// holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
+// The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+// then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
+// locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
+// that nothing stays hidden behind others.
 type CaptureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-	// nobody has named has no name to be found by. Excludes names.
+	// Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
 	Prefix *string `protobuf:"bytes,1,opt,name=prefix,proto3,oneof" json:"prefix,omitempty"`
-	// Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+	// These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+	// prefix.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
-	// How many leases at the most, 1 to 100; required.
+	// The most leases to take, 1 to 100; required.
 	MaxLeases uint32 `protobuf:"varint,3,opt,name=max_leases,json=maxLeases,proto3" json:"max_leases,omitempty"`
-	// The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+	// The wanted statuses: see AcquireRequest.if_status. Empty: any status.
 	IfStatus []string `protobuf:"bytes,4,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
-	// Time to live of each lease, 1 s to 24 days; 30 s when unset.
+	// Time to live of each lease, 1 s to 24 days; 30 s if unset.
 	Ttl *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-	// held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-	// cannot be repeated safely.
+	// The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+	// held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+	// is not safe to repeat.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Who asks, for people who look at the locks; up to 255 bytes.
 	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
 	// What else they should see; bounds as for AcquireRequest.labels.
 	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-	// has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+	// If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+	// a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
 	MaxWait *durationpb.Duration `protobuf:"bytes,9,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
 	// See AcquireRequest, for each lease.
 	MinInterval *durationpb.Duration `protobuf:"bytes,10,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
@@ -2268,16 +2265,16 @@ func (x *CaptureRequest) GetStatusIfLost() string {
 	return ""
 }
 
-// What was taken.
+// The leases that the call took.
 type CaptureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+	// Longest due first; empty if there was nothing to take, which is an answer and not an error.
 	Leases []*Lease `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
-	// When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-	// there is, and the next one goes on from there.
+	// If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+	// call continues from there.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-	// gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+	// An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+	// so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
 	IsRepeated    bool `protobuf:"varint,3,opt,name=is_repeated,json=isRepeated,proto3" json:"is_repeated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2334,16 +2331,16 @@ func (x *CaptureResponse) GetIsRepeated() bool {
 	return false
 }
 
-// What a client says in a session.
+// A message from the client in a session.
 type SessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the first request, and in no other.
+	// In the first request only.
 	Open *SessionOpen `protobuf:"bytes,1,opt,name=open,proto3" json:"open,omitempty"`
-	// What it asks for: as many as fit.
+	// Commands, as many as fit.
 	Commands []*SessionCommand `protobuf:"bytes,2,rep,name=commands,proto3" json:"commands,omitempty"`
-	// How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-	// lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-	// empty one by an empty response, so that the client knows that the server is there.
+	// The number of responses that the client has received; it never falls. A client that has received a provisional
+	// lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+	// request, an empty one with an empty response, so that the client knows that the server is there.
 	Received      uint64 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2403,10 +2400,10 @@ func (x *SessionRequest) GetReceived() uint64 {
 // Who opens the session.
 type SessionOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For claims whose Acquire or Capture names no owner; up to 255 bytes.
+	// The owner of claims whose Acquire or Capture names none; up to 255 bytes.
 	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
-	// For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-	// are those of AcquireRequest.labels, for both together.
+	// Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+	// bounds of AcquireRequest.labels apply to both together.
 	Labels        map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2459,10 +2456,10 @@ func (x *SessionOpen) GetLabels() map[string]string {
 // One command.
 type SessionCommand struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's number: not 0, and not that of an open call, where the command is rejected.
+	// The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
 	Call uint64 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
-	// How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-	// the call and not the place: see AcquireRequest.max_wait.
+	// How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+	// the call, not the place: see AcquireRequest.max_wait.
 	Timeout *durationpb.Duration `protobuf:"bytes,2,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	// Exactly one must be set.
 	//
@@ -2679,12 +2676,12 @@ type isSessionCommand_Command interface {
 }
 
 type SessionCommand_Acquire struct {
-	// As the unary method. WHEN_BUSY_WAIT waits in the session.
+	// Like the unary method. WHEN_BUSY_WAIT waits in the session.
 	Acquire *AcquireRequest `protobuf:"bytes,3,opt,name=acquire,proto3,oneof"`
 }
 
 type SessionCommand_WaitInQueue struct {
-	// As the method that streams.
+	// Like the streaming method.
 	WaitInQueue *WaitInQueueRequest `protobuf:"bytes,4,opt,name=wait_in_queue,json=waitInQueue,proto3,oneof"`
 }
 
@@ -2699,58 +2696,58 @@ type SessionCommand_RenewLeases struct {
 }
 
 type SessionCommand_Release struct {
-	// As the unary method.
+	// Like the unary method.
 	Release *ReleaseRequest `protobuf:"bytes,7,opt,name=release,proto3,oneof"`
 }
 
 type SessionCommand_SetLimit struct {
-	// As the unary method.
+	// Like the unary method.
 	SetLimit *SetLimitRequest `protobuf:"bytes,8,opt,name=set_limit,json=setLimit,proto3,oneof"`
 }
 
 type SessionCommand_GetLock struct {
-	// As the unary method.
+	// Like the unary method.
 	GetLock *GetLockRequest `protobuf:"bytes,9,opt,name=get_lock,json=getLock,proto3,oneof"`
 }
 
 type SessionCommand_ListLocks struct {
-	// As the unary method.
+	// Like the unary method.
 	ListLocks *ListLocksRequest `protobuf:"bytes,10,opt,name=list_locks,json=listLocks,proto3,oneof"`
 }
 
 type SessionCommand_ListLimits struct {
-	// As the unary method.
+	// Like the unary method.
 	ListLimits *ListLimitsRequest `protobuf:"bytes,11,opt,name=list_limits,json=listLimits,proto3,oneof"`
 }
 
 type SessionCommand_ForceRelease struct {
-	// As the unary method.
+	// Like the unary method.
 	ForceRelease *ForceReleaseRequest `protobuf:"bytes,12,opt,name=force_release,json=forceRelease,proto3,oneof"`
 }
 
 type SessionCommand_WatchLocks struct {
-	// As the method that streams. It counts as a wait, and lasts until it is cancelled.
+	// Like the streaming method. It counts as a wait, and lasts until the client cancels it.
 	WatchLocks *WatchLocksRequest `protobuf:"bytes,17,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
 }
 
 type SessionCommand_Cancel struct {
-	// Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-	// no result. A place that was waited for is kept for the grace period: Release gives it up.
+	// Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+	// and no result. A place is kept for the grace period; Release gives it up.
 	Cancel uint64 `protobuf:"varint,13,opt,name=cancel,proto3,oneof"`
 }
 
 type SessionCommand_UpdateLock struct {
-	// As the unary method.
+	// Like the unary method.
 	UpdateLock *UpdateLockRequest `protobuf:"bytes,14,opt,name=update_lock,json=updateLock,proto3,oneof"`
 }
 
 type SessionCommand_DeleteLock struct {
-	// As the unary method.
+	// Like the unary method.
 	DeleteLock *DeleteLockRequest `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
 }
 
 type SessionCommand_Capture struct {
-	// As the unary method. With max_wait it counts as a wait.
+	// Like the unary method. With max_wait it counts as a wait.
 	Capture *CaptureRequest `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
 }
 
@@ -2784,7 +2781,7 @@ func (*SessionCommand_DeleteLock) isSessionCommand_Command() {}
 
 func (*SessionCommand_Capture) isSessionCommand_Command() {}
 
-// Which leases to prolong at once.
+// Which leases to renew together.
 type RenewLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 1,000.
@@ -2830,9 +2827,9 @@ func (x *RenewLeases) GetLeases() []*RenewRequest {
 	return nil
 }
 
-// What became of each, in the order of the request. One whose lock is held up, by a transaction of somebody else's for one,
-// does not hold up the others: it is DATABASE_UNAVAILABLE half a second after the first of them was renewed, and may
-// be renewed all the same; ask again.
+// The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
+// others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+// ask again.
 type RenewedLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each.
@@ -2878,7 +2875,7 @@ func (x *RenewedLeases) GetLeases() []*RenewedLease {
 	return nil
 }
 
-// What became of one.
+// The outcome for one.
 type RenewedLease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set.
@@ -2965,25 +2962,24 @@ func (*RenewedLease_Lease) isRenewedLease_Outcome() {}
 
 func (*RenewedLease_Error) isRenewedLease_Outcome() {}
 
-// What the server says in a session.
+// A message from the server in a session.
 type SessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the first response.
 	Opened *SessionOpened `protobuf:"bytes,1,opt,name=opened,proto3" json:"opened,omitempty"`
-	// What became of commands.
+	// Results of commands.
 	Results []*SessionResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	// How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-	// counts from then or later.
+	// The number of requests that the server had received when it began this response. The ttl of its leases counts from
+	// then or later.
 	Heard uint64 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`
-	// Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-	// this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-	// latest.
+	// Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+	// ended them itself; if another server did, with the next Renew at the latest.
 	Lost []*LostLease `protobuf:"bytes,4,rep,name=lost,proto3" json:"lost,omitempty"`
-	// Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-	// itself by then.
+	// Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+	// itself.
 	Confirmed []*Lease `protobuf:"bytes,5,rep,name=confirmed,proto3" json:"confirmed,omitempty"`
-	// The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-	// back.
+	// The server stops, or it has lost its database and another server has not: open a session at another server. Never
+	// withdrawn.
 	GoingAway     bool `protobuf:"varint,6,opt,name=going_away,json=goingAway,proto3" json:"going_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3061,22 +3057,22 @@ func (x *SessionResponse) GetGoingAway() bool {
 	return false
 }
 
-// What is in force for this session.
+// The terms of this session.
 type SessionOpened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server, as its log and metrics name it.
 	Replica string `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
-	// The client should be heard this often.
+	// The client sends something at least this often.
 	HeartbeatInterval *durationpb.Duration `protobuf:"bytes,2,opt,name=heartbeat_interval,json=heartbeatInterval,proto3" json:"heartbeat_interval,omitempty"`
-	// A session of which nothing is heard for longer is ended.
+	// The server ends a session whose client is silent for longer.
 	SilenceMax *durationpb.Duration `protobuf:"bytes,3,opt,name=silence_max,json=silenceMax,proto3" json:"silence_max,omitempty"`
-	// For how long a place is kept when the session is gone.
+	// How long the server keeps a place after the session is gone.
 	GracePeriod *durationpb.Duration `protobuf:"bytes,4,opt,name=grace_period,json=gracePeriod,proto3" json:"grace_period,omitempty"`
 	// Waits that may be open at once.
 	WaitsMax uint32 `protobuf:"varint,5,opt,name=waits_max,json=waitsMax,proto3" json:"waits_max,omitempty"`
 	// Other commands that may be under way at once.
 	CommandsMax uint32 `protobuf:"varint,6,opt,name=commands_max,json=commandsMax,proto3" json:"commands_max,omitempty"`
-	// Bytes that one request may have: the session ends where it has more.
+	// The most bytes of one request; a larger one ends the session.
 	MessageBytesMax uint32 `protobuf:"varint,7,opt,name=message_bytes_max,json=messageBytesMax,proto3" json:"message_bytes_max,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -3166,7 +3162,8 @@ type SessionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call.
 	Call uint64 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
-	// Exactly one is set. Each is the last result of its call, except for a position in the queue and what a watch tells.
+	// Exactly one is set. Each is the last result of its call, except for a position in the queue and the messages of a
+	// watch.
 	//
 	// Types that are valid to be assigned to Result:
 	//
@@ -3439,12 +3436,12 @@ type SessionResult_WatchLocks struct {
 }
 
 type SessionResult_Error struct {
-	// The call has failed, with code, message and details as those of a unary call.
+	// The call failed, with the code, message and details of a unary call.
 	Error *status.Status `protobuf:"bytes,12,opt,name=error,proto3,oneof"`
 }
 
 type SessionResult_Rejected struct {
-	// A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+	// The server rejected a command because its number is 0 or belongs to an open call, which goes on.
 	Rejected *status.Status `protobuf:"bytes,13,opt,name=rejected,proto3,oneof"`
 }
 

@@ -1,56 +1,57 @@
 // The verbs of Rowlock.
 //
-// Errors are google.rpc.Status in the `grpc-status-details-bin` trailer, with a google.rpc.ErrorInfo of domain
-// `rowlock` whose reason is stable, and a google.rpc.RetryInfo where a retry can help:
+// An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has a google.rpc.ErrorInfo of domain
+// `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
 //
-//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every field at fault, all at once; a oneof
-//                                           of which nothing is set is the field `target`
-//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message (text that is not UTF-8, for one)
+//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
+//                                           set is the field `target`
+//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
 //   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
 //   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
-//   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
-//                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
+//   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
+//                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
 //   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
+//   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
-//                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
-//                                           complete an answer), `captures_queued` (Capture), `watches`,
-//                                           `watched_locks` (WatchLocks), `calls_on_connection` (this connection has
-//                                           too many calls under way, those included that it has cancelled),
-//                                           `waits_on_connection` (this connection has too many open waits; another
-//                                           one has room), `session_waits`, `session_commands` (of one session),
-//                                           `results_unread` (a session whose client does not read), `server_waits`,
-//                                           `server_sessions` (the server has as many as its memory holds; another one
-//                                           may have room; what is open goes on)
+//                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
+//                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
+//                                           WatchLocks), `answers_queued` (reads that complete an answer),
+//                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
+//                                           `calls_on_connection` (this connection has too many calls, including
+//                                           cancelled ones), `waits_on_connection` (this connection has too many open
+//                                           waits; open another one), `session_waits`, `session_commands` (of one
+//                                           session), `results_unread` (the client of a session does not read),
+//                                           `server_waits`, `server_sessions` (the server has no memory for more;
+//                                           another server may; open ones go on)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not answer
-//                                           whether the change was made, and the server cannot find out, as somebody else
-//                                           has changed the lock or the pattern since, or the database is still away. Read
-//                                           it back, and decide anew
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+//                                           whether it committed the change, and the server cannot find out, because
+//                                           somebody else has changed the lock or the pattern since, or the database
+//                                           is still away. Read the present state, then decide again
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
-//   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
-//   CANCELLED           CANCELLED           a command of a session was cancelled by its client; likewise
-//   INTERNAL            INTERNAL            a bug; the cause is in the server's log under the `incident` of the metadata
+//   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
+//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; the command may have taken
+//                                           effect
+//   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
+//   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
 //
-// Keys of metadata are snake_case, and a reason has those that are named here and no others.
+// Keys of metadata are snake_case. Each reason has only the keys named here.
 //
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
-// request_id, Renew, Release and all reads can be repeated safely.
+// request_id, Renew, Release and all reads are safe to repeat.
 //
-// SetLimit, UpdateLock, DeleteLock and ForceRelease of a name can be repeated where a server has answered with
-// DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, which say of them that nothing was done. Where the answer was lost, or is
-// OUTCOME_UNKNOWN, a repeated call could undo what somebody else has set since, or end the next holders: read back first
-// (GetLock, ListLimits). The server itself never makes a change twice, nor over a change that came after it.
+// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
+// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
+// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// server itself never makes a change twice, nor over a later change.
 //
-// Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and one that
-// lies further ahead can end the call at once.
+// Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
+// can end the call at once.
 
 // @generated by protoc-gen-es v2.17.0 with parameter "target=js+dts,import_extension=js"
 // @generated from file rowlock/v1/lock_service.proto (package rowlock.v1, syntax proto3)
@@ -68,51 +69,50 @@ import type { Status } from "../../google/rpc/status_pb.js";
 export declare const file_rowlock_v1_lock_service: GenFile;
 
 /**
- * What is asked for.
+ * What to acquire.
  *
  * @generated from message rowlock.v1.AcquireRequest
  */
 export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
   /**
-   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+   * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * How to hold it; unspecified = MODE_PERMIT.
+   * The mode; unspecified means MODE_PERMIT.
    *
    * @generated from field: rowlock.v1.Mode mode = 2;
    */
   mode: Mode;
 
   /**
-   * Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+   * Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
    *
    * @generated from field: uint32 permits = 3;
    */
   permits: number;
 
   /**
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: Duration | undefined;
 
   /**
-   * The lease has no end: it holds until it is released or force-released.
+   * The lease has no end: it lasts until it is released or force-released.
    *
    * @generated from field: bool no_expiry = 5;
    */
   noExpiry: boolean;
 
   /**
-   * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-   * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-   * repeated safely.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    *
    * @generated from field: string request_id = 6;
    */
@@ -126,56 +126,56 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
   owner: string;
 
   /**
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    *
    * @generated from field: map<string, string> labels = 8;
    */
   labels: { [key: string]: string };
 
   /**
-   * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-   * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+   * it unspecified; WHEN_BUSY_REFUSE is an error there.
    *
    * @generated from field: rowlock.v1.WhenBusy when_busy = 9;
    */
   whenBusy: WhenBusy;
 
   /**
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    *
    * @generated from field: google.protobuf.Duration max_wait = 10;
    */
   maxWait?: Duration | undefined;
 
   /**
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    *
    * @generated from field: google.protobuf.Duration min_interval = 11;
    */
   minInterval?: Duration | undefined;
 
   /**
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    *
    * @generated from field: google.protobuf.Duration lock_delay = 12;
    */
   lockDelay?: Duration | undefined;
 
   /**
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    *
    * @generated from field: optional string status_if_lost = 13;
    */
   statusIfLost?: string | undefined;
 
   /**
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    *
    * @generated from field: repeated string if_status = 14;
    */
@@ -189,13 +189,13 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
 export declare const AcquireRequestSchema: GenMessage<AcquireRequest>;
 
 /**
- * What became of it.
+ * The outcome.
  *
  * @generated from message rowlock.v1.AcquireResponse
  */
 export declare type AcquireResponse = Message<"rowlock.v1.AcquireResponse"> & {
   /**
-   * Exactly one is set; "not granted" cannot look granted.
+   * Exactly one is set.
    *
    * @generated from oneof rowlock.v1.AcquireResponse.outcome
    */
@@ -233,7 +233,7 @@ export declare type AcquireResponse = Message<"rowlock.v1.AcquireResponse"> & {
 export declare const AcquireResponseSchema: GenMessage<AcquireResponse>;
 
 /**
- * Where to stand, or where to go on standing.
+ * What to wait for.
  *
  * @generated from message rowlock.v1.WaitInQueueRequest
  */
@@ -245,8 +245,8 @@ export declare type WaitInQueueRequest = Message<"rowlock.v1.WaitInQueueRequest"
    */
   target: {
     /**
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      *
      * @generated from field: rowlock.v1.AcquireRequest acquire = 1;
      */
@@ -254,7 +254,7 @@ export declare type WaitInQueueRequest = Message<"rowlock.v1.WaitInQueueRequest"
     case: "acquire";
   } | {
     /**
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      *
      * @generated from field: string ticket_id = 2;
      */
@@ -263,7 +263,7 @@ export declare type WaitInQueueRequest = Message<"rowlock.v1.WaitInQueueRequest"
   } | { case: undefined; value?: undefined };
 
   /**
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    *
    * @generated from field: google.protobuf.Duration min_update_interval = 3;
    */
@@ -289,7 +289,7 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
    */
   update: {
     /**
-     * The place now.
+     * The current place.
      *
      * @generated from field: rowlock.v1.Ticket position = 1;
      */
@@ -297,8 +297,8 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
     case: "position";
   } | {
     /**
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      *
      * @generated from field: rowlock.v1.Lease granted = 2;
      */
@@ -306,7 +306,7 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
     case: "granted";
   } | {
     /**
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      *
      * @generated from field: rowlock.v1.Refusal ended = 3;
      */
@@ -322,7 +322,7 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
 export declare const WaitInQueueResponseSchema: GenMessage<WaitInQueueResponse>;
 
 /**
- * Which lease to prolong.
+ * Which lease to renew.
  *
  * @generated from message rowlock.v1.RenewRequest
  */
@@ -335,8 +335,8 @@ export declare type RenewRequest = Message<"rowlock.v1.RenewRequest"> & {
   leaseId: string;
 
   /**
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    *
    * @generated from field: google.protobuf.Duration ttl = 2;
    */
@@ -350,7 +350,7 @@ export declare type RenewRequest = Message<"rowlock.v1.RenewRequest"> & {
 export declare const RenewRequestSchema: GenMessage<RenewRequest>;
 
 /**
- * The prolonged lease.
+ * The renewed lease.
  *
  * @generated from message rowlock.v1.RenewResponse
  */
@@ -376,30 +376,29 @@ export declare const RenewResponseSchema: GenMessage<RenewResponse>;
  */
 export declare type ReleaseRequest = Message<"rowlock.v1.ReleaseRequest"> & {
   /**
-   * The lease; or the id of a ticket, which then leaves the queue.
+   * The lease, or a ticket_id, whose claim then leaves the queue.
    *
    * @generated from field: string lease_id = 1;
    */
   leaseId: string;
 
   /**
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    *
    * @generated from field: google.protobuf.Duration cool_down = 2;
    */
   coolDown?: Duration | undefined;
 
   /**
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    *
    * @generated from field: optional string status = 3;
    */
   status?: string | undefined;
 
   /**
-   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
    *
    * @generated from field: optional uint32 attempts_left = 4;
    */
@@ -413,13 +412,13 @@ export declare type ReleaseRequest = Message<"rowlock.v1.ReleaseRequest"> & {
 export declare const ReleaseRequestSchema: GenMessage<ReleaseRequest>;
 
 /**
- * Whether it was this call that ended it.
+ * Whether this call ended it.
  *
  * @generated from message rowlock.v1.ReleaseResponse
  */
 export declare type ReleaseResponse = Message<"rowlock.v1.ReleaseResponse"> & {
   /**
-   * True if this call ended it; false if it had ended before, in whatever way.
+   * True if this call ended the claim; false if it had ended before, however it ended.
    *
    * @generated from field: bool released = 1;
    */
@@ -433,7 +432,7 @@ export declare type ReleaseResponse = Message<"rowlock.v1.ReleaseResponse"> & {
 export declare const ReleaseResponseSchema: GenMessage<ReleaseResponse>;
 
 /**
- * Which limit to set to what.
+ * Which limit to set, and its value.
  *
  * @generated from message rowlock.v1.SetLimitRequest
  */
@@ -445,7 +444,7 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
    */
   target: {
     /**
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      *
      * @generated from field: string name = 1;
      */
@@ -453,8 +452,8 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
     case: "name";
   } | {
     /**
-     * For every lock whose name begins with what stands before the star: `etl/*`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      *
      * @generated from field: string pattern = 2;
      */
@@ -463,29 +462,29 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-   * forgotten must not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+   * limit does not pause a lock.
    *
    * @generated from field: optional uint32 limit = 3;
    */
   limit?: number | undefined;
 
   /**
-   * Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
    *
    * @generated from field: bool unset = 4;
    */
   unset: boolean;
 
   /**
-   * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+   * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
    *
    * @generated from field: optional uint64 expected_version = 5;
    */
   expectedVersion?: bigint | undefined;
 
   /**
-   * Why, for those who look later; up to 255 bytes.
+   * The reason, for people; up to 255 bytes.
    *
    * @generated from field: string reason = 6;
    */
@@ -499,13 +498,13 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
 export declare const SetLimitRequestSchema: GenMessage<SetLimitRequest>;
 
 /**
- * What is in force now.
+ * The limit after the change.
  *
  * @generated from message rowlock.v1.SetLimitResponse
  */
 export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & {
   /**
-   * The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+   * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
    *
    * @generated from field: uint32 limit = 1;
    */
@@ -519,30 +518,30 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
   version: bigint;
 
   /**
-   * Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
    *
    * @generated from field: uint64 held_permits = 3;
    */
   heldPermits: bigint;
 
   /**
-   * Claims that still wait, likewise.
+   * Waiters, counted in the same way.
    *
    * @generated from field: uint64 waiting = 4;
    */
   waiting: bigint;
 
   /**
-   * More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+   * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
    *
    * @generated from field: bool draining = 5;
    */
   draining: boolean;
 
   /**
-   * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-   * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-   * 0, as the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+   * because the limit is in the lock's own row.
    *
    * @generated from field: uint32 servers_behind = 6;
    */
@@ -562,7 +561,7 @@ export declare const SetLimitResponseSchema: GenMessage<SetLimitResponse>;
  */
 export declare type GetLockRequest = Message<"rowlock.v1.GetLockRequest"> & {
   /**
-   * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+   * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
    *
    * @generated from field: string name = 1;
    */
@@ -582,7 +581,7 @@ export declare const GetLockRequestSchema: GenMessage<GetLockRequest>;
  */
 export declare type GetLockResponse = Message<"rowlock.v1.GetLockResponse"> & {
   /**
-   * As it stands.
+   * The lock now.
    *
    * @generated from field: rowlock.v1.Lock lock = 1;
    */
@@ -602,23 +601,22 @@ export declare const GetLockResponseSchema: GenMessage<GetLockResponse>;
  */
 export declare type ListLocksRequest = Message<"rowlock.v1.ListLocksRequest"> & {
   /**
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    *
    * @generated from field: string prefix = 1;
    */
   prefix: string;
 
   /**
-   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-   * asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-   * 10 first waiters are listed for each lock.
+   * The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+   * next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+   * The token of the page before, with the same prefix. Not with an order by waiters.
    *
    * @generated from field: string page_token = 3;
    */
@@ -632,9 +630,8 @@ export declare type ListLocksRequest = Message<"rowlock.v1.ListLocksRequest"> & 
   busyOnly: boolean;
 
   /**
-   * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-   * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-   * number of claims that wait.
+   * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+   * a larger page to see more. Their cost grows with the number of waiters.
    *
    * @generated from field: rowlock.v1.ListOrder order = 5;
    */
@@ -654,14 +651,14 @@ export declare const ListLocksRequestSchema: GenMessage<ListLocksRequest>;
  */
 export declare type ListLocksResponse = Message<"rowlock.v1.ListLocksResponse"> & {
   /**
-   * In the order that was asked for.
+   * In the requested order.
    *
    * @generated from field: repeated rowlock.v1.Lock locks = 1;
    */
   locks: Lock[];
 
   /**
-   * Where the next page begins; empty at the end, and always in an order by waiters.
+   * The token of the next page; empty at the end, and always in an order by waiters.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -681,7 +678,7 @@ export declare const ListLocksResponseSchema: GenMessage<ListLocksResponse>;
  */
 export declare type WatchLocksRequest = Message<"rowlock.v1.WatchLocksRequest"> & {
   /**
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    *
    * @generated from field: string prefix = 1;
    */
@@ -695,36 +692,36 @@ export declare type WatchLocksRequest = Message<"rowlock.v1.WatchLocksRequest"> 
 export declare const WatchLocksRequestSchema: GenMessage<WatchLocksRequest>;
 
 /**
- * A part of a snapshot, or what has changed since.
+ * A part of a snapshot, or the changes since.
  *
  * @generated from message rowlock.v1.WatchLocksResponse
  */
 export declare type WatchLocksResponse = Message<"rowlock.v1.WatchLocksResponse"> & {
   /**
-   * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+   * This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
    *
    * @generated from field: bool began_anew = 1;
    */
   beganAnew: boolean;
 
   /**
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    *
    * @generated from field: repeated rowlock.v1.Lock locks = 2;
    */
   locks: Lock[];
 
   /**
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    *
    * @generated from field: repeated string deleted = 3;
    */
   deleted: string[];
 
   /**
-   * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-   * gone since. Set once for each snapshot, and not in what comes after it.
+   * This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+   * since. Set once for each snapshot.
    *
    * @generated from field: bool complete = 4;
    */
@@ -744,23 +741,22 @@ export declare const WatchLocksResponseSchema: GenMessage<WatchLocksResponse>;
  */
 export declare type ListLimitsRequest = Message<"rowlock.v1.ListLimitsRequest"> & {
   /**
-   * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-   * patterns that match the names under the prefix, too, such as `*`, are not among them.
+   * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+   * match names under the prefix, such as `*`, are not listed.
    *
    * @generated from field: string prefix = 1;
    */
   prefix: string;
 
   /**
-   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-   * next_page_token says that a page is the last.
+   * The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * From the answer before; the prefix must stay the same.
+   * The token of the page before, with the same prefix.
    *
    * @generated from field: string page_token = 3;
    */
@@ -774,13 +770,13 @@ export declare type ListLimitsRequest = Message<"rowlock.v1.ListLimitsRequest"> 
 export declare const ListLimitsRequestSchema: GenMessage<ListLimitsRequest>;
 
 /**
- * A limit that was set by SetLimit.
+ * A limit that SetLimit has set.
  *
  * @generated from message rowlock.v1.LimitSetting
  */
 export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
   /**
-   * For what it was set; one of them is set.
+   * What it applies to; one is set.
    *
    * @generated from oneof rowlock.v1.LimitSetting.target
    */
@@ -794,7 +790,7 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
     case: "name";
   } | {
     /**
-     * For every name that matches it.
+     * Every matching name.
      *
      * @generated from field: string pattern = 2;
      */
@@ -817,7 +813,7 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
   version: bigint;
 
   /**
-   * The reason that came with the change.
+   * The reason for the change.
    *
    * @generated from field: string reason = 5;
    */
@@ -837,14 +833,14 @@ export declare const LimitSettingSchema: GenMessage<LimitSetting>;
  */
 export declare type ListLimitsResponse = Message<"rowlock.v1.ListLimitsResponse"> & {
   /**
-   * Patterns, then names, each in order of their bytes.
+   * Patterns, then names, each in byte order.
    *
    * @generated from field: repeated rowlock.v1.LimitSetting limits = 1;
    */
   limits: LimitSetting[];
 
   /**
-   * Where the next page begins; empty at the end.
+   * The token of the next page; empty at the end.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -858,7 +854,7 @@ export declare type ListLimitsResponse = Message<"rowlock.v1.ListLimitsResponse"
 export declare const ListLimitsResponseSchema: GenMessage<ListLimitsResponse>;
 
 /**
- * A claim as listings show it.
+ * A claim, by its public number.
  *
  * @generated from message rowlock.v1.ClaimReference
  */
@@ -871,7 +867,7 @@ export declare type ClaimReference = Message<"rowlock.v1.ClaimReference"> & {
   lockName: string;
 
   /**
-   * The claim's number there.
+   * Its number at that lock.
    *
    * @generated from field: uint64 ticket_number = 2;
    */
@@ -898,8 +894,7 @@ export declare type ForceReleaseRequest = Message<"rowlock.v1.ForceReleaseReques
   target: {
     /**
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      *
      * @generated from field: string name = 1;
      */
@@ -916,7 +911,7 @@ export declare type ForceReleaseRequest = Message<"rowlock.v1.ForceReleaseReques
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+   * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
    *
    * @generated from field: string reason = 3;
    */
@@ -936,15 +931,15 @@ export declare const ForceReleaseRequestSchema: GenMessage<ForceReleaseRequest>;
  */
 export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseResponse"> & {
   /**
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
    */
   ended: Claim[];
 
   /**
-   * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-   * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * not count new holders, but a repeated call ends them too. 0 for one claim.
    *
    * @generated from field: uint32 remaining = 2;
    */
@@ -964,59 +959,59 @@ export declare const ForceReleaseResponseSchema: GenMessage<ForceReleaseResponse
  */
 export declare type UpdateLockRequest = Message<"rowlock.v1.UpdateLockRequest"> & {
   /**
-   * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+   * The lock, 1 to 255 bytes. The call creates it if necessary.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    *
    * @generated from field: google.protobuf.Timestamp not_before = 2;
    */
   notBefore?: Timestamp | undefined;
 
   /**
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    *
    * @generated from field: google.protobuf.Duration not_before_in = 3;
    */
   notBeforeIn?: Duration | undefined;
 
   /**
-   * It may be granted at any time. Excludes not_before and not_before_in.
+   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
    *
    * @generated from field: bool unset_not_before = 4;
    */
   unsetNotBefore: boolean;
 
   /**
-   * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
    *
    * @generated from field: optional uint32 attempts_left = 5;
    */
   attemptsLeft?: number | undefined;
 
   /**
-   * It may be granted any number of times. Excludes attempts_left.
+   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
    *
    * @generated from field: bool unset_attempts_left = 6;
    */
   unsetAttemptsLeft: boolean;
 
   /**
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    *
    * @generated from field: optional string status = 7;
    */
   status?: string | undefined;
 
   /**
-   * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+   * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
    *
    * @generated from field: optional uint64 expected_version = 8;
    */
@@ -1036,7 +1031,7 @@ export declare const UpdateLockRequestSchema: GenMessage<UpdateLockRequest>;
  */
 export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"> & {
   /**
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    *
    * @generated from field: rowlock.v1.LockRecord record = 1;
    */
@@ -1050,7 +1045,7 @@ export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"
 export declare const UpdateLockResponseSchema: GenMessage<UpdateLockResponse>;
 
 /**
- * Whose record to take away.
+ * Whose record to remove.
  *
  * @generated from message rowlock.v1.DeleteLockRequest
  */
@@ -1063,7 +1058,8 @@ export declare type DeleteLockRequest = Message<"rowlock.v1.DeleteLockRequest"> 
   name: string;
 
   /**
-   * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+   * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+   * VERSION_MISMATCH.
    *
    * @generated from field: optional uint64 expected_version = 2;
    */
@@ -1083,7 +1079,7 @@ export declare const DeleteLockRequestSchema: GenMessage<DeleteLockRequest>;
  */
 export declare type DeleteLockResponse = Message<"rowlock.v1.DeleteLockResponse"> & {
   /**
-   * True if this call took a record away; false if there was none, or no such lock.
+   * True if this call removed a record; false if there was none, or no such lock.
    *
    * @generated from field: bool deleted = 1;
    */
@@ -1097,58 +1093,59 @@ export declare type DeleteLockResponse = Message<"rowlock.v1.DeleteLockResponse"
 export declare const DeleteLockResponseSchema: GenMessage<DeleteLockResponse>;
 
 /**
- * Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
- * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
- * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
- * never get the same lock. A lock with waiters is not captured past them.
+ * Which locks to take, and how many. The server gives leases on up to max_leases locks that are free and due (their
+ * not_before has passed), have attempts left and have a wanted status: longest due first, then by the bytes of their
+ * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
+ * get the same lock. Capture never passes a waiter.
  *
- * The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
- * call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
- * holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
+ * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+ * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
+ * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
+ * that nothing stays hidden behind others.
  *
  * @generated from message rowlock.v1.CaptureRequest
  */
 export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
   /**
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    *
    * @generated from field: optional string prefix = 1;
    */
   prefix?: string | undefined;
 
   /**
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    *
    * @generated from field: repeated string names = 2;
    */
   names: string[];
 
   /**
-   * How many leases at the most, 1 to 100; required.
+   * The most leases to take, 1 to 100; required.
    *
    * @generated from field: uint32 max_leases = 3;
    */
   maxLeases: number;
 
   /**
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    *
    * @generated from field: repeated string if_status = 4;
    */
   ifStatus: string[];
 
   /**
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    *
    * @generated from field: google.protobuf.Duration ttl = 5;
    */
   ttl?: Duration | undefined;
 
   /**
-   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-   * cannot be repeated safely.
+   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+   * is not safe to repeat.
    *
    * @generated from field: string request_id = 6;
    */
@@ -1169,8 +1166,8 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
   labels: { [key: string]: string };
 
   /**
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    *
    * @generated from field: google.protobuf.Duration max_wait = 9;
    */
@@ -1205,29 +1202,29 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
 export declare const CaptureRequestSchema: GenMessage<CaptureRequest>;
 
 /**
- * What was taken.
+ * The leases that the call took.
  *
  * @generated from message rowlock.v1.CaptureResponse
  */
 export declare type CaptureResponse = Message<"rowlock.v1.CaptureResponse"> & {
   /**
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    *
    * @generated from field: repeated rowlock.v1.Lease leases = 1;
    */
   leases: Lease[];
 
   /**
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    *
    * @generated from field: google.protobuf.Duration retry_after = 2;
    */
   retryAfter?: Duration | undefined;
 
   /**
-   * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-   * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+   * An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+   * so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
    *
    * @generated from field: bool is_repeated = 3;
    */
@@ -1241,29 +1238,29 @@ export declare type CaptureResponse = Message<"rowlock.v1.CaptureResponse"> & {
 export declare const CaptureResponseSchema: GenMessage<CaptureResponse>;
 
 /**
- * What a client says in a session.
+ * A message from the client in a session.
  *
  * @generated from message rowlock.v1.SessionRequest
  */
 export declare type SessionRequest = Message<"rowlock.v1.SessionRequest"> & {
   /**
-   * In the first request, and in no other.
+   * In the first request only.
    *
    * @generated from field: rowlock.v1.SessionOpen open = 1;
    */
   open?: SessionOpen | undefined;
 
   /**
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    *
    * @generated from field: repeated rowlock.v1.SessionCommand commands = 2;
    */
   commands: SessionCommand[];
 
   /**
-   * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-   * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-   * empty one by an empty response, so that the client knows that the server is there.
+   * The number of responses that the client has received; it never falls. A client that has received a provisional
+   * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+   * request, an empty one with an empty response, so that the client knows that the server is there.
    *
    * @generated from field: uint64 received = 3;
    */
@@ -1283,15 +1280,15 @@ export declare const SessionRequestSchema: GenMessage<SessionRequest>;
  */
 export declare type SessionOpen = Message<"rowlock.v1.SessionOpen"> & {
   /**
-   * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+   * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
    *
    * @generated from field: string owner = 1;
    */
   owner: string;
 
   /**
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    *
    * @generated from field: map<string, string> labels = 2;
    */
@@ -1311,15 +1308,15 @@ export declare const SessionOpenSchema: GenMessage<SessionOpen>;
  */
 export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
   /**
-   * The call's number: not 0, and not that of an open call, where the command is rejected.
+   * The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
    *
    * @generated from field: uint64 call = 1;
    */
   call: bigint;
 
   /**
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    *
    * @generated from field: google.protobuf.Duration timeout = 2;
    */
@@ -1332,7 +1329,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
    */
   command: {
     /**
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      *
      * @generated from field: rowlock.v1.AcquireRequest acquire = 3;
      */
@@ -1340,7 +1337,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "acquire";
   } | {
     /**
-     * As the method that streams.
+     * Like the streaming method.
      *
      * @generated from field: rowlock.v1.WaitInQueueRequest wait_in_queue = 4;
      */
@@ -1364,7 +1361,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "renewLeases";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.ReleaseRequest release = 7;
      */
@@ -1372,7 +1369,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "release";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.SetLimitRequest set_limit = 8;
      */
@@ -1380,7 +1377,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "setLimit";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.GetLockRequest get_lock = 9;
      */
@@ -1388,7 +1385,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "getLock";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.ListLocksRequest list_locks = 10;
      */
@@ -1396,7 +1393,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "listLocks";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.ListLimitsRequest list_limits = 11;
      */
@@ -1404,7 +1401,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "listLimits";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.ForceReleaseRequest force_release = 12;
      */
@@ -1412,7 +1409,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "forceRelease";
   } | {
     /**
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      *
      * @generated from field: rowlock.v1.WatchLocksRequest watch_locks = 17;
      */
@@ -1420,8 +1417,8 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "watchLocks";
   } | {
     /**
-     * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-     * no result. A place that was waited for is kept for the grace period: Release gives it up.
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
      *
      * @generated from field: uint64 cancel = 13;
      */
@@ -1429,7 +1426,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "cancel";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.UpdateLockRequest update_lock = 14;
      */
@@ -1437,7 +1434,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "updateLock";
   } | {
     /**
-     * As the unary method.
+     * Like the unary method.
      *
      * @generated from field: rowlock.v1.DeleteLockRequest delete_lock = 15;
      */
@@ -1445,7 +1442,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     case: "deleteLock";
   } | {
     /**
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      *
      * @generated from field: rowlock.v1.CaptureRequest capture = 16;
      */
@@ -1461,7 +1458,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
 export declare const SessionCommandSchema: GenMessage<SessionCommand>;
 
 /**
- * Which leases to prolong at once.
+ * Which leases to renew together.
  *
  * @generated from message rowlock.v1.RenewLeases
  */
@@ -1481,9 +1478,9 @@ export declare type RenewLeases = Message<"rowlock.v1.RenewLeases"> & {
 export declare const RenewLeasesSchema: GenMessage<RenewLeases>;
 
 /**
- * What became of each, in the order of the request. One whose lock is held up, by a transaction of somebody else's for one,
- * does not hold up the others: it is DATABASE_UNAVAILABLE half a second after the first of them was renewed, and may
- * be renewed all the same; ask again.
+ * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
+ * others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+ * ask again.
  *
  * @generated from message rowlock.v1.RenewedLeases
  */
@@ -1503,7 +1500,7 @@ export declare type RenewedLeases = Message<"rowlock.v1.RenewedLeases"> & {
 export declare const RenewedLeasesSchema: GenMessage<RenewedLeases>;
 
 /**
- * What became of one.
+ * The outcome for one.
  *
  * @generated from message rowlock.v1.RenewedLease
  */
@@ -1539,7 +1536,7 @@ export declare type RenewedLease = Message<"rowlock.v1.RenewedLease"> & {
 export declare const RenewedLeaseSchema: GenMessage<RenewedLease>;
 
 /**
- * What the server says in a session.
+ * A message from the server in a session.
  *
  * @generated from message rowlock.v1.SessionResponse
  */
@@ -1552,40 +1549,39 @@ export declare type SessionResponse = Message<"rowlock.v1.SessionResponse"> & {
   opened?: SessionOpened | undefined;
 
   /**
-   * What became of commands.
+   * Results of commands.
    *
    * @generated from field: repeated rowlock.v1.SessionResult results = 2;
    */
   results: SessionResult[];
 
   /**
-   * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-   * counts from then or later.
+   * The number of requests that the server had received when it began this response. The ttl of its leases counts from
+   * then or later.
    *
    * @generated from field: uint64 heard = 3;
    */
   heard: bigint;
 
   /**
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    *
    * @generated from field: repeated rowlock.v1.LostLease lost = 4;
    */
   lost: LostLease[];
 
   /**
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    *
    * @generated from field: repeated rowlock.v1.Lease confirmed = 5;
    */
   confirmed: Lease[];
 
   /**
-   * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-   * back.
+   * The server stops, or it has lost its database and another server has not: open a session at another server. Never
+   * withdrawn.
    *
    * @generated from field: bool going_away = 6;
    */
@@ -1599,7 +1595,7 @@ export declare type SessionResponse = Message<"rowlock.v1.SessionResponse"> & {
 export declare const SessionResponseSchema: GenMessage<SessionResponse>;
 
 /**
- * What is in force for this session.
+ * The terms of this session.
  *
  * @generated from message rowlock.v1.SessionOpened
  */
@@ -1612,21 +1608,21 @@ export declare type SessionOpened = Message<"rowlock.v1.SessionOpened"> & {
   replica: string;
 
   /**
-   * The client should be heard this often.
+   * The client sends something at least this often.
    *
    * @generated from field: google.protobuf.Duration heartbeat_interval = 2;
    */
   heartbeatInterval?: Duration | undefined;
 
   /**
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    *
    * @generated from field: google.protobuf.Duration silence_max = 3;
    */
   silenceMax?: Duration | undefined;
 
   /**
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    *
    * @generated from field: google.protobuf.Duration grace_period = 4;
    */
@@ -1647,7 +1643,7 @@ export declare type SessionOpened = Message<"rowlock.v1.SessionOpened"> & {
   commandsMax: number;
 
   /**
-   * Bytes that one request may have: the session ends where it has more.
+   * The most bytes of one request; a larger one ends the session.
    *
    * @generated from field: uint32 message_bytes_max = 7;
    */
@@ -1674,7 +1670,8 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
   call: bigint;
 
   /**
-   * Exactly one is set. Each is the last result of its call, except for a position in the queue and what a watch tells.
+   * Exactly one is set. Each is the last result of its call, except for a position in the queue and the messages of a
+   * watch.
    *
    * @generated from oneof rowlock.v1.SessionResult.result
    */
@@ -1768,7 +1765,7 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     case: "watchLocks";
   } | {
     /**
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      *
      * @generated from field: google.rpc.Status error = 12;
      */
@@ -1776,7 +1773,7 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     case: "error";
   } | {
     /**
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      *
      * @generated from field: google.rpc.Status rejected = 13;
      */
@@ -1850,34 +1847,34 @@ export declare type LostLease = Message<"rowlock.v1.LostLease"> & {
 export declare const LostLeaseSchema: GenMessage<LostLease>;
 
 /**
- * In which order locks are listed.
+ * The order of a listing.
  *
  * @generated from enum rowlock.v1.ListOrder
  */
 export enum ListOrder {
   /**
-   * Taken as LIST_ORDER_NAME.
+   * Means LIST_ORDER_NAME.
    *
    * @generated from enum value: LIST_ORDER_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * By the bytes of the name.
+   * By name, in byte order.
    *
    * @generated from enum value: LIST_ORDER_NAME = 1;
    */
   NAME = 1,
 
   /**
-   * Locks that are waited for, the one whose first waiter came earliest first.
+   * Locks with waiters, by the arrival of their first waiter, earliest first.
    *
    * @generated from enum value: LIST_ORDER_LONGEST_WAIT = 2;
    */
   LONGEST_WAIT = 2,
 
   /**
-   * Locks that are waited for, the one with the longest queue first.
+   * Locks with waiters, the longest queue first.
    *
    * @generated from enum value: LIST_ORDER_MOST_WAITERS = 3;
    */
@@ -1890,15 +1887,15 @@ export enum ListOrder {
 export declare const ListOrderSchema: GenEnum<ListOrder>;
 
 /**
- * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+ * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
  * first-come-first-served queues.
  *
  * @generated from service rowlock.v1.LockService
  */
 export declare const LockService: GenService<{
   /**
-   * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
-   * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+   * Asks for a lock. The server grants it at once if it fits beside the holders and nobody waits; otherwise when_busy
+   * decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
    *
    * @generated from rpc rowlock.v1.LockService.Acquire
    */
@@ -1908,12 +1905,12 @@ export declare const LockService: GenService<{
     output: typeof AcquireResponseSchema;
   },
   /**
-   * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
-   * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
-   * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
-   * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
-   * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
-   * given its ticket before that.
+   * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
+   * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+   * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
+   * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
+   * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
+   * get its ticket before that.
    *
    * @generated from rpc rowlock.v1.LockService.WaitInQueue
    */
@@ -1923,8 +1920,8 @@ export declare const LockService: GenService<{
     output: typeof WaitInQueueResponseSchema;
   },
   /**
-   * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
-   * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+   * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
+   * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
    *
    * @generated from rpc rowlock.v1.LockService.Renew
    */
@@ -1934,10 +1931,10 @@ export declare const LockService: GenService<{
     output: typeof RenewResponseSchema;
   },
   /**
-   * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-   * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
-   * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
-   * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
+   * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
+   * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
+   * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
+   * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
    *
    * @generated from rpc rowlock.v1.LockService.Release
    */
@@ -1947,12 +1944,12 @@ export declare const LockService: GenService<{
     output: typeof ReleaseResponseSchema;
   },
   /**
-   * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
-   * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-   * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
-   * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-   * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
-   * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
+   * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
+   * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
+   * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
+   * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
+   * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
+   * See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */
@@ -1962,9 +1959,9 @@ export declare const LockService: GenService<{
     output: typeof SetLimitResponseSchema;
   },
   /**
-   * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
-   * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
-   * repeat. At the server's bound of reads for display it is OVERLOADED.
+   * Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
+   * deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
+   * OVERLOADED if the server has too many reads for display.
    *
    * @generated from rpc rowlock.v1.LockService.GetLock
    */
@@ -1974,8 +1971,8 @@ export declare const LockService: GenService<{
     output: typeof GetLockResponseSchema;
   },
   /**
-   * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
-   * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+   * Lists locks, page by page in byte order of their names, or the first page in another order. A read, safe to repeat.
+   * A page is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
    *
    * @generated from rpc rowlock.v1.LockService.ListLocks
    */
@@ -1985,9 +1982,8 @@ export declare const LockService: GenService<{
     output: typeof ListLocksResponseSchema;
   },
   /**
-   * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
-   * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
-   * as for GetLock.
+   * Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
+   * unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
    *
    * @generated from rpc rowlock.v1.LockService.ListLimits
    */
@@ -1997,18 +1993,20 @@ export declare const LockService: GenService<{
     output: typeof ListLimitsResponseSchema;
   },
   /**
-   * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
-   * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
-   * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
-   * gone, within a second or so for each 1,000 locks that are watched.
+   * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
+   * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
+   * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
+   * s. A deleted lock is reported within about 1 s for each 1,000 watched locks.
    *
-   * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
-   * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
-   * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
-   * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
-   * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-   * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
-   * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
+   * The stream begins with a snapshot in any number of messages; the last one says `complete`. If the stream falls
+   * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
+   * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
+   * the server stops: then watch again through another server.
+   *
+   * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
+   * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
+   * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
+   * longer prefix.
    *
    * @generated from rpc rowlock.v1.LockService.WatchLocks
    */
@@ -2018,10 +2016,10 @@ export declare const LockService: GenService<{
     output: typeof WatchLocksResponseSchema;
   },
   /**
-   * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-   * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
-   * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
-   * also for a call that is repeated.
+   * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
+   * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
+   * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
+   * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
    *
    * @generated from rpc rowlock.v1.LockService.ForceRelease
    */
@@ -2031,11 +2029,11 @@ export declare const LockService: GenService<{
     output: typeof ForceReleaseResponseSchema;
   },
   /**
-   * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
-   * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-   * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
-   * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
-   * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+   * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
+   * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
+   * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
+   * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
+   * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.UpdateLock
    */
@@ -2045,16 +2043,16 @@ export declare const LockService: GenService<{
     output: typeof UpdateLockResponseSchema;
   },
   /**
-   * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-   * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
+   * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
+   * the same request_id: the answer has the leases of the first call that are still held, and no others.
    *
-   * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
-   * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
-   * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
-   * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
+   * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
+   * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
+   * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
+   * Repeat the call to get them, then release them.
    *
-   * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
-   * the number of locks there.
+   * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
+   * the prefix, but not with the number of locks.
    *
    * @generated from rpc rowlock.v1.LockService.Capture
    */
@@ -2064,9 +2062,9 @@ export declare const LockService: GenService<{
     output: typeof CaptureResponseSchema;
   },
   /**
-   * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-   * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
-   * OUTCOME_UNKNOWN above.
+   * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
+   * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
+   * or waits for it. See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.DeleteLock
    */
@@ -2076,33 +2074,35 @@ export declare const LockService: GenService<{
     output: typeof DeleteLockResponseSchema;
   },
   /**
-   * All of a client's calls over one stream: any number of commands in each request, any number of results in each
-   * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
+   * Carries all calls of a client over one stream: any number of commands in each request, any number of results in
+   * each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
    *
-   * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
-   * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
-   * `release` and renewals are decided before the others, and listings come last.
+   * Calls: the client numbers them from 1 on. A number is free again after the last result of its call. Results of one
+   * call come in order; between calls no order is promised. In one request, the server handles `cancel`, `release` and
+   * renewals first and listings last.
    *
-   * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
-   * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
-   * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
-   * given up. The client comes back by a new session, through any server, whose commands name what it had:
-   * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
-   * its first request if it likes.
+   * Presence: the waiters of a session are present while it lives. The server must hear from the client at least once
+   * per `silence_max`, if need be by an empty request, or the session ends. However it ends, places are kept for the
+   * grace period and leases until their ends. Only a call that the client cannot return to (an Acquire that waits,
+   * without a request_id) is given up. The client returns with a new session, through any server. Its first request may
+   * name all that it had: `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same
+   * request_id.
    *
-   * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-   * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
-   * for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
-   * Lease.provisional.
+   * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the client
+   * has acknowledged the response that brought it. Then the server confirms the lease and sends it once more with its
+   * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
+   * before it begins to work: see Lease.provisional.
    *
-   * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
-   * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
+   * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
+   * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
+   * provisional lease.
    *
-   * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-   * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
-   * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
-   * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
-   * the client does not read; and what ends any call: a message that is too large, or none of ours.
+   * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
+   * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
+   * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
+   * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
+   * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
+   * that is too large.
    *
    * @generated from rpc rowlock.v1.LockService.Session
    */

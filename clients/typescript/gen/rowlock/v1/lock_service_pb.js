@@ -1,56 +1,57 @@
 // The verbs of Rowlock.
 //
-// Errors are google.rpc.Status in the `grpc-status-details-bin` trailer, with a google.rpc.ErrorInfo of domain
-// `rowlock` whose reason is stable, and a google.rpc.RetryInfo where a retry can help:
+// An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has a google.rpc.ErrorInfo of domain
+// `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
 //
-//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every field at fault, all at once; a oneof
-//                                           of which nothing is set is the field `target`
-//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message (text that is not UTF-8, for one)
+//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
+//                                           set is the field `target`
+//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
 //   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
 //   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
-//   FAILED_PRECONDITION LEASE_LOST          the lease has ended; it is never revived; metadata has `end_reason`, named
-//                                           as in RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
+//   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
+//                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
 //   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the version in force, which metadata has as
+//   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
 //                                           `version`, in decimal
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
-//                                           `commands_queued` or `names_queued` (calls), `listings_queued` (GetLock,
-//                                           ListLocks, ListLimits, WatchLocks), `answers_queued` (reads that
-//                                           complete an answer), `captures_queued` (Capture), `watches`,
-//                                           `watched_locks` (WatchLocks), `calls_on_connection` (this connection has
-//                                           too many calls under way, those included that it has cancelled),
-//                                           `waits_on_connection` (this connection has too many open waits; another
-//                                           one has room), `session_waits`, `session_commands` (of one session),
-//                                           `results_unread` (a session whose client does not read), `server_waits`,
-//                                           `server_sessions` (the server has as many as its memory holds; another one
-//                                           may have room; what is open goes on)
+//                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
+//                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
+//                                           WatchLocks), `answers_queued` (reads that complete an answer),
+//                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
+//                                           `calls_on_connection` (this connection has too many calls, including
+//                                           cancelled ones), `waits_on_connection` (this connection has too many open
+//                                           waits; open another one), `session_waits`, `session_commands` (of one
+//                                           session), `results_unread` (the client of a session does not read),
+//                                           `server_waits`, `server_sessions` (the server has no memory for more;
+//                                           another server may; open ones go on)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not answer
-//                                           whether the change was made, and the server cannot find out, as somebody else
-//                                           has changed the lock or the pattern since, or the database is still away. Read
-//                                           it back, and decide anew
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+//                                           whether it committed the change, and the server cannot find out, because
+//                                           somebody else has changed the lock or the pattern since, or the database
+//                                           is still away. Read the present state, then decide again
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
-//   UNAVAILABLE         SESSION_SILENT      nothing was heard of the session's client for too long
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; it may have taken effect
-//   CANCELLED           CANCELLED           a command of a session was cancelled by its client; likewise
-//   INTERNAL            INTERNAL            a bug; the cause is in the server's log under the `incident` of the metadata
+//   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
+//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; the command may have taken
+//                                           effect
+//   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
+//   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
 //
-// Keys of metadata are snake_case, and a reason has those that are named here and no others.
+// Keys of metadata are snake_case. Each reason has only the keys named here.
 //
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
-// request_id, Renew, Release and all reads can be repeated safely.
+// request_id, Renew, Release and all reads are safe to repeat.
 //
-// SetLimit, UpdateLock, DeleteLock and ForceRelease of a name can be repeated where a server has answered with
-// DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, which say of them that nothing was done. Where the answer was lost, or is
-// OUTCOME_UNKNOWN, a repeated call could undo what somebody else has set since, or end the next holders: read back first
-// (GetLock, ListLimits). The server itself never makes a change twice, nor over a change that came after it.
+// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
+// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
+// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// server itself never makes a change twice, nor over a later change.
 //
-// Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and one that
-// lies further ahead can end the call at once.
+// Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
+// can end the call at once.
 
 // @generated by protoc-gen-es v2.17.0 with parameter "target=js+dts,import_extension=js"
 // @generated from file rowlock/v1/lock_service.proto (package rowlock.v1, syntax proto3)
@@ -340,7 +341,7 @@ export const ListOrderSchema = /*@__PURE__*/
   enumDesc(file_rowlock_v1_lock_service, 0);
 
 /**
- * In which order locks are listed.
+ * The order of a listing.
  *
  * @generated from enum rowlock.v1.ListOrder
  */
@@ -348,7 +349,7 @@ export const ListOrder = /*@__PURE__*/
   tsEnum(ListOrderSchema);
 
 /**
- * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+ * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
  * first-come-first-served queues.
  *
  * @generated from service rowlock.v1.LockService

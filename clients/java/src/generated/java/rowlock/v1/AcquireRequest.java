@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What is asked for.
+ * What to acquire.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.AcquireRequest}
@@ -69,7 +69,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+   * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+   * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How to hold it; unspecified = MODE_PERMIT.
+   * The mode; unspecified means MODE_PERMIT.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How to hold it; unspecified = MODE_PERMIT.
+   * The mode; unspecified means MODE_PERMIT.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   private int permits_ = 0;
   /**
    * <pre>
-   * Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+   * Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
    * </pre>
    *
    * <code>uint32 permits = 3;</code>
@@ -156,7 +156,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -194,7 +194,7 @@ private static final long serialVersionUID = 0L;
   private boolean noExpiry_ = false;
   /**
    * <pre>
-   * The lease has no end: it holds until it is released or force-released.
+   * The lease has no end: it lasts until it is released or force-released.
    * </pre>
    *
    * <code>bool no_expiry = 5;</code>
@@ -210,10 +210,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-   * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-   * repeated safely.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -234,10 +233,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-   * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-   * repeated safely.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -333,7 +331,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -354,7 +352,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -365,7 +363,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -383,7 +381,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -404,8 +402,8 @@ java.lang.String defaultValue) {
   private int whenBusy_ = 0;
   /**
    * <pre>
-   * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-   * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+   * it unspecified; WHEN_BUSY_REFUSE is an error there.
    * </pre>
    *
    * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -416,8 +414,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-   * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+   * it unspecified; WHEN_BUSY_REFUSE is an error there.
    * </pre>
    *
    * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -432,8 +430,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration maxWait_;
   /**
    * <pre>
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -445,8 +443,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -458,8 +456,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -473,9 +471,9 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration minInterval_;
   /**
    * <pre>
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -487,9 +485,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -501,9 +499,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -517,8 +515,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration lockDelay_;
   /**
    * <pre>
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -530,8 +528,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -543,8 +541,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -559,8 +557,8 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object statusIfLost_ = "";
   /**
    * <pre>
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    * </pre>
    *
    * <code>optional string status_if_lost = 13;</code>
@@ -572,8 +570,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    * </pre>
    *
    * <code>optional string status_if_lost = 13;</code>
@@ -594,8 +592,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    * </pre>
    *
    * <code>optional string status_if_lost = 13;</code>
@@ -622,8 +620,8 @@ java.lang.String defaultValue) {
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -635,8 +633,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -647,8 +645,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -660,8 +658,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -1012,7 +1010,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What is asked for.
+   * What to acquire.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.AcquireRequest}
@@ -1434,7 +1432,7 @@ java.lang.String defaultValue) {
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+     * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1454,7 +1452,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+     * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1475,7 +1473,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+     * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1492,7 +1490,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+     * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1506,7 +1504,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+     * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -1526,7 +1524,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How to hold it; unspecified = MODE_PERMIT.
+     * The mode; unspecified means MODE_PERMIT.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -1537,7 +1535,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold it; unspecified = MODE_PERMIT.
+     * The mode; unspecified means MODE_PERMIT.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -1552,7 +1550,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold it; unspecified = MODE_PERMIT.
+     * The mode; unspecified means MODE_PERMIT.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -1565,7 +1563,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold it; unspecified = MODE_PERMIT.
+     * The mode; unspecified means MODE_PERMIT.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -1583,7 +1581,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold it; unspecified = MODE_PERMIT.
+     * The mode; unspecified means MODE_PERMIT.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -1599,7 +1597,7 @@ java.lang.String defaultValue) {
     private int permits_ ;
     /**
      * <pre>
-     * Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+     * Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
      * </pre>
      *
      * <code>uint32 permits = 3;</code>
@@ -1611,7 +1609,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+     * Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
      * </pre>
      *
      * <code>uint32 permits = 3;</code>
@@ -1627,7 +1625,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+     * Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
      * </pre>
      *
      * <code>uint32 permits = 3;</code>
@@ -1645,7 +1643,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1656,7 +1654,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1671,7 +1669,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1691,7 +1689,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1709,7 +1707,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1734,7 +1732,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1751,7 +1749,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1763,7 +1761,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1778,7 +1776,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -1800,7 +1798,7 @@ java.lang.String defaultValue) {
     private boolean noExpiry_ ;
     /**
      * <pre>
-     * The lease has no end: it holds until it is released or force-released.
+     * The lease has no end: it lasts until it is released or force-released.
      * </pre>
      *
      * <code>bool no_expiry = 5;</code>
@@ -1812,7 +1810,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lease has no end: it holds until it is released or force-released.
+     * The lease has no end: it lasts until it is released or force-released.
      * </pre>
      *
      * <code>bool no_expiry = 5;</code>
@@ -1828,7 +1826,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lease has no end: it holds until it is released or force-released.
+     * The lease has no end: it lasts until it is released or force-released.
      * </pre>
      *
      * <code>bool no_expiry = 5;</code>
@@ -1844,10 +1842,9 @@ java.lang.String defaultValue) {
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-     * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-     * repeated safely.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1867,10 +1864,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-     * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-     * repeated safely.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1891,10 +1887,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-     * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-     * repeated safely.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1911,10 +1906,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-     * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-     * repeated safely.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1928,10 +1922,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-     * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-     * repeated safely.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2068,7 +2061,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2089,7 +2082,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2100,7 +2093,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2118,7 +2111,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2142,7 +2135,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2165,7 +2158,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2182,7 +2175,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -2198,8 +2191,8 @@ java.lang.String defaultValue) {
     private int whenBusy_ = 0;
     /**
      * <pre>
-     * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-     * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+     * it unspecified; WHEN_BUSY_REFUSE is an error there.
      * </pre>
      *
      * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -2210,8 +2203,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-     * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+     * it unspecified; WHEN_BUSY_REFUSE is an error there.
      * </pre>
      *
      * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -2226,8 +2219,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-     * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+     * it unspecified; WHEN_BUSY_REFUSE is an error there.
      * </pre>
      *
      * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -2240,8 +2233,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-     * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+     * it unspecified; WHEN_BUSY_REFUSE is an error there.
      * </pre>
      *
      * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -2259,8 +2252,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-     * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+     * it unspecified; WHEN_BUSY_REFUSE is an error there.
      * </pre>
      *
      * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -2278,8 +2271,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxWaitBuilder_;
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2290,8 +2283,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2306,8 +2299,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2327,8 +2320,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2346,8 +2339,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2372,8 +2365,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2390,8 +2383,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2403,8 +2396,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2419,8 +2412,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-     * Not with WHEN_BUSY_REFUSE.
+     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+     * life. Not with WHEN_BUSY_REFUSE.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -2444,9 +2437,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> minIntervalBuilder_;
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2457,9 +2450,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2474,9 +2467,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2496,9 +2489,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2516,9 +2509,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2543,9 +2536,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2562,9 +2555,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2576,9 +2569,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2593,9 +2586,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-     * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-     * no_expiry.
+     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+     * Not with no_expiry.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -2619,8 +2612,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> lockDelayBuilder_;
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2631,8 +2624,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2647,8 +2640,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2668,8 +2661,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2687,8 +2680,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2713,8 +2706,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2731,8 +2724,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2744,8 +2737,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2760,8 +2753,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-     * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -2783,8 +2776,8 @@ java.lang.String defaultValue) {
     private java.lang.Object statusIfLost_ = "";
     /**
      * <pre>
-     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-     * status like others; unset: it stays as it is.
+     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+     * ever. "" is a status too; unset: the status stays.
      * </pre>
      *
      * <code>optional string status_if_lost = 13;</code>
@@ -2795,8 +2788,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-     * status like others; unset: it stays as it is.
+     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+     * ever. "" is a status too; unset: the status stays.
      * </pre>
      *
      * <code>optional string status_if_lost = 13;</code>
@@ -2816,8 +2809,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-     * status like others; unset: it stays as it is.
+     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+     * ever. "" is a status too; unset: the status stays.
      * </pre>
      *
      * <code>optional string status_if_lost = 13;</code>
@@ -2838,8 +2831,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-     * status like others; unset: it stays as it is.
+     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+     * ever. "" is a status too; unset: the status stays.
      * </pre>
      *
      * <code>optional string status_if_lost = 13;</code>
@@ -2856,8 +2849,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-     * status like others; unset: it stays as it is.
+     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+     * ever. "" is a status too; unset: the status stays.
      * </pre>
      *
      * <code>optional string status_if_lost = 13;</code>
@@ -2871,8 +2864,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-     * status like others; unset: it stays as it is.
+     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+     * ever. "" is a status too; unset: the status stays.
      * </pre>
      *
      * <code>optional string status_if_lost = 13;</code>
@@ -2899,8 +2892,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -2913,8 +2906,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -2925,8 +2918,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -2938,8 +2931,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -2952,8 +2945,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -2972,8 +2965,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -2991,8 +2984,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -3010,8 +3003,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>
@@ -3026,8 +3019,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-     * is that of a lock without a record, too. Empty: whatever it is.
+     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+     * also matches a lock without a record. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 14;</code>

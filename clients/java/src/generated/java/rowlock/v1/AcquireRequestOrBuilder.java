@@ -10,7 +10,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+   * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -19,7 +19,7 @@ public interface AcquireRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The lock. 1 to 255 bytes, the first of which is not NUL. It exists as soon as somebody names it.
+   * The lock: 1 to 255 bytes, not beginning with NUL. It exists as soon as somebody names it.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -30,7 +30,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * How to hold it; unspecified = MODE_PERMIT.
+   * The mode; unspecified means MODE_PERMIT.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -39,7 +39,7 @@ public interface AcquireRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How to hold it; unspecified = MODE_PERMIT.
+   * The mode; unspecified means MODE_PERMIT.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 2;</code>
@@ -49,7 +49,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * Permits to take, all or none; 0 is taken as 1, at most 1,000,000. With MODE_SHARED and MODE_EXCLUSIVE 0 or 1.
+   * Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
    * </pre>
    *
    * <code>uint32 permits = 3;</code>
@@ -59,7 +59,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -68,7 +68,7 @@ public interface AcquireRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -77,7 +77,7 @@ public interface AcquireRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s when unset. Excludes no_expiry.
+   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4;</code>
@@ -86,7 +86,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lease has no end: it holds until it is released or force-released.
+   * The lease has no end: it lasts until it is released or force-released.
    * </pre>
    *
    * <code>bool no_expiry = 5;</code>
@@ -96,10 +96,9 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-   * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-   * repeated safely.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -108,10 +107,9 @@ public interface AcquireRequestOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes; unique over all locks. The same id always means the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. An id whose claim
-   * has ended is answered with a refusal that says how it ended. Must not begin with a NUL. Empty: the call cannot be
-   * repeated safely.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
+   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
+   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -142,7 +140,7 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -150,7 +148,7 @@ public interface AcquireRequestOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -165,7 +163,7 @@ public interface AcquireRequestOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -174,7 +172,7 @@ public interface AcquireRequestOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -186,7 +184,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * What else they should see: at most 16, keys 1 to 63 bytes, values up to 255 bytes.
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 8;</code>
@@ -196,8 +194,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-   * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+   * it unspecified; WHEN_BUSY_REFUSE is an error there.
    * </pre>
    *
    * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -206,8 +204,8 @@ java.lang.String defaultValue);
   int getWhenBusyValue();
   /**
    * <pre>
-   * What to do when it cannot be granted at once; unspecified = WHEN_BUSY_REFUSE. In a WaitInQueueRequest it may be
-   * left unspecified; WHEN_BUSY_REFUSE makes no sense there and is an error.
+   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
+   * it unspecified; WHEN_BUSY_REFUSE is an error there.
    * </pre>
    *
    * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
@@ -217,8 +215,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -227,8 +225,8 @@ java.lang.String defaultValue);
   boolean hasMaxWait();
   /**
    * <pre>
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -237,8 +235,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getMaxWait();
   /**
    * <pre>
-   * How long to wait at the most, 1 ms to 24 days; unset: as long as there are signs of life. Ends with TIMED_OUT.
-   * Not with WHEN_BUSY_REFUSE.
+   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
+   * life. Not with WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 10;</code>
@@ -247,9 +245,9 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -258,9 +256,9 @@ java.lang.String defaultValue);
   boolean hasMinInterval();
   /**
    * <pre>
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -269,9 +267,9 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getMinInterval();
   /**
    * <pre>
-   * When the lease is *released*, nothing is granted before granted_at + min_interval, 0 to 10 years (of 365.25 days): "at
-   * most once an hour", or a job's next run. A lease that is lost does not set it: another may take over at once. Not with
-   * no_expiry.
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   * Not with no_expiry.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_interval = 11;</code>
@@ -280,8 +278,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -290,8 +288,8 @@ java.lang.String defaultValue);
   boolean hasLockDelay();
   /**
    * <pre>
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -300,8 +298,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getLockDelay();
   /**
    * <pre>
-   * When the lease is *lost*, by EXPIRED or FORCE_RELEASED, nothing is granted for so long after it, 0 to 10 years: for the
-   * sake of work that is still under way. Not for a lease that was not confirmed: see Lease.provisional.
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 12;</code>
@@ -310,8 +308,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    * </pre>
    *
    * <code>optional string status_if_lost = 13;</code>
@@ -320,8 +318,8 @@ java.lang.String defaultValue);
   boolean hasStatusIfLost();
   /**
    * <pre>
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    * </pre>
    *
    * <code>optional string status_if_lost = 13;</code>
@@ -330,8 +328,8 @@ java.lang.String defaultValue);
   java.lang.String getStatusIfLost();
   /**
    * <pre>
-   * The lock's status when the lease is lost, likewise; up to 63 bytes. So a crash leaves no task "in progress" for ever. "" is a
-   * status like others; unset: it stays as it is.
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
    * </pre>
    *
    * <code>optional string status_if_lost = 13;</code>
@@ -342,8 +340,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -353,8 +351,8 @@ java.lang.String defaultValue);
       getIfStatusList();
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -363,8 +361,8 @@ java.lang.String defaultValue);
   int getIfStatusCount();
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>
@@ -374,8 +372,8 @@ java.lang.String defaultValue);
   java.lang.String getIfStatus(int index);
   /**
    * <pre>
-   * Granted only if the lock's status is one of these, at the grant itself; at most 16, up to 63 bytes each. "" among them
-   * is that of a lock without a record, too. Empty: whatever it is.
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 14;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What became of it.
+ * The outcome.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.AcquireResponse}
@@ -418,7 +418,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of it.
+   * The outcome.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.AcquireResponse}

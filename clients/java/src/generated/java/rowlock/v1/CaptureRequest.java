@@ -6,14 +6,15 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
- * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
- * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
- * never get the same lock. A lock with waiters is not captured past them.
+ * Which locks to take, and how many. The server gives leases on up to max_leases locks that are free and due (their
+ * not_before has passed), have attempts left and have a wanted status: longest due first, then by the bytes of their
+ * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
+ * get the same lock. Capture never passes a waiter.
  *
- * The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
- * call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
- * holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
+ * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+ * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
+ * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
+ * that nothing stays hidden behind others.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.CaptureRequest}
@@ -76,8 +77,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prefix_ = "";
   /**
    * <pre>
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    * </pre>
    *
    * <code>optional string prefix = 1;</code>
@@ -89,8 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    * </pre>
    *
    * <code>optional string prefix = 1;</code>
@@ -111,8 +110,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    * </pre>
    *
    * <code>optional string prefix = 1;</code>
@@ -139,7 +137,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -151,7 +150,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -162,7 +162,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -174,7 +175,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -190,7 +192,7 @@ private static final long serialVersionUID = 0L;
   private int maxLeases_ = 0;
   /**
    * <pre>
-   * How many leases at the most, 1 to 100; required.
+   * The most leases to take, 1 to 100; required.
    * </pre>
    *
    * <code>uint32 max_leases = 3;</code>
@@ -207,7 +209,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -219,7 +221,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -230,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -242,7 +244,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -258,7 +260,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -270,7 +272,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -282,7 +284,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -297,9 +299,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-   * cannot be repeated safely.
+   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+   * is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -320,9 +322,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-   * cannot be repeated safely.
+   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+   * is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -489,8 +491,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration maxWait_;
   /**
    * <pre>
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -502,8 +504,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -515,8 +517,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -990,14 +992,15 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Which locks to take, and how many. Leases are given on up to max_leases of those that are free, due (their not_before has
-   * passed), have attempts left and are in a wanted status: those longest due first, then by the bytes of their names. Each
-   * is an ordinary lease on one permit, with a fencing token of its own, and ends by itself. Two callers at the same moment
-   * never get the same lock. A lock with waiters is not captured past them.
+   * Which locks to take, and how many. The server gives leases on up to max_leases locks that are free and due (their
+   * not_before has passed), have attempts left and have a wanted status: longest due first, then by the bytes of their
+   * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
+   * get the same lock. Capture never passes a waiter.
    *
-   * The order holds among up to 500 folders and statuses. Of more, some hundreds are looked at together, then the next ones. A
-   * call that meets thousands of locks which cannot be had (other names of a folder, paused ones, some that another transaction
-   * holds) stops there, and later calls for the same locks go on from there, once around: nothing stays hidden behind others.
+   * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+   * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
+   * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
+   * that nothing stays hidden behind others.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.CaptureRequest}
@@ -1406,8 +1409,7 @@ java.lang.String defaultValue) {
     private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-     * nobody has named has no name to be found by. Excludes names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
      * </pre>
      *
      * <code>optional string prefix = 1;</code>
@@ -1418,8 +1420,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-     * nobody has named has no name to be found by. Excludes names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
      * </pre>
      *
      * <code>optional string prefix = 1;</code>
@@ -1439,8 +1440,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-     * nobody has named has no name to be found by. Excludes names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
      * </pre>
      *
      * <code>optional string prefix = 1;</code>
@@ -1461,8 +1461,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-     * nobody has named has no name to be found by. Excludes names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
      * </pre>
      *
      * <code>optional string prefix = 1;</code>
@@ -1479,8 +1478,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-     * nobody has named has no name to be found by. Excludes names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
      * </pre>
      *
      * <code>optional string prefix = 1;</code>
@@ -1494,8 +1492,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-     * nobody has named has no name to be found by. Excludes names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
      * </pre>
      *
      * <code>optional string prefix = 1;</code>
@@ -1522,7 +1519,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1535,7 +1533,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1546,7 +1545,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1558,7 +1558,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1571,7 +1572,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1590,7 +1592,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1608,7 +1611,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1626,7 +1630,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1641,7 +1646,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+     * prefix.
      * </pre>
      *
      * <code>repeated string names = 2;</code>
@@ -1662,7 +1668,7 @@ java.lang.String defaultValue) {
     private int maxLeases_ ;
     /**
      * <pre>
-     * How many leases at the most, 1 to 100; required.
+     * The most leases to take, 1 to 100; required.
      * </pre>
      *
      * <code>uint32 max_leases = 3;</code>
@@ -1674,7 +1680,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many leases at the most, 1 to 100; required.
+     * The most leases to take, 1 to 100; required.
      * </pre>
      *
      * <code>uint32 max_leases = 3;</code>
@@ -1690,7 +1696,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many leases at the most, 1 to 100; required.
+     * The most leases to take, 1 to 100; required.
      * </pre>
      *
      * <code>uint32 max_leases = 3;</code>
@@ -1713,7 +1719,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1726,7 +1732,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1737,7 +1743,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1749,7 +1755,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1762,7 +1768,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1781,7 +1787,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1799,7 +1805,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1817,7 +1823,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1832,7 +1838,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
      * </pre>
      *
      * <code>repeated string if_status = 4;</code>
@@ -1855,7 +1861,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1866,7 +1872,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1881,7 +1887,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1901,7 +1907,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1919,7 +1925,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1944,7 +1950,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1961,7 +1967,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1973,7 +1979,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -1988,7 +1994,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -2010,9 +2016,9 @@ java.lang.String defaultValue) {
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-     * cannot be repeated safely.
+     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+     * is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2032,9 +2038,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-     * cannot be repeated safely.
+     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+     * is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2055,9 +2061,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-     * cannot be repeated safely.
+     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+     * is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2074,9 +2080,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-     * cannot be repeated safely.
+     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+     * is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2090,9 +2096,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-     * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-     * cannot be repeated safely.
+     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+     * is not safe to repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -2361,8 +2367,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxWaitBuilder_;
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2373,8 +2379,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2389,8 +2395,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2410,8 +2416,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2429,8 +2435,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2455,8 +2461,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2473,8 +2479,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2486,8 +2492,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -2502,8 +2508,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-     * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+     * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+     * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_wait = 9;</code>

@@ -10,8 +10,7 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    * </pre>
    *
    * <code>optional string prefix = 1;</code>
@@ -20,8 +19,7 @@ public interface CaptureRequestOrBuilder extends
   boolean hasPrefix();
   /**
    * <pre>
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    * </pre>
    *
    * <code>optional string prefix = 1;</code>
@@ -30,8 +28,7 @@ public interface CaptureRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Locks whose names begin with these bytes, at most 255 of them; empty but set: all. Only those with a record: a lock that
-   * nobody has named has no name to be found by. Excludes names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
    * </pre>
    *
    * <code>optional string prefix = 1;</code>
@@ -42,7 +39,8 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -52,7 +50,8 @@ public interface CaptureRequestOrBuilder extends
       getNamesList();
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -61,7 +60,8 @@ public interface CaptureRequestOrBuilder extends
   int getNamesCount();
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -71,7 +71,8 @@ public interface CaptureRequestOrBuilder extends
   java.lang.String getNames(int index);
   /**
    * <pre>
-   * Of these locks, 1 to 1,000 names of 1 to 255 bytes, each once; those that nobody has named before, too. Excludes prefix.
+   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
+   * prefix.
    * </pre>
    *
    * <code>repeated string names = 2;</code>
@@ -83,7 +84,7 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many leases at the most, 1 to 100; required.
+   * The most leases to take, 1 to 100; required.
    * </pre>
    *
    * <code>uint32 max_leases = 3;</code>
@@ -93,7 +94,7 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -103,7 +104,7 @@ public interface CaptureRequestOrBuilder extends
       getIfStatusList();
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -112,7 +113,7 @@ public interface CaptureRequestOrBuilder extends
   int getIfStatusCount();
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -122,7 +123,7 @@ public interface CaptureRequestOrBuilder extends
   java.lang.String getIfStatus(int index);
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: whatever the status is.
+   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
    * </pre>
    *
    * <code>repeated string if_status = 4;</code>
@@ -134,7 +135,7 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -143,7 +144,7 @@ public interface CaptureRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -152,7 +153,7 @@ public interface CaptureRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s when unset.
+   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5;</code>
@@ -161,9 +162,9 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-   * cannot be repeated safely.
+   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+   * is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -172,9 +173,9 @@ public interface CaptureRequestOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id is answered with the same leases, as long as they are
-   * held, and with none when they have ended: see CaptureResponse.is_repeated. Must not begin with a NUL. Empty: the call
-   * cannot be repeated safely.
+   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
+   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
+   * is not safe to repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -259,8 +260,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -269,8 +270,8 @@ java.lang.String defaultValue);
   boolean hasMaxWait();
   /**
    * <pre>
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>
@@ -279,8 +280,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getMaxWait();
   /**
    * <pre>
-   * Where there is none to take: how long to wait for one that is free and due, 1 ms to 24 days. Unset: not at all. The wait
-   * has no place in a queue; who comes later may be served before. Leases that come after a wait are provisional: see Lease.
+   * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
+   * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_wait = 9;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What was taken.
+ * The leases that the call took.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.CaptureResponse}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Lease> leases_;
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -84,7 +84,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -110,8 +110,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration retryAfter_;
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -123,8 +123,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -136,8 +136,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -151,8 +151,8 @@ private static final long serialVersionUID = 0L;
   private boolean isRepeated_ = false;
   /**
    * <pre>
-   * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-   * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+   * An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+   * so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
    * </pre>
    *
    * <code>bool is_repeated = 3;</code>
@@ -352,7 +352,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was taken.
+   * The leases that the call took.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.CaptureResponse}
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -653,7 +653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -688,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -706,7 +706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -819,7 +819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -836,7 +836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -847,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -861,7 +861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -899,7 +899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+     * Longest due first; empty if there was nothing to take, which is an answer and not an error.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -928,8 +928,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> retryAfterBuilder_;
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -940,8 +940,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -956,8 +956,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -977,8 +977,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -996,8 +996,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1022,8 +1022,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1040,8 +1040,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1053,8 +1053,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1069,8 +1069,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-     * there is, and the next one goes on from there.
+     * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+     * call continues from there.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -1092,8 +1092,8 @@ private static final long serialVersionUID = 0L;
     private boolean isRepeated_ ;
     /**
      * <pre>
-     * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-     * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+     * An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+     * so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
      * </pre>
      *
      * <code>bool is_repeated = 3;</code>
@@ -1105,8 +1105,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-     * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+     * An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+     * so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
      * </pre>
      *
      * <code>bool is_repeated = 3;</code>
@@ -1122,8 +1122,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-     * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+     * An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+     * so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
      * </pre>
      *
      * <code>bool is_repeated = 3;</code>

@@ -10,7 +10,7 @@ public interface CaptureResponseOrBuilder extends
 
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -19,7 +19,7 @@ public interface CaptureResponseOrBuilder extends
       getLeasesList();
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -27,7 +27,7 @@ public interface CaptureResponseOrBuilder extends
   rowlock.v1.Lease getLeases(int index);
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -35,7 +35,7 @@ public interface CaptureResponseOrBuilder extends
   int getLeasesCount();
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -44,7 +44,7 @@ public interface CaptureResponseOrBuilder extends
       getLeasesOrBuilderList();
   /**
    * <pre>
-   * Those longest due first; empty when there was nothing to take. That is an answer, not an error.
+   * Longest due first; empty if there was nothing to take, which is an answer and not an error.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease leases = 1;</code>
@@ -54,8 +54,8 @@ public interface CaptureResponseOrBuilder extends
 
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -64,8 +64,8 @@ public interface CaptureResponseOrBuilder extends
   boolean hasRetryAfter();
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -74,8 +74,8 @@ public interface CaptureResponseOrBuilder extends
   com.google.protobuf.Duration getRetryAfter();
   /**
    * <pre>
-   * When leases is empty: when another try may be worth while, as far as that is known. 0: the call has not looked at all that
-   * there is, and the next one goes on from there.
+   * If leases is empty: when to try again, if the server knows. 0: this call did not look at all locks, and the next
+   * call continues from there.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 2;</code>
@@ -84,8 +84,8 @@ public interface CaptureResponseOrBuilder extends
 
   /**
    * <pre>
-   * The request_id had leases before, and leases has those of them that are still held: none where all have ended. It never
-   * gets others, so such an answer comes at once, whatever max_wait is. To take more, ask under another request_id.
+   * An earlier call with this request_id took leases; `leases` has those that are still held. The id never gets others,
+   * so such an answer comes at once, whatever max_wait is. To take more, use another request_id.
    * </pre>
    *
    * <code>bool is_repeated = 3;</code>

@@ -111,7 +111,8 @@ private static final long serialVersionUID = 0L;
   private long ticketNumber_ = 0L;
   /**
    * <pre>
-   * Its number at this lock, in order of arrival. With the lock's name it names the claim, in ForceRelease for one.
+   * Its number at this lock, in order of arrival. The lock's name and this number identify the claim, for example in
+   * ForceRelease.
    * </pre>
    *
    * <code>uint64 ticket_number = 2;</code>
@@ -152,7 +153,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How it is, or will be, held.
+   * Its mode.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -163,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How it is, or will be, held.
+   * Its mode.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -194,7 +195,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * Who asked, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 6;</code>
@@ -215,7 +216,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who asked, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 6;</code>
@@ -264,7 +265,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -285,7 +286,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -296,7 +297,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -314,7 +315,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -350,7 +351,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp requestedAt_;
   /**
    * <pre>
-   * When it came to the lock.
+   * When the request arrived.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -362,7 +363,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When it came to the lock.
+   * When the request arrived.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -374,7 +375,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When it came to the lock.
+   * When the request arrived.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -388,7 +389,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp grantedAt_;
   /**
    * <pre>
-   * When it was granted; unset while it waits.
+   * When the server granted it; unset while it waits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -400,7 +401,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When it was granted; unset while it waits.
+   * When the server granted it; unset while it waits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -412,7 +413,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When it was granted; unset while it waits.
+   * When the server granted it; unset while it waits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -426,8 +427,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp expiresAt_;
   /**
    * <pre>
-   * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-   * lease without end.
+   * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+   * Unset for a lease without end.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -439,8 +440,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-   * lease without end.
+   * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+   * Unset for a lease without end.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -452,8 +453,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-   * lease without end.
+   * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+   * Unset for a lease without end.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -467,9 +468,9 @@ java.lang.String defaultValue) {
   private boolean unclaimed_ = false;
   /**
    * <pre>
-   * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
-   * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
-   * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+   * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
+   * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
+   * even one that was granted at once: it never expires, and perhaps nobody knows of it.
    * </pre>
    *
    * <code>bool unclaimed = 12;</code>
@@ -1250,7 +1251,8 @@ java.lang.String defaultValue) {
     private long ticketNumber_ ;
     /**
      * <pre>
-     * Its number at this lock, in order of arrival. With the lock's name it names the claim, in ForceRelease for one.
+     * Its number at this lock, in order of arrival. The lock's name and this number identify the claim, for example in
+     * ForceRelease.
      * </pre>
      *
      * <code>uint64 ticket_number = 2;</code>
@@ -1262,7 +1264,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Its number at this lock, in order of arrival. With the lock's name it names the claim, in ForceRelease for one.
+     * Its number at this lock, in order of arrival. The lock's name and this number identify the claim, for example in
+     * ForceRelease.
      * </pre>
      *
      * <code>uint64 ticket_number = 2;</code>
@@ -1278,7 +1281,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Its number at this lock, in order of arrival. With the lock's name it names the claim, in ForceRelease for one.
+     * Its number at this lock, in order of arrival. The lock's name and this number identify the claim, for example in
+     * ForceRelease.
      * </pre>
      *
      * <code>uint64 ticket_number = 2;</code>
@@ -1367,7 +1371,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How it is, or will be, held.
+     * Its mode.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -1378,7 +1382,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it is, or will be, held.
+     * Its mode.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -1393,7 +1397,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it is, or will be, held.
+     * Its mode.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -1406,7 +1410,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it is, or will be, held.
+     * Its mode.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -1424,7 +1428,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it is, or will be, held.
+     * Its mode.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -1484,7 +1488,7 @@ java.lang.String defaultValue) {
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * Who asked, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 6;</code>
@@ -1504,7 +1508,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Who asked, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 6;</code>
@@ -1525,7 +1529,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Who asked, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 6;</code>
@@ -1542,7 +1546,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Who asked, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 6;</code>
@@ -1556,7 +1560,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Who asked, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 6;</code>
@@ -1601,7 +1605,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1622,7 +1626,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1633,7 +1637,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1651,7 +1655,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1675,7 +1679,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1698,7 +1702,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1715,7 +1719,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the caller attached to it.
+     * The labels that the caller attached.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -1777,7 +1781,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> requestedAtBuilder_;
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1788,7 +1792,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1803,7 +1807,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1823,7 +1827,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1841,7 +1845,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1866,7 +1870,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1883,7 +1887,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1895,7 +1899,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1910,7 +1914,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it came to the lock.
+     * When the request arrived.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -1934,7 +1938,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> grantedAtBuilder_;
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -1945,7 +1949,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -1960,7 +1964,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -1980,7 +1984,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -1998,7 +2002,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -2023,7 +2027,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -2040,7 +2044,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -2052,7 +2056,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -2067,7 +2071,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it was granted; unset while it waits.
+     * When the server granted it; unset while it waits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -2091,8 +2095,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> expiresAtBuilder_;
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2103,8 +2107,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2119,8 +2123,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2140,8 +2144,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2159,8 +2163,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2185,8 +2189,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2203,8 +2207,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2216,8 +2220,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2232,8 +2236,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-     * lease without end.
+     * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+     * Unset for a lease without end.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -2255,9 +2259,9 @@ java.lang.String defaultValue) {
     private boolean unclaimed_ ;
     /**
      * <pre>
-     * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
-     * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
-     * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+     * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
+     * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
+     * even one that was granted at once: it never expires, and perhaps nobody knows of it.
      * </pre>
      *
      * <code>bool unclaimed = 12;</code>
@@ -2269,9 +2273,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
-     * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
-     * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+     * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
+     * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
+     * even one that was granted at once: it never expires, and perhaps nobody knows of it.
      * </pre>
      *
      * <code>bool unclaimed = 12;</code>
@@ -2287,9 +2291,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
-     * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
-     * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+     * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
+     * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
+     * even one that was granted at once: it never expires, and perhaps nobody knows of it.
      * </pre>
      *
      * <code>bool unclaimed = 12;</code>

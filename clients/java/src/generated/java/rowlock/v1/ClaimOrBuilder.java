@@ -30,7 +30,8 @@ public interface ClaimOrBuilder extends
 
   /**
    * <pre>
-   * Its number at this lock, in order of arrival. With the lock's name it names the claim, in ForceRelease for one.
+   * Its number at this lock, in order of arrival. The lock's name and this number identify the claim, for example in
+   * ForceRelease.
    * </pre>
    *
    * <code>uint64 ticket_number = 2;</code>
@@ -59,7 +60,7 @@ public interface ClaimOrBuilder extends
 
   /**
    * <pre>
-   * How it is, or will be, held.
+   * Its mode.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -68,7 +69,7 @@ public interface ClaimOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How it is, or will be, held.
+   * Its mode.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 4;</code>
@@ -88,7 +89,7 @@ public interface ClaimOrBuilder extends
 
   /**
    * <pre>
-   * Who asked, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 6;</code>
@@ -97,7 +98,7 @@ public interface ClaimOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * Who asked, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 6;</code>
@@ -108,7 +109,7 @@ public interface ClaimOrBuilder extends
 
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -116,7 +117,7 @@ public interface ClaimOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -131,7 +132,7 @@ public interface ClaimOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -140,7 +141,7 @@ public interface ClaimOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -152,7 +153,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * What the caller attached to it.
+   * The labels that the caller attached.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7;</code>
@@ -172,7 +173,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When it came to the lock.
+   * When the request arrived.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -181,7 +182,7 @@ java.lang.String defaultValue);
   boolean hasRequestedAt();
   /**
    * <pre>
-   * When it came to the lock.
+   * When the request arrived.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -190,7 +191,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getRequestedAt();
   /**
    * <pre>
-   * When it came to the lock.
+   * When the request arrived.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp requested_at = 9;</code>
@@ -199,7 +200,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When it was granted; unset while it waits.
+   * When the server granted it; unset while it waits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -208,7 +209,7 @@ java.lang.String defaultValue);
   boolean hasGrantedAt();
   /**
    * <pre>
-   * When it was granted; unset while it waits.
+   * When the server granted it; unset while it waits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -217,7 +218,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getGrantedAt();
   /**
    * <pre>
-   * When it was granted; unset while it waits.
+   * When the server granted it; unset while it waits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 10;</code>
@@ -226,8 +227,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-   * lease without end.
+   * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+   * Unset for a lease without end.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -236,8 +237,8 @@ java.lang.String defaultValue);
   boolean hasExpiresAt();
   /**
    * <pre>
-   * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-   * lease without end.
+   * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+   * Unset for a lease without end.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -246,8 +247,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getExpiresAt();
   /**
    * <pre>
-   * When the lease ends if it is not renewed; or the ticket if no sign of life is seen or max_wait is over. Unset for a
-   * lease without end.
+   * When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
+   * Unset for a lease without end.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 11;</code>
@@ -256,9 +257,9 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * It is held, and nobody has come for it since it was granted: no Renew, no repeated Acquire, no acknowledgement in a session.
-   * Set for a lease that was granted after a wait, which ends with the grace period: see Lease.provisional. Set for a lease
-   * without end, too, also where it was granted at once: no time ends it, and perhaps nobody knows of it.
+   * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
+   * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
+   * even one that was granted at once: it never expires, and perhaps nobody knows of it.
    * </pre>
    *
    * <code>bool unclaimed = 12;</code>

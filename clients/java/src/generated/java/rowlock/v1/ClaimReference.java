@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A claim as listings show it.
+ * A claim, by its public number.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.ClaimReference}
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   private long ticketNumber_ = 0L;
   /**
    * <pre>
-   * The claim's number there.
+   * Its number at that lock.
    * </pre>
    *
    * <code>uint64 ticket_number = 2;</code>
@@ -276,7 +276,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A claim as listings show it.
+   * A claim, by its public number.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.ClaimReference}
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     private long ticketNumber_ ;
     /**
      * <pre>
-     * The claim's number there.
+     * Its number at that lock.
      * </pre>
      *
      * <code>uint64 ticket_number = 2;</code>
@@ -567,7 +567,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claim's number there.
+     * Its number at that lock.
      * </pre>
      *
      * <code>uint64 ticket_number = 2;</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claim's number there.
+     * Its number at that lock.
      * </pre>
      *
      * <code>uint64 ticket_number = 2;</code>

@@ -30,7 +30,7 @@ public interface ClaimReferenceOrBuilder extends
 
   /**
    * <pre>
-   * The claim's number there.
+   * Its number at that lock.
    * </pre>
    *
    * <code>uint64 ticket_number = 2;</code>

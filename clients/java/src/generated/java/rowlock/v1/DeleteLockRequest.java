@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Whose record to take away.
+ * Whose record to remove.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.DeleteLockRequest}
@@ -96,7 +96,8 @@ private static final long serialVersionUID = 0L;
   private long expectedVersion_ = 0L;
   /**
    * <pre>
-   * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+   * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+   * VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 2;</code>
@@ -108,7 +109,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+   * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+   * VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 2;</code>
@@ -294,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose record to take away.
+   * Whose record to remove.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.DeleteLockRequest}
@@ -576,7 +578,8 @@ private static final long serialVersionUID = 0L;
     private long expectedVersion_ ;
     /**
      * <pre>
-     * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+     * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+     * VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 2;</code>
@@ -588,7 +591,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+     * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+     * VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 2;</code>
@@ -600,7 +604,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+     * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+     * VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 2;</code>
@@ -616,7 +621,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+     * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+     * VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 2;</code>

@@ -30,7 +30,8 @@ public interface DeleteLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+   * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+   * VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 2;</code>
@@ -39,7 +40,8 @@ public interface DeleteLockRequestOrBuilder extends
   boolean hasExpectedVersion();
   /**
    * <pre>
-   * Only if the record has this version (0: only if the lock has none, which changes nothing); otherwise ABORTED.
+   * Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
+   * VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 2;</code>

@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private boolean deleted_ = false;
   /**
    * <pre>
-   * True if this call took a record away; false if there was none, or no such lock.
+   * True if this call removed a record; false if there was none, or no such lock.
    * </pre>
    *
    * <code>bool deleted = 1;</code>
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private boolean deleted_ ;
     /**
      * <pre>
-     * True if this call took a record away; false if there was none, or no such lock.
+     * True if this call removed a record; false if there was none, or no such lock.
      * </pre>
      *
      * <code>bool deleted = 1;</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True if this call took a record away; false if there was none, or no such lock.
+     * True if this call removed a record; false if there was none, or no such lock.
      * </pre>
      *
      * <code>bool deleted = 1;</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True if this call took a record away; false if there was none, or no such lock.
+     * True if this call removed a record; false if there was none, or no such lock.
      * </pre>
      *
      * <code>bool deleted = 1;</code>

@@ -10,7 +10,7 @@ public interface DeleteLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * True if this call took a record away; false if there was none, or no such lock.
+   * True if this call removed a record; false if there was none, or no such lock.
    * </pre>
    *
    * <code>bool deleted = 1;</code>

@@ -90,8 +90,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-   * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-   * are granted what has become free.
+   * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -103,8 +102,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-   * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-   * are granted what has become free.
+   * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -130,8 +128,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-   * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-   * are granted what has become free.
+   * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -204,7 +201,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+   * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
    * </pre>
    *
    * <code>string reason = 3;</code>
@@ -225,7 +222,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+   * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
    * </pre>
    *
    * <code>string reason = 3;</code>
@@ -675,8 +672,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -689,8 +685,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -717,8 +712,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -746,8 +740,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -765,8 +758,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -783,8 +775,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-     * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-     * are granted what has become free.
+     * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -982,7 +973,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+     * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
      * </pre>
      *
      * <code>string reason = 3;</code>
@@ -1002,7 +993,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+     * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
      * </pre>
      *
      * <code>string reason = 3;</code>
@@ -1023,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+     * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
      * </pre>
      *
      * <code>string reason = 3;</code>
@@ -1040,7 +1031,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+     * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
      * </pre>
      *
      * <code>string reason = 3;</code>
@@ -1054,7 +1045,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+     * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
      * </pre>
      *
      * <code>string reason = 3;</code>

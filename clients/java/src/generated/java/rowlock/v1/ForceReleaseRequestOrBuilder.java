@@ -11,8 +11,7 @@ public interface ForceReleaseRequestOrBuilder extends
   /**
    * <pre>
    * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-   * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-   * are granted what has become free.
+   * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -22,8 +21,7 @@ public interface ForceReleaseRequestOrBuilder extends
   /**
    * <pre>
    * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-   * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-   * are granted what has become free.
+   * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -33,8 +31,7 @@ public interface ForceReleaseRequestOrBuilder extends
   /**
    * <pre>
    * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
-   * accept, however much each claim carries; repeat the call while the answer has some remaining. Waiters stay, and
-   * are granted what has become free.
+   * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -72,7 +69,7 @@ public interface ForceReleaseRequestOrBuilder extends
 
   /**
    * <pre>
-   * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+   * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
    * </pre>
    *
    * <code>string reason = 3;</code>
@@ -81,7 +78,7 @@ public interface ForceReleaseRequestOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why; required, 1 to 255 bytes: it is kept with the claim and logged.
+   * The reason; required, 1 to 255 bytes. The server logs it and keeps it with the claim.
    * </pre>
    *
    * <code>string reason = 3;</code>

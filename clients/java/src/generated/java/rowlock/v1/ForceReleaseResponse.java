@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> ended_;
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -109,8 +109,8 @@ private static final long serialVersionUID = 0L;
   private int remaining_ = 0;
   /**
    * <pre>
-   * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-   * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * not count new holders, but a repeated call ends them too. 0 for one claim.
    * </pre>
    *
    * <code>uint32 remaining = 2;</code>
@@ -536,7 +536,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -599,7 +599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -658,7 +658,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -676,7 +676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -694,7 +694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -772,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -787,7 +787,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -810,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stood before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -837,8 +837,8 @@ private static final long serialVersionUID = 0L;
     private int remaining_ ;
     /**
      * <pre>
-     * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-     * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+     * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+     * not count new holders, but a repeated call ends them too. 0 for one claim.
      * </pre>
      *
      * <code>uint32 remaining = 2;</code>
@@ -850,8 +850,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-     * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+     * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+     * not count new holders, but a repeated call ends them too. 0 for one claim.
      * </pre>
      *
      * <code>uint32 remaining = 2;</code>
@@ -867,8 +867,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-     * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+     * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+     * not count new holders, but a repeated call ends them too. 0 for one claim.
      * </pre>
      *
      * <code>uint32 remaining = 2;</code>

@@ -10,7 +10,7 @@ public interface ForceReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -19,7 +19,7 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedList();
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -27,7 +27,7 @@ public interface ForceReleaseResponseOrBuilder extends
   rowlock.v1.Claim getEnded(int index);
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -35,7 +35,7 @@ public interface ForceReleaseResponseOrBuilder extends
   int getEndedCount();
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -44,7 +44,7 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedOrBuilderList();
   /**
    * <pre>
-   * As it stood before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -54,8 +54,8 @@ public interface ForceReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * Holders of the named lock that this call has left, since one call ends 500 at most: above 0, repeat it. Those who
-   * are granted what has become free are not among them, but a repeated call ends them, too. 0 for one claim.
+   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * not count new holders, but a repeated call ends them too. 0 for one claim.
    * </pre>
    *
    * <code>uint32 remaining = 2;</code>

@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+   * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+   * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+     * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+     * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -465,7 +465,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+     * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -482,7 +482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+     * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -496,7 +496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+     * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
      * </pre>
      *
      * <code>string name = 1;</code>

@@ -10,7 +10,7 @@ public interface GetLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+   * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -19,7 +19,7 @@ public interface GetLockRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. Holders and first waiters are listed up to 100 of each.
+   * The lock, 1 to 255 bytes. The answer lists up to 100 holders and 100 first waiters.
    * </pre>
    *
    * <code>string name = 1;</code>

@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.Lock lock_;
   /**
    * <pre>
-   * As it stands.
+   * The lock now.
    * </pre>
    *
    * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As it stands.
+   * The lock now.
    * </pre>
    *
    * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As it stands.
+   * The lock now.
    * </pre>
    *
    * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Lock, rowlock.v1.Lock.Builder, rowlock.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As it stands.
+     * The lock now.
      * </pre>
      *
      * <code>.rowlock.v1.Lock lock = 1;</code>

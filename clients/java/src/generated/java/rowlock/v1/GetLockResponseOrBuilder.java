@@ -10,7 +10,7 @@ public interface GetLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * As it stands.
+   * The lock now.
    * </pre>
    *
    * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -19,7 +19,7 @@ public interface GetLockResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * As it stands.
+   * The lock now.
    * </pre>
    *
    * <code>.rowlock.v1.Lock lock = 1;</code>
@@ -28,7 +28,7 @@ public interface GetLockResponseOrBuilder extends
   rowlock.v1.Lock getLock();
   /**
    * <pre>
-   * As it stands.
+   * The lock now.
    * </pre>
    *
    * <code>.rowlock.v1.Lock lock = 1;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * How the last lease of a lock went. A lease that nobody came for (see Lease.provisional) was no run.
+ * How the last lease of a lock went. A lease that nobody confirmed (see Lease.provisional) does not count as a run.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LastRun}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * Who held it, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who held it, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp endedAt_;
   /**
    * <pre>
-   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -163,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -216,7 +216,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+   * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
    * </pre>
    *
    * <code>string status = 6;</code>
@@ -237,7 +237,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+   * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
    * </pre>
    *
    * <code>string status = 6;</code>
@@ -480,7 +480,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the last lease of a lock went. A lease that nobody came for (see Lease.provisional) was no run.
+   * How the last lease of a lock went. A lease that nobody confirmed (see Lease.provisional) does not count as a run.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LastRun}
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * Who held it, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who held it, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -785,7 +785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who held it, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who held it, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -816,7 +816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who held it, as the caller said.
+     * The owner that the caller named.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -1039,7 +1039,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> endedAtBuilder_;
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1050,7 +1050,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1065,7 +1065,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1085,7 +1085,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1128,7 +1128,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1145,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1157,7 +1157,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1172,7 +1172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+     * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -1267,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+     * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1287,7 +1287,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+     * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1308,7 +1308,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+     * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1325,7 +1325,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+     * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1339,7 +1339,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+     * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
      * </pre>
      *
      * <code>string status = 6;</code>

@@ -10,7 +10,7 @@ public interface LastRunOrBuilder extends
 
   /**
    * <pre>
-   * Who held it, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -19,7 +19,7 @@ public interface LastRunOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * Who held it, as the caller said.
+   * The owner that the caller named.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -67,7 +67,7 @@ public interface LastRunOrBuilder extends
 
   /**
    * <pre>
-   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -76,7 +76,7 @@ public interface LastRunOrBuilder extends
   boolean hasEndedAt();
   /**
    * <pre>
-   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -85,7 +85,7 @@ public interface LastRunOrBuilder extends
   com.google.protobuf.Timestamp getEndedAt();
   /**
    * <pre>
-   * When it ended. A lease that ran out has ended when the server has ended it, a moment after it ran out.
+   * When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 4;</code>
@@ -113,7 +113,7 @@ public interface LastRunOrBuilder extends
 
   /**
    * <pre>
-   * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+   * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
    * </pre>
    *
    * <code>string status = 6;</code>
@@ -122,7 +122,7 @@ public interface LastRunOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * The lock's status when it had ended: set by its Release or its status_if_lost, or as it was.
+   * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
    * </pre>
    *
    * <code>string status = 6;</code>

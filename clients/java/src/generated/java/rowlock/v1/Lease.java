@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * The right to run, until its time to live runs out or it is released.
+ * The right to run, until its ttl has passed or it is released.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.Lease}
@@ -53,8 +53,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object leaseId_ = "";
   /**
    * <pre>
-   * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-   * Pass it to another process to hand the lease over.
+   * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+   * hand the lease over, pass it to another process.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -75,8 +75,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-   * Pass it to another process to hand the lease over.
+   * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+   * hand the lease over, pass it to another process.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object lockName_ = "";
   /**
    * <pre>
-   * The lock that is held.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock that is held.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How it is held; never MODE_UNSPECIFIED.
+   * The mode; never MODE_UNSPECIFIED.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How it is held; never MODE_UNSPECIFIED.
+   * The mode; never MODE_UNSPECIFIED.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -174,7 +174,7 @@ private static final long serialVersionUID = 0L;
   private int permits_ = 0;
   /**
    * <pre>
-   * How many permits are held; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+   * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
    * </pre>
    *
    * <code>uint32 permits = 4;</code>
@@ -189,8 +189,8 @@ private static final long serialVersionUID = 0L;
   private long fencingToken_ = 0L;
   /**
    * <pre>
-   * Strictly rising for each lock and never given twice. Send it with every write to what the lock protects, and let
-   * that refuse a token lower than the highest it has seen.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
+   * a token lower than the highest it has seen.
    * </pre>
    *
    * <code>uint64 fencing_token = 5;</code>
@@ -205,9 +205,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-   * never more than was asked for, or than the grace period of a provisional lease.
+   * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+   * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -219,9 +219,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-   * never more than was asked for, or than the grace period of a provisional lease.
+   * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+   * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -233,9 +233,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-   * never more than was asked for, or than the grace period of a provisional lease.
+   * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+   * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp grantedAt_;
   /**
    * <pre>
-   * When it was granted, by the database's clock.
+   * When the server granted it, by the database's clock.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -261,7 +261,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was granted, by the database's clock.
+   * When the server granted it, by the database's clock.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was granted, by the database's clock.
+   * When the server granted it, by the database's clock.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -287,7 +287,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp expiresAt_;
   /**
    * <pre>
-   * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+   * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -299,7 +299,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+   * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -311,7 +311,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+   * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -326,7 +326,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The request id under which it was asked for; empty when the caller gave none.
+   * The request id of the caller; empty if it gave none.
    * </pre>
    *
    * <code>string request_id = 9;</code>
@@ -347,7 +347,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The request id under which it was asked for; empty when the caller gave none.
+   * The request id of the caller; empty if it gave none.
    * </pre>
    *
    * <code>string request_id = 9;</code>
@@ -372,14 +372,13 @@ private static final long serialVersionUID = 0L;
   private boolean provisional_ = false;
   /**
    * <pre>
-   * Granted after a wait, and nobody has come for it yet: it ends with the grace period (10 s unless the operator chose
-   * another), however long a ttl was asked for, and also where none was. Confirm it by one Renew before you trust it,
-   * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
-   * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
+   * Granted after a wait and not yet confirmed. Such a lease ends with the grace period (10 s by default), whatever ttl
+   * the caller asked for, because the server cannot know whether its waiter is still there. Confirm it with one Renew
+   * before you rely on it; the Renew gives it its whole ttl. A repeated Acquire or WaitInQueue confirms it too.
    *
-   * The lock's record remembers the end of a confirmed lease alone. Whoever asked for min_interval, lock_delay, status_if_lost or
-   * if_status must therefore not begin to work before the answer to that Renew: if the lease ends before its confirmation
-   * (ForceRelease, or LAPSED), neither lock_delay nor status_if_lost is set, and the next holder may be granted at once.
+   * Only the end of a confirmed lease goes into the lock's record. So if you asked for min_interval, lock_delay,
+   * status_if_lost or if_status, begin to work after the answer to that Renew. If the lease ends before its confirmation
+   * (ForceRelease, LAPSED), the server applies neither lock_delay nor status_if_lost, and may grant the next waiter at once.
    * </pre>
    *
    * <code>bool provisional = 10;</code>
@@ -661,7 +660,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The right to run, until its time to live runs out or it is released.
+   * The right to run, until its ttl has passed or it is released.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.Lease}
@@ -985,8 +984,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object leaseId_ = "";
     /**
      * <pre>
-     * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-     * Pass it to another process to hand the lease over.
+     * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+     * hand the lease over, pass it to another process.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -1006,8 +1005,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-     * Pass it to another process to hand the lease over.
+     * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+     * hand the lease over, pass it to another process.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -1028,8 +1027,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-     * Pass it to another process to hand the lease over.
+     * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+     * hand the lease over, pass it to another process.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -1046,8 +1045,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-     * Pass it to another process to hand the lease over.
+     * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+     * hand the lease over, pass it to another process.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -1061,8 +1060,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-     * Pass it to another process to hand the lease over.
+     * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+     * hand the lease over, pass it to another process.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -1082,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object lockName_ = "";
     /**
      * <pre>
-     * The lock that is held.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -1102,7 +1101,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is held.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -1123,7 +1122,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is held.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -1140,7 +1139,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is held.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -1154,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is held.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -1174,7 +1173,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How it is held; never MODE_UNSPECIFIED.
+     * The mode; never MODE_UNSPECIFIED.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -1185,7 +1184,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is held; never MODE_UNSPECIFIED.
+     * The mode; never MODE_UNSPECIFIED.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -1200,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is held; never MODE_UNSPECIFIED.
+     * The mode; never MODE_UNSPECIFIED.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -1213,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is held; never MODE_UNSPECIFIED.
+     * The mode; never MODE_UNSPECIFIED.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -1231,7 +1230,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is held; never MODE_UNSPECIFIED.
+     * The mode; never MODE_UNSPECIFIED.
      * </pre>
      *
      * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -1247,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     private int permits_ ;
     /**
      * <pre>
-     * How many permits are held; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+     * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>uint32 permits = 4;</code>
@@ -1259,7 +1258,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits are held; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+     * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>uint32 permits = 4;</code>
@@ -1275,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits are held; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+     * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>uint32 permits = 4;</code>
@@ -1291,8 +1290,8 @@ private static final long serialVersionUID = 0L;
     private long fencingToken_ ;
     /**
      * <pre>
-     * Strictly rising for each lock and never given twice. Send it with every write to what the lock protects, and let
-     * that refuse a token lower than the highest it has seen.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
+     * a token lower than the highest it has seen.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1304,8 +1303,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strictly rising for each lock and never given twice. Send it with every write to what the lock protects, and let
-     * that refuse a token lower than the highest it has seen.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
+     * a token lower than the highest it has seen.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1321,8 +1320,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strictly rising for each lock and never given twice. Send it with every write to what the lock protects, and let
-     * that refuse a token lower than the highest it has seen.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
+     * a token lower than the highest it has seen.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1340,9 +1339,9 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1353,9 +1352,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1370,9 +1369,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1392,9 +1391,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1412,9 +1411,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1439,9 +1438,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1458,9 +1457,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1472,9 +1471,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1489,9 +1488,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-     * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-     * never more than was asked for, or than the grace period of a provisional lease.
+     * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+     * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1515,7 +1514,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> grantedAtBuilder_;
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1526,7 +1525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1541,7 +1540,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1561,7 +1560,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1579,7 +1578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1604,7 +1603,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1621,7 +1620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1633,7 +1632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1648,7 +1647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was granted, by the database's clock.
+     * When the server granted it, by the database's clock.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -1672,7 +1671,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> expiresAtBuilder_;
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1683,7 +1682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1698,7 +1697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1718,7 +1717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1736,7 +1735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1761,7 +1760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1778,7 +1777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1790,7 +1789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1805,7 +1804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+     * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -1827,7 +1826,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The request id under which it was asked for; empty when the caller gave none.
+     * The request id of the caller; empty if it gave none.
      * </pre>
      *
      * <code>string request_id = 9;</code>
@@ -1847,7 +1846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request id under which it was asked for; empty when the caller gave none.
+     * The request id of the caller; empty if it gave none.
      * </pre>
      *
      * <code>string request_id = 9;</code>
@@ -1868,7 +1867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request id under which it was asked for; empty when the caller gave none.
+     * The request id of the caller; empty if it gave none.
      * </pre>
      *
      * <code>string request_id = 9;</code>
@@ -1885,7 +1884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request id under which it was asked for; empty when the caller gave none.
+     * The request id of the caller; empty if it gave none.
      * </pre>
      *
      * <code>string request_id = 9;</code>
@@ -1899,7 +1898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request id under which it was asked for; empty when the caller gave none.
+     * The request id of the caller; empty if it gave none.
      * </pre>
      *
      * <code>string request_id = 9;</code>
@@ -1919,14 +1918,13 @@ private static final long serialVersionUID = 0L;
     private boolean provisional_ ;
     /**
      * <pre>
-     * Granted after a wait, and nobody has come for it yet: it ends with the grace period (10 s unless the operator chose
-     * another), however long a ttl was asked for, and also where none was. Confirm it by one Renew before you trust it,
-     * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
-     * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
+     * Granted after a wait and not yet confirmed. Such a lease ends with the grace period (10 s by default), whatever ttl
+     * the caller asked for, because the server cannot know whether its waiter is still there. Confirm it with one Renew
+     * before you rely on it; the Renew gives it its whole ttl. A repeated Acquire or WaitInQueue confirms it too.
      *
-     * The lock's record remembers the end of a confirmed lease alone. Whoever asked for min_interval, lock_delay, status_if_lost or
-     * if_status must therefore not begin to work before the answer to that Renew: if the lease ends before its confirmation
-     * (ForceRelease, or LAPSED), neither lock_delay nor status_if_lost is set, and the next holder may be granted at once.
+     * Only the end of a confirmed lease goes into the lock's record. So if you asked for min_interval, lock_delay,
+     * status_if_lost or if_status, begin to work after the answer to that Renew. If the lease ends before its confirmation
+     * (ForceRelease, LAPSED), the server applies neither lock_delay nor status_if_lost, and may grant the next waiter at once.
      * </pre>
      *
      * <code>bool provisional = 10;</code>
@@ -1938,14 +1936,13 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted after a wait, and nobody has come for it yet: it ends with the grace period (10 s unless the operator chose
-     * another), however long a ttl was asked for, and also where none was. Confirm it by one Renew before you trust it,
-     * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
-     * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
+     * Granted after a wait and not yet confirmed. Such a lease ends with the grace period (10 s by default), whatever ttl
+     * the caller asked for, because the server cannot know whether its waiter is still there. Confirm it with one Renew
+     * before you rely on it; the Renew gives it its whole ttl. A repeated Acquire or WaitInQueue confirms it too.
      *
-     * The lock's record remembers the end of a confirmed lease alone. Whoever asked for min_interval, lock_delay, status_if_lost or
-     * if_status must therefore not begin to work before the answer to that Renew: if the lease ends before its confirmation
-     * (ForceRelease, or LAPSED), neither lock_delay nor status_if_lost is set, and the next holder may be granted at once.
+     * Only the end of a confirmed lease goes into the lock's record. So if you asked for min_interval, lock_delay,
+     * status_if_lost or if_status, begin to work after the answer to that Renew. If the lease ends before its confirmation
+     * (ForceRelease, LAPSED), the server applies neither lock_delay nor status_if_lost, and may grant the next waiter at once.
      * </pre>
      *
      * <code>bool provisional = 10;</code>
@@ -1961,14 +1958,13 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted after a wait, and nobody has come for it yet: it ends with the grace period (10 s unless the operator chose
-     * another), however long a ttl was asked for, and also where none was. Confirm it by one Renew before you trust it,
-     * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
-     * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
+     * Granted after a wait and not yet confirmed. Such a lease ends with the grace period (10 s by default), whatever ttl
+     * the caller asked for, because the server cannot know whether its waiter is still there. Confirm it with one Renew
+     * before you rely on it; the Renew gives it its whole ttl. A repeated Acquire or WaitInQueue confirms it too.
      *
-     * The lock's record remembers the end of a confirmed lease alone. Whoever asked for min_interval, lock_delay, status_if_lost or
-     * if_status must therefore not begin to work before the answer to that Renew: if the lease ends before its confirmation
-     * (ForceRelease, or LAPSED), neither lock_delay nor status_if_lost is set, and the next holder may be granted at once.
+     * Only the end of a confirmed lease goes into the lock's record. So if you asked for min_interval, lock_delay,
+     * status_if_lost or if_status, begin to work after the answer to that Renew. If the lease ends before its confirmation
+     * (ForceRelease, LAPSED), the server applies neither lock_delay nor status_if_lost, and may grant the next waiter at once.
      * </pre>
      *
      * <code>bool provisional = 10;</code>

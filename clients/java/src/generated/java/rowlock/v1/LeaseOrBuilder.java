@@ -10,8 +10,8 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-   * Pass it to another process to hand the lease over.
+   * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+   * hand the lease over, pass it to another process.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -20,8 +20,8 @@ public interface LeaseOrBuilder extends
   java.lang.String getLeaseId();
   /**
    * <pre>
-   * Secret: whoever knows it can renew and release the lease. It is also the ticket_id under which the claim waited.
-   * Pass it to another process to hand the lease over.
+   * Secret: whoever knows it can renew and release the lease. If the claim waited, it is the same as its ticket_id. To
+   * hand the lease over, pass it to another process.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -32,7 +32,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The lock that is held.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -41,7 +41,7 @@ public interface LeaseOrBuilder extends
   java.lang.String getLockName();
   /**
    * <pre>
-   * The lock that is held.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -52,7 +52,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * How it is held; never MODE_UNSPECIFIED.
+   * The mode; never MODE_UNSPECIFIED.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -61,7 +61,7 @@ public interface LeaseOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How it is held; never MODE_UNSPECIFIED.
+   * The mode; never MODE_UNSPECIFIED.
    * </pre>
    *
    * <code>.rowlock.v1.Mode mode = 3;</code>
@@ -71,7 +71,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * How many permits are held; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+   * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
    * </pre>
    *
    * <code>uint32 permits = 4;</code>
@@ -81,8 +81,8 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Strictly rising for each lock and never given twice. Send it with every write to what the lock protects, and let
-   * that refuse a token lower than the highest it has seen.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
+   * a token lower than the highest it has seen.
    * </pre>
    *
    * <code>uint64 fencing_token = 5;</code>
@@ -92,9 +92,9 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-   * never more than was asked for, or than the grace period of a provisional lease.
+   * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+   * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -103,9 +103,9 @@ public interface LeaseOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-   * never more than was asked for, or than the grace period of a provisional lease.
+   * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+   * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -114,9 +114,9 @@ public interface LeaseOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * Time that was left when the answer was made; unset for a lease without end. The holder's own deadline is
-   * (monotonic time before it sent the call) + ttl - margin; of a provisional lease, count from before the Renew. It is
-   * never more than was asked for, or than the grace period of a provisional lease.
+   * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
+   * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
+   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -125,7 +125,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * When it was granted, by the database's clock.
+   * When the server granted it, by the database's clock.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -134,7 +134,7 @@ public interface LeaseOrBuilder extends
   boolean hasGrantedAt();
   /**
    * <pre>
-   * When it was granted, by the database's clock.
+   * When the server granted it, by the database's clock.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -143,7 +143,7 @@ public interface LeaseOrBuilder extends
   com.google.protobuf.Timestamp getGrantedAt();
   /**
    * <pre>
-   * When it was granted, by the database's clock.
+   * When the server granted it, by the database's clock.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp granted_at = 7;</code>
@@ -152,7 +152,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+   * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -161,7 +161,7 @@ public interface LeaseOrBuilder extends
   boolean hasExpiresAt();
   /**
    * <pre>
-   * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+   * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -170,7 +170,7 @@ public interface LeaseOrBuilder extends
   com.google.protobuf.Timestamp getExpiresAt();
   /**
    * <pre>
-   * When it ends, by the database's clock; unset for a lease without end. For display: see ttl.
+   * When it ends, by the database's clock; unset for a lease without end. For display only: see ttl.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expires_at = 8;</code>
@@ -179,7 +179,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The request id under which it was asked for; empty when the caller gave none.
+   * The request id of the caller; empty if it gave none.
    * </pre>
    *
    * <code>string request_id = 9;</code>
@@ -188,7 +188,7 @@ public interface LeaseOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The request id under which it was asked for; empty when the caller gave none.
+   * The request id of the caller; empty if it gave none.
    * </pre>
    *
    * <code>string request_id = 9;</code>
@@ -199,14 +199,13 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Granted after a wait, and nobody has come for it yet: it ends with the grace period (10 s unless the operator chose
-   * another), however long a ttl was asked for, and also where none was. Confirm it by one Renew before you trust it,
-   * which gives it its whole ttl: the grant may have been on its way for any time, and the server cannot know whether
-   * its waiter still lives. Repeating the Acquire or following the ticket again confirms it, too.
+   * Granted after a wait and not yet confirmed. Such a lease ends with the grace period (10 s by default), whatever ttl
+   * the caller asked for, because the server cannot know whether its waiter is still there. Confirm it with one Renew
+   * before you rely on it; the Renew gives it its whole ttl. A repeated Acquire or WaitInQueue confirms it too.
    *
-   * The lock's record remembers the end of a confirmed lease alone. Whoever asked for min_interval, lock_delay, status_if_lost or
-   * if_status must therefore not begin to work before the answer to that Renew: if the lease ends before its confirmation
-   * (ForceRelease, or LAPSED), neither lock_delay nor status_if_lost is set, and the next holder may be granted at once.
+   * Only the end of a confirmed lease goes into the lock's record. So if you asked for min_interval, lock_delay,
+   * status_if_lost or if_status, begin to work after the answer to that Renew. If the lease ends before its confirmation
+   * (ForceRelease, LAPSED), the server applies neither lock_delay nor status_if_lost, and may grant the next waiter at once.
    * </pre>
    *
    * <code>bool provisional = 10;</code>

@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The limit in force; 0 pauses the lock for every mode.
+   * The limit in force. 0 pauses the lock in every mode.
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pattern_ = "";
   /**
    * <pre>
-   * The pattern, when the source is one.
+   * The pattern, if that is the source.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The pattern, when the source is one.
+   * The pattern, if that is the source.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -138,8 +138,8 @@ private static final long serialVersionUID = 0L;
   private long version_ = 0L;
   /**
    * <pre>
-   * Version of that setting, for the default that of the name's own: 0 for one that was never set, then 1 more with
-   * every change. See SetLimitRequest.expected_version.
+   * The version of that setting; for the default, the version of the name's own setting. 0 if it was never set, then 1
+   * more with every change. See SetLimitRequest.expected_version.
    * </pre>
    *
    * <code>uint64 version = 4;</code>
@@ -623,7 +623,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The limit in force; 0 pauses the lock for every mode.
+     * The limit in force. 0 pauses the lock in every mode.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -635,7 +635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force; 0 pauses the lock for every mode.
+     * The limit in force. 0 pauses the lock in every mode.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force; 0 pauses the lock for every mode.
+     * The limit in force. 0 pauses the lock in every mode.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -740,7 +740,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pattern_ = "";
     /**
      * <pre>
-     * The pattern, when the source is one.
+     * The pattern, if that is the source.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -760,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, when the source is one.
+     * The pattern, if that is the source.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -781,7 +781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, when the source is one.
+     * The pattern, if that is the source.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, when the source is one.
+     * The pattern, if that is the source.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, when the source is one.
+     * The pattern, if that is the source.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -832,8 +832,8 @@ private static final long serialVersionUID = 0L;
     private long version_ ;
     /**
      * <pre>
-     * Version of that setting, for the default that of the name's own: 0 for one that was never set, then 1 more with
-     * every change. See SetLimitRequest.expected_version.
+     * The version of that setting; for the default, the version of the name's own setting. 0 if it was never set, then 1
+     * more with every change. See SetLimitRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 4;</code>
@@ -845,8 +845,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of that setting, for the default that of the name's own: 0 for one that was never set, then 1 more with
-     * every change. See SetLimitRequest.expected_version.
+     * The version of that setting; for the default, the version of the name's own setting. 0 if it was never set, then 1
+     * more with every change. See SetLimitRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 4;</code>
@@ -862,8 +862,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of that setting, for the default that of the name's own: 0 for one that was never set, then 1 more with
-     * every change. See SetLimitRequest.expected_version.
+     * The version of that setting; for the default, the version of the name's own setting. 0 if it was never set, then 1
+     * more with every change. See SetLimitRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 4;</code>

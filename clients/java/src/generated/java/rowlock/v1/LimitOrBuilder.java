@@ -10,7 +10,7 @@ public interface LimitOrBuilder extends
 
   /**
    * <pre>
-   * The limit in force; 0 pauses the lock for every mode.
+   * The limit in force. 0 pauses the lock in every mode.
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -39,7 +39,7 @@ public interface LimitOrBuilder extends
 
   /**
    * <pre>
-   * The pattern, when the source is one.
+   * The pattern, if that is the source.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -48,7 +48,7 @@ public interface LimitOrBuilder extends
   java.lang.String getPattern();
   /**
    * <pre>
-   * The pattern, when the source is one.
+   * The pattern, if that is the source.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -59,8 +59,8 @@ public interface LimitOrBuilder extends
 
   /**
    * <pre>
-   * Version of that setting, for the default that of the name's own: 0 for one that was never set, then 1 more with
-   * every change. See SetLimitRequest.expected_version.
+   * The version of that setting; for the default, the version of the name's own setting. 0 if it was never set, then 1
+   * more with every change. See SetLimitRequest.expected_version.
    * </pre>
    *
    * <code>uint64 version = 4;</code>

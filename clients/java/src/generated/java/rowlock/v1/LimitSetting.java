@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A limit that was set by SetLimit.
+ * A limit that SetLimit has set.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LimitSetting}
@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
   public static final int PATTERN_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * For every name that matches it.
+   * Every matching name.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For every name that matches it.
+   * Every matching name.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For every name that matches it.
+   * Every matching name.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * The reason that came with the change.
+   * The reason for the change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -270,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason that came with the change.
+   * The reason for the change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -509,7 +509,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A limit that was set by SetLimit.
+   * A limit that SetLimit has set.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LimitSetting}
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * For every name that matches it.
+     * Every matching name.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -888,7 +888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every name that matches it.
+     * Every matching name.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every name that matches it.
+     * Every matching name.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every name that matches it.
+     * Every matching name.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every name that matches it.
+     * Every matching name.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -974,7 +974,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every name that matches it.
+     * Every matching name.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1082,7 +1082,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * The reason that came with the change.
+     * The reason for the change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1102,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change.
+     * The reason for the change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change.
+     * The reason for the change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1140,7 +1140,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change.
+     * The reason for the change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1154,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change.
+     * The reason for the change.
      * </pre>
      *
      * <code>string reason = 5;</code>

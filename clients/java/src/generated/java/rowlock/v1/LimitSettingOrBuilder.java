@@ -39,7 +39,7 @@ public interface LimitSettingOrBuilder extends
 
   /**
    * <pre>
-   * For every name that matches it.
+   * Every matching name.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -48,7 +48,7 @@ public interface LimitSettingOrBuilder extends
   boolean hasPattern();
   /**
    * <pre>
-   * For every name that matches it.
+   * Every matching name.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -57,7 +57,7 @@ public interface LimitSettingOrBuilder extends
   java.lang.String getPattern();
   /**
    * <pre>
-   * For every name that matches it.
+   * Every matching name.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -88,7 +88,7 @@ public interface LimitSettingOrBuilder extends
 
   /**
    * <pre>
-   * The reason that came with the change.
+   * The reason for the change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -97,7 +97,7 @@ public interface LimitSettingOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * The reason that came with the change.
+   * The reason for the change.
    * </pre>
    *
    * <code>string reason = 5;</code>

@@ -23,7 +23,7 @@ public enum LimitSource
   LIMIT_SOURCE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Nothing was set: the limit is 1.
+   * No limit was set: it is 1.
    * </pre>
    *
    * <code>LIMIT_SOURCE_DEFAULT = 1;</code>
@@ -39,7 +39,7 @@ public enum LimitSource
   LIMIT_SOURCE_PATTERN(2),
   /**
    * <pre>
-   * Set for this very name.
+   * Set for this name.
    * </pre>
    *
    * <code>LIMIT_SOURCE_NAME = 3;</code>
@@ -58,7 +58,7 @@ public enum LimitSource
   public static final int LIMIT_SOURCE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Nothing was set: the limit is 1.
+   * No limit was set: it is 1.
    * </pre>
    *
    * <code>LIMIT_SOURCE_DEFAULT = 1;</code>
@@ -74,7 +74,7 @@ public enum LimitSource
   public static final int LIMIT_SOURCE_PATTERN_VALUE = 2;
   /**
    * <pre>
-   * Set for this very name.
+   * Set for this name.
    * </pre>
    *
    * <code>LIMIT_SOURCE_NAME = 3;</code>

@@ -50,8 +50,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prefix_ = "";
   /**
    * <pre>
-   * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-   * patterns that match the names under the prefix, too, such as `*`, are not among them.
+   * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+   * match names under the prefix, such as `*`, are not listed.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -72,8 +72,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-   * patterns that match the names under the prefix, too, such as `*`, are not among them.
+   * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+   * match names under the prefix, such as `*`, are not listed.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -98,8 +98,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-   * next_page_token says that a page is the last.
+   * The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
    * </pre>
    *
    * <code>int32 page_size = 2;</code>
@@ -115,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same.
+   * The token of the page before, with the same prefix.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -136,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same.
+   * The token of the page before, with the same prefix.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -537,8 +536,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-     * patterns that match the names under the prefix, too, such as `*`, are not among them.
+     * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+     * match names under the prefix, such as `*`, are not listed.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -558,8 +557,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-     * patterns that match the names under the prefix, too, such as `*`, are not among them.
+     * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+     * match names under the prefix, such as `*`, are not listed.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -580,8 +579,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-     * patterns that match the names under the prefix, too, such as `*`, are not among them.
+     * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+     * match names under the prefix, such as `*`, are not listed.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -598,8 +597,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-     * patterns that match the names under the prefix, too, such as `*`, are not among them.
+     * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+     * match names under the prefix, such as `*`, are not listed.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -613,8 +612,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-     * patterns that match the names under the prefix, too, such as `*`, are not among them.
+     * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+     * match names under the prefix, such as `*`, are not listed.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -634,8 +633,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-     * next_page_token says that a page is the last.
+     * The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
      * </pre>
      *
      * <code>int32 page_size = 2;</code>
@@ -647,8 +645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-     * next_page_token says that a page is the last.
+     * The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
      * </pre>
      *
      * <code>int32 page_size = 2;</code>
@@ -664,8 +661,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-     * next_page_token says that a page is the last.
+     * The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
      * </pre>
      *
      * <code>int32 page_size = 2;</code>
@@ -681,7 +677,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same.
+     * The token of the page before, with the same prefix.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -701,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same.
+     * The token of the page before, with the same prefix.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -722,7 +718,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same.
+     * The token of the page before, with the same prefix.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -739,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same.
+     * The token of the page before, with the same prefix.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -753,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same.
+     * The token of the page before, with the same prefix.
      * </pre>
      *
      * <code>string page_token = 3;</code>

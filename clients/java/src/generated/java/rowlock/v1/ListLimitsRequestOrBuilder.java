@@ -10,8 +10,8 @@ public interface ListLimitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-   * patterns that match the names under the prefix, too, such as `*`, are not among them.
+   * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+   * match names under the prefix, such as `*`, are not listed.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -20,8 +20,8 @@ public interface ListLimitsRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Only names, and patterns as they were set, that begin with these bytes, at most 255 of them; empty: all. Shorter
-   * patterns that match the names under the prefix, too, such as `*`, are not among them.
+   * Only names and patterns whose text begins with these bytes, at most 255; empty: all. Shorter patterns that also
+   * match names under the prefix, such as `*`, are not listed.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -32,8 +32,7 @@ public interface ListLimitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. Only an empty
-   * next_page_token says that a page is the last.
+   * The most settings to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
    * </pre>
    *
    * <code>int32 page_size = 2;</code>
@@ -43,7 +42,7 @@ public interface ListLimitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same.
+   * The token of the page before, with the same prefix.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -52,7 +51,7 @@ public interface ListLimitsRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same.
+   * The token of the page before, with the same prefix.
    * </pre>
    *
    * <code>string page_token = 3;</code>

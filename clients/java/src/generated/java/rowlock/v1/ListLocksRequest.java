@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prefix_ = "";
   /**
    * <pre>
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -97,9 +97,8 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-   * asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-   * 10 first waiters are listed for each lock.
+   * The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+   * next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>int32 page_size = 2;</code>
@@ -115,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+   * The token of the page before, with the same prefix. Not with an order by waiters.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -136,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+   * The token of the page before, with the same prefix. Not with an order by waiters.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -176,9 +175,8 @@ private static final long serialVersionUID = 0L;
   private int order_ = 0;
   /**
    * <pre>
-   * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-   * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-   * number of claims that wait.
+   * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+   * a larger page to see more. Their cost grows with the number of waiters.
    * </pre>
    *
    * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -189,9 +187,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-   * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-   * number of claims that wait.
+   * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+   * a larger page to see more. Their cost grows with the number of waiters.
    * </pre>
    *
    * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -628,7 +625,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Only names that begin with these bytes, at most 255 of them; empty: all.
+     * Only names that begin with these bytes, at most 255; empty: all.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -648,7 +645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names that begin with these bytes, at most 255 of them; empty: all.
+     * Only names that begin with these bytes, at most 255; empty: all.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -669,7 +666,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names that begin with these bytes, at most 255 of them; empty: all.
+     * Only names that begin with these bytes, at most 255; empty: all.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -686,7 +683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names that begin with these bytes, at most 255 of them; empty: all.
+     * Only names that begin with these bytes, at most 255; empty: all.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -700,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only names that begin with these bytes, at most 255 of them; empty: all.
+     * Only names that begin with these bytes, at most 255; empty: all.
      * </pre>
      *
      * <code>string prefix = 1;</code>
@@ -720,9 +717,8 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-     * asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-     * 10 first waiters are listed for each lock.
+     * The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+     * next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>int32 page_size = 2;</code>
@@ -734,9 +730,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-     * asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-     * 10 first waiters are listed for each lock.
+     * The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+     * next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>int32 page_size = 2;</code>
@@ -752,9 +747,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-     * asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-     * 10 first waiters are listed for each lock.
+     * The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+     * next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>int32 page_size = 2;</code>
@@ -770,7 +764,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+     * The token of the page before, with the same prefix. Not with an order by waiters.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -790,7 +784,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+     * The token of the page before, with the same prefix. Not with an order by waiters.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -811,7 +805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+     * The token of the page before, with the same prefix. Not with an order by waiters.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -828,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+     * The token of the page before, with the same prefix. Not with an order by waiters.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -842,7 +836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+     * The token of the page before, with the same prefix. Not with an order by waiters.
      * </pre>
      *
      * <code>string page_token = 3;</code>
@@ -906,9 +900,8 @@ private static final long serialVersionUID = 0L;
     private int order_ = 0;
     /**
      * <pre>
-     * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-     * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-     * number of claims that wait.
+     * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+     * a larger page to see more. Their cost grows with the number of waiters.
      * </pre>
      *
      * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -919,9 +912,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-     * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-     * number of claims that wait.
+     * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+     * a larger page to see more. Their cost grows with the number of waiters.
      * </pre>
      *
      * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -936,9 +928,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-     * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-     * number of claims that wait.
+     * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+     * a larger page to see more. Their cost grows with the number of waiters.
      * </pre>
      *
      * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -951,9 +942,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-     * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-     * number of claims that wait.
+     * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+     * a larger page to see more. Their cost grows with the number of waiters.
      * </pre>
      *
      * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -971,9 +961,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-     * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-     * number of claims that wait.
+     * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+     * a larger page to see more. Their cost grows with the number of waiters.
      * </pre>
      *
      * <code>.rowlock.v1.ListOrder order = 5;</code>

@@ -10,7 +10,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -19,7 +19,7 @@ public interface ListLocksRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -30,9 +30,8 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * At most so many, up to 1,000; 0 is taken as 100; negative or above 1,000 is BAD_REQUEST. A page may be shorter than
-   * asked, as it ends at about 1 MiB: only an empty next_page_token says that it is the last. Up to 10 holders and
-   * 10 first waiters are listed for each lock.
+   * The most locks to return, 1 to 1,000; 0 means 100. A page ends at about 1 MiB, so it may be shorter: only an empty
+   * next_page_token means that it is the last. Each lock lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>int32 page_size = 2;</code>
@@ -42,7 +41,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+   * The token of the page before, with the same prefix. Not with an order by waiters.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -51,7 +50,7 @@ public interface ListLocksRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the answer before; the prefix must stay the same. Not with an order by waiters, where it is BAD_REQUEST.
+   * The token of the page before, with the same prefix. Not with an order by waiters.
    * </pre>
    *
    * <code>string page_token = 3;</code>
@@ -72,9 +71,8 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-   * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-   * number of claims that wait.
+   * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+   * a larger page to see more. Their cost grows with the number of waiters.
    * </pre>
    *
    * <code>.rowlock.v1.ListOrder order = 5;</code>
@@ -83,9 +81,8 @@ public interface ListLocksRequestOrBuilder extends
   int getOrderValue();
   /**
    * <pre>
-   * Unspecified = by name. In the orders by waiters there is one page and no next one: they change with every grant, so
-   * that a second page would leave out and repeat. For more of them, ask for a larger page. The cost grows with the
-   * number of claims that wait.
+   * Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
+   * a larger page to see more. Their cost grows with the number of waiters.
    * </pre>
    *
    * <code>.rowlock.v1.ListOrder order = 5;</code>

@@ -10,7 +10,7 @@ public interface ListLocksResponseOrBuilder extends
 
   /**
    * <pre>
-   * In the order that was asked for.
+   * In the requested order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 1;</code>
@@ -19,7 +19,7 @@ public interface ListLocksResponseOrBuilder extends
       getLocksList();
   /**
    * <pre>
-   * In the order that was asked for.
+   * In the requested order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 1;</code>
@@ -27,7 +27,7 @@ public interface ListLocksResponseOrBuilder extends
   rowlock.v1.Lock getLocks(int index);
   /**
    * <pre>
-   * In the order that was asked for.
+   * In the requested order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 1;</code>
@@ -35,7 +35,7 @@ public interface ListLocksResponseOrBuilder extends
   int getLocksCount();
   /**
    * <pre>
-   * In the order that was asked for.
+   * In the requested order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 1;</code>
@@ -44,7 +44,7 @@ public interface ListLocksResponseOrBuilder extends
       getLocksOrBuilderList();
   /**
    * <pre>
-   * In the order that was asked for.
+   * In the requested order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 1;</code>
@@ -54,7 +54,7 @@ public interface ListLocksResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where the next page begins; empty at the end, and always in an order by waiters.
+   * The token of the next page; empty at the end, and always in an order by waiters.
    * </pre>
    *
    * <code>string next_page_token = 2;</code>
@@ -63,7 +63,7 @@ public interface ListLocksResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Where the next page begins; empty at the end, and always in an order by waiters.
+   * The token of the next page; empty at the end, and always in an order by waiters.
    * </pre>
    *
    * <code>string next_page_token = 2;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * In which order locks are listed.
+ * The order of a listing.
  * </pre>
  *
  * Protobuf enum {@code rowlock.v1.ListOrder}
@@ -15,7 +15,7 @@ public enum ListOrder
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Taken as LIST_ORDER_NAME.
+   * Means LIST_ORDER_NAME.
    * </pre>
    *
    * <code>LIST_ORDER_UNSPECIFIED = 0;</code>
@@ -23,7 +23,7 @@ public enum ListOrder
   LIST_ORDER_UNSPECIFIED(0),
   /**
    * <pre>
-   * By the bytes of the name.
+   * By name, in byte order.
    * </pre>
    *
    * <code>LIST_ORDER_NAME = 1;</code>
@@ -31,7 +31,7 @@ public enum ListOrder
   LIST_ORDER_NAME(1),
   /**
    * <pre>
-   * Locks that are waited for, the one whose first waiter came earliest first.
+   * Locks with waiters, by the arrival of their first waiter, earliest first.
    * </pre>
    *
    * <code>LIST_ORDER_LONGEST_WAIT = 2;</code>
@@ -39,7 +39,7 @@ public enum ListOrder
   LIST_ORDER_LONGEST_WAIT(2),
   /**
    * <pre>
-   * Locks that are waited for, the one with the longest queue first.
+   * Locks with waiters, the longest queue first.
    * </pre>
    *
    * <code>LIST_ORDER_MOST_WAITERS = 3;</code>
@@ -50,7 +50,7 @@ public enum ListOrder
 
   /**
    * <pre>
-   * Taken as LIST_ORDER_NAME.
+   * Means LIST_ORDER_NAME.
    * </pre>
    *
    * <code>LIST_ORDER_UNSPECIFIED = 0;</code>
@@ -58,7 +58,7 @@ public enum ListOrder
   public static final int LIST_ORDER_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * By the bytes of the name.
+   * By name, in byte order.
    * </pre>
    *
    * <code>LIST_ORDER_NAME = 1;</code>
@@ -66,7 +66,7 @@ public enum ListOrder
   public static final int LIST_ORDER_NAME_VALUE = 1;
   /**
    * <pre>
-   * Locks that are waited for, the one whose first waiter came earliest first.
+   * Locks with waiters, by the arrival of their first waiter, earliest first.
    * </pre>
    *
    * <code>LIST_ORDER_LONGEST_WAIT = 2;</code>
@@ -74,7 +74,7 @@ public enum ListOrder
   public static final int LIST_ORDER_LONGEST_WAIT_VALUE = 2;
   /**
    * <pre>
-   * Locks that are waited for, the one with the longest queue first.
+   * Locks with waiters, the longest queue first.
    * </pre>
    *
    * <code>LIST_ORDER_MOST_WAITERS = 3;</code>

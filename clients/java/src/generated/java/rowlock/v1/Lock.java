@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A lock as it stands.
+ * A lock and its present state.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.Lock}
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   private long heldPermits_ = 0L;
   /**
    * <pre>
-   * Permits held, each reader or writer counted as 1.
+   * Permits held. A reader or writer counts as 1.
    * </pre>
    *
    * <code>uint64 held_permits = 3;</code>
@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   private int holderCount_ = 0;
   /**
    * <pre>
-   * Claims that hold it.
+   * The number of holders.
    * </pre>
    *
    * <code>uint32 holder_count = 4;</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   private int waiting_ = 0;
   /**
    * <pre>
-   * Claims that wait for it.
+   * The number of waiters.
    * </pre>
    *
    * <code>uint32 waiting = 5;</code>
@@ -181,7 +181,8 @@ private static final long serialVersionUID = 0L;
   private boolean draining_ = false;
   /**
    * <pre>
-   * More is held than the limit allows, because the limit was lowered: nothing is granted until enough is released.
+   * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
+   * enough.
    * </pre>
    *
    * <code>bool draining = 6;</code>
@@ -196,7 +197,7 @@ private static final long serialVersionUID = 0L;
   private long lastFencingToken_ = 0L;
   /**
    * <pre>
-   * The fencing token given last; 0 when none was.
+   * The last fencing token; 0 if there was none.
    * </pre>
    *
    * <code>uint64 last_fencing_token = 7;</code>
@@ -212,7 +213,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> holders_;
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -223,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -235,7 +236,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -246,7 +247,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -257,7 +258,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -273,7 +274,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> waiters_;
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -284,7 +285,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -296,7 +297,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -307,7 +308,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -318,7 +319,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -333,7 +334,7 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.LockRecord record_;
   /**
    * <pre>
-   * What it remembers; unset when it has no record.
+   * What the lock remembers; unset if it has no record.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -345,7 +346,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it remembers; unset when it has no record.
+   * What the lock remembers; unset if it has no record.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -357,7 +358,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it remembers; unset when it has no record.
+   * What the lock remembers; unset if it has no record.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -641,7 +642,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A lock as it stands.
+   * A lock and its present state.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.Lock}
@@ -1292,7 +1293,7 @@ private static final long serialVersionUID = 0L;
     private long heldPermits_ ;
     /**
      * <pre>
-     * Permits held, each reader or writer counted as 1.
+     * Permits held. A reader or writer counts as 1.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -1304,7 +1305,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits held, each reader or writer counted as 1.
+     * Permits held. A reader or writer counts as 1.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -1320,7 +1321,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits held, each reader or writer counted as 1.
+     * Permits held. A reader or writer counts as 1.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -1336,7 +1337,7 @@ private static final long serialVersionUID = 0L;
     private int holderCount_ ;
     /**
      * <pre>
-     * Claims that hold it.
+     * The number of holders.
      * </pre>
      *
      * <code>uint32 holder_count = 4;</code>
@@ -1348,7 +1349,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Claims that hold it.
+     * The number of holders.
      * </pre>
      *
      * <code>uint32 holder_count = 4;</code>
@@ -1364,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Claims that hold it.
+     * The number of holders.
      * </pre>
      *
      * <code>uint32 holder_count = 4;</code>
@@ -1380,7 +1381,7 @@ private static final long serialVersionUID = 0L;
     private int waiting_ ;
     /**
      * <pre>
-     * Claims that wait for it.
+     * The number of waiters.
      * </pre>
      *
      * <code>uint32 waiting = 5;</code>
@@ -1392,7 +1393,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Claims that wait for it.
+     * The number of waiters.
      * </pre>
      *
      * <code>uint32 waiting = 5;</code>
@@ -1408,7 +1409,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Claims that wait for it.
+     * The number of waiters.
      * </pre>
      *
      * <code>uint32 waiting = 5;</code>
@@ -1424,7 +1425,8 @@ private static final long serialVersionUID = 0L;
     private boolean draining_ ;
     /**
      * <pre>
-     * More is held than the limit allows, because the limit was lowered: nothing is granted until enough is released.
+     * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
+     * enough.
      * </pre>
      *
      * <code>bool draining = 6;</code>
@@ -1436,7 +1438,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More is held than the limit allows, because the limit was lowered: nothing is granted until enough is released.
+     * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
+     * enough.
      * </pre>
      *
      * <code>bool draining = 6;</code>
@@ -1452,7 +1455,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More is held than the limit allows, because the limit was lowered: nothing is granted until enough is released.
+     * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
+     * enough.
      * </pre>
      *
      * <code>bool draining = 6;</code>
@@ -1468,7 +1472,7 @@ private static final long serialVersionUID = 0L;
     private long lastFencingToken_ ;
     /**
      * <pre>
-     * The fencing token given last; 0 when none was.
+     * The last fencing token; 0 if there was none.
      * </pre>
      *
      * <code>uint64 last_fencing_token = 7;</code>
@@ -1480,7 +1484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The fencing token given last; 0 when none was.
+     * The last fencing token; 0 if there was none.
      * </pre>
      *
      * <code>uint64 last_fencing_token = 7;</code>
@@ -1496,7 +1500,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The fencing token given last; 0 when none was.
+     * The last fencing token; 0 if there was none.
      * </pre>
      *
      * <code>uint64 last_fencing_token = 7;</code>
@@ -1523,7 +1527,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1537,7 +1541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1551,7 +1555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1565,7 +1569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1586,7 +1590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1604,7 +1608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1624,7 +1628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1645,7 +1649,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1663,7 +1667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1681,7 +1685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1700,7 +1704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1717,7 +1721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1734,7 +1738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1745,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1759,7 +1763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1774,7 +1778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1785,7 +1789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1797,7 +1801,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+     * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -1835,7 +1839,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1849,7 +1853,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1863,7 +1867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1877,7 +1881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1898,7 +1902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1916,7 +1920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1936,7 +1940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1957,7 +1961,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1975,7 +1979,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -1993,7 +1997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2012,7 +2016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2029,7 +2033,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2046,7 +2050,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2057,7 +2061,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2071,7 +2075,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2086,7 +2090,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2097,7 +2101,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2109,7 +2113,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First waiters, in order; capped likewise.
+     * The first waiters, in order; the same requests say how many.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2138,7 +2142,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.LockRecord, rowlock.v1.LockRecord.Builder, rowlock.v1.LockRecordOrBuilder> recordBuilder_;
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2149,7 +2153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2164,7 +2168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2184,7 +2188,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2202,7 +2206,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2227,7 +2231,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2244,7 +2248,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2256,7 +2260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -2271,7 +2275,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it remembers; unset when it has no record.
+     * What the lock remembers; unset if it has no record.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 10;</code>

@@ -57,7 +57,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Permits held, each reader or writer counted as 1.
+   * Permits held. A reader or writer counts as 1.
    * </pre>
    *
    * <code>uint64 held_permits = 3;</code>
@@ -67,7 +67,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Claims that hold it.
+   * The number of holders.
    * </pre>
    *
    * <code>uint32 holder_count = 4;</code>
@@ -77,7 +77,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Claims that wait for it.
+   * The number of waiters.
    * </pre>
    *
    * <code>uint32 waiting = 5;</code>
@@ -87,7 +87,8 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * More is held than the limit allows, because the limit was lowered: nothing is granted until enough is released.
+   * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
+   * enough.
    * </pre>
    *
    * <code>bool draining = 6;</code>
@@ -97,7 +98,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The fencing token given last; 0 when none was.
+   * The last fencing token; 0 if there was none.
    * </pre>
    *
    * <code>uint64 last_fencing_token = 7;</code>
@@ -107,7 +108,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -116,7 +117,7 @@ public interface LockOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -124,7 +125,7 @@ public interface LockOrBuilder extends
   rowlock.v1.Claim getHolders(int index);
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -132,7 +133,7 @@ public interface LockOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -141,7 +142,7 @@ public interface LockOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * Holders, oldest first; capped, see GetLockRequest and ListLocksRequest.
+   * The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 8;</code>
@@ -151,7 +152,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -160,7 +161,7 @@ public interface LockOrBuilder extends
       getWaitersList();
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -168,7 +169,7 @@ public interface LockOrBuilder extends
   rowlock.v1.Claim getWaiters(int index);
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -176,7 +177,7 @@ public interface LockOrBuilder extends
   int getWaitersCount();
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -185,7 +186,7 @@ public interface LockOrBuilder extends
       getWaitersOrBuilderList();
   /**
    * <pre>
-   * First waiters, in order; capped likewise.
+   * The first waiters, in order; the same requests say how many.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -195,7 +196,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * What it remembers; unset when it has no record.
+   * What the lock remembers; unset if it has no record.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -204,7 +205,7 @@ public interface LockOrBuilder extends
   boolean hasRecord();
   /**
    * <pre>
-   * What it remembers; unset when it has no record.
+   * What the lock remembers; unset if it has no record.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 10;</code>
@@ -213,7 +214,7 @@ public interface LockOrBuilder extends
   rowlock.v1.LockRecord getRecord();
   /**
    * <pre>
-   * What it remembers; unset when it has no record.
+   * What the lock remembers; unset if it has no record.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 10;</code>

@@ -6,9 +6,9 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What a lock remembers beyond its claims. A lock has none until something sets it: UpdateLock, or a lease whose Acquire
- * has min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left, with
- * the end of that lease. It stays until DeleteLock takes it away; cleaning leaves a lock that has one alone.
+ * What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+ * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+ * record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LockRecord}
@@ -51,8 +51,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp notBefore_;
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -64,8 +64,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -77,8 +77,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -92,9 +92,9 @@ private static final long serialVersionUID = 0L;
   private int attemptsLeft_ = 0;
   /**
    * <pre>
-   * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+   * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+   * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+   * ended, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -106,9 +106,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+   * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+   * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+   * ended, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -124,8 +124,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-   * with AcquireRequest.if_status.
+   * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+   * AcquireRequest.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -146,8 +146,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-   * with AcquireRequest.if_status.
+   * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+   * AcquireRequest.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -172,7 +172,7 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.LastRun lastRun_;
   /**
    * <pre>
-   * The lease that ended last; unset when none has since there is a record.
+   * The lease that ended last; unset if none has ended since the record exists.
    * </pre>
    *
    * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease that ended last; unset when none has since there is a record.
+   * The lease that ended last; unset if none has ended since the record exists.
    * </pre>
    *
    * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -196,7 +196,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease that ended last; unset when none has since there is a record.
+   * The lease that ended last; unset if none has ended since the record exists.
    * </pre>
    *
    * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -210,8 +210,8 @@ private static final long serialVersionUID = 0L;
   private long version_ = 0L;
   /**
    * <pre>
-   * Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
-   * a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
+   * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
    * </pre>
    *
    * <code>uint64 version = 5;</code>
@@ -440,9 +440,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a lock remembers beyond its claims. A lock has none until something sets it: UpdateLock, or a lease whose Acquire
-   * has min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left, with
-   * the end of that lease. It stays until DeleteLock takes it away; cleaning leaves a lock that has one alone.
+   * What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+   * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+   * record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LockRecord}
@@ -695,8 +695,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> notBeforeBuilder_;
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -707,8 +707,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -723,8 +723,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -744,8 +744,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -763,8 +763,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -789,8 +789,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -807,8 +807,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -820,8 +820,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -836,8 +836,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-     * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+     * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -859,9 +859,9 @@ private static final long serialVersionUID = 0L;
     private int attemptsLeft_ ;
     /**
      * <pre>
-     * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+     * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+     * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+     * ended, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -873,9 +873,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+     * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+     * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+     * ended, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -887,9 +887,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+     * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+     * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+     * ended, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -905,9 +905,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-     * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-     * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+     * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+     * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+     * ended, gives its attempt back, unless attempts_left was set since.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 2;</code>
@@ -923,8 +923,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-     * with AcquireRequest.if_status.
+     * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+     * AcquireRequest.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -944,8 +944,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-     * with AcquireRequest.if_status.
+     * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+     * AcquireRequest.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -966,8 +966,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-     * with AcquireRequest.if_status.
+     * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+     * AcquireRequest.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -984,8 +984,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-     * with AcquireRequest.if_status.
+     * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+     * AcquireRequest.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -999,8 +999,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-     * with AcquireRequest.if_status.
+     * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+     * AcquireRequest.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -1022,7 +1022,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.LastRun, rowlock.v1.LastRun.Builder, rowlock.v1.LastRunOrBuilder> lastRunBuilder_;
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1033,7 +1033,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1048,7 +1048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1068,7 +1068,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1086,7 +1086,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1111,7 +1111,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1128,7 +1128,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1140,7 +1140,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease that ended last; unset when none has since there is a record.
+     * The lease that ended last; unset if none has ended since the record exists.
      * </pre>
      *
      * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -1177,8 +1177,8 @@ private static final long serialVersionUID = 0L;
     private long version_ ;
     /**
      * <pre>
-     * Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
-     * a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+     * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
+     * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 5;</code>
@@ -1190,8 +1190,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
-     * a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+     * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
+     * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 5;</code>
@@ -1207,8 +1207,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
-     * a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+     * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
+     * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 5;</code>

@@ -10,8 +10,8 @@ public interface LockRecordOrBuilder extends
 
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -20,8 +20,8 @@ public interface LockRecordOrBuilder extends
   boolean hasNotBefore();
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -30,8 +30,8 @@ public interface LockRecordOrBuilder extends
   com.google.protobuf.Timestamp getNotBefore();
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock; unset: at any time. Those who wait keep their places,
-   * and are granted when it comes. It stays when it has passed: the order in which Capture takes what is due.
+   * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -40,9 +40,9 @@ public interface LockRecordOrBuilder extends
 
   /**
    * <pre>
-   * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+   * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+   * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+   * ended, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -51,9 +51,9 @@ public interface LockRecordOrBuilder extends
   boolean hasAttemptsLeft();
   /**
    * <pre>
-   * How many more times it may be granted; unset: any number of times. Each grant takes one, whatever becomes of it: also
-   * one that nobody comes for, as a task that kills whoever takes it must not be tried for ever. Only a grant that nobody was
-   * told of, because its call was given up first, gives its attempt back, unless attempts_left was set since.
+   * How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
+   * that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had
+   * ended, gives its attempt back, unless attempts_left was set since.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 2;</code>
@@ -63,8 +63,8 @@ public interface LockRecordOrBuilder extends
 
   /**
    * <pre>
-   * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-   * with AcquireRequest.if_status.
+   * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+   * AcquireRequest.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -73,8 +73,8 @@ public interface LockRecordOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * A short word of the users' own, up to 63 bytes; "" at first. It means nothing to the server, except that it is compared
-   * with AcquireRequest.if_status.
+   * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
+   * AcquireRequest.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -85,7 +85,7 @@ public interface LockRecordOrBuilder extends
 
   /**
    * <pre>
-   * The lease that ended last; unset when none has since there is a record.
+   * The lease that ended last; unset if none has ended since the record exists.
    * </pre>
    *
    * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -94,7 +94,7 @@ public interface LockRecordOrBuilder extends
   boolean hasLastRun();
   /**
    * <pre>
-   * The lease that ended last; unset when none has since there is a record.
+   * The lease that ended last; unset if none has ended since the record exists.
    * </pre>
    *
    * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -103,7 +103,7 @@ public interface LockRecordOrBuilder extends
   rowlock.v1.LastRun getLastRun();
   /**
    * <pre>
-   * The lease that ended last; unset when none has since there is a record.
+   * The lease that ended last; unset if none has ended since the record exists.
    * </pre>
    *
    * <code>.rowlock.v1.LastRun last_run = 4;</code>
@@ -112,8 +112,8 @@ public interface LockRecordOrBuilder extends
 
   /**
    * <pre>
-   * Another one with each change of the record, a grant that takes an attempt included, and always a higher one, also after
-   * a DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
+   * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
    * </pre>
    *
    * <code>uint64 version = 5;</code>

@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+ * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
  * first-come-first-served queues.
  * </pre>
  */
@@ -511,7 +511,7 @@ public final class LockServiceGrpc {
 
   /**
    * <pre>
-   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
    * first-come-first-served queues.
    * </pre>
    */
@@ -519,8 +519,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
-     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * Asks for a lock. The server grants it at once if it fits beside the holders and nobody waits; otherwise when_busy
+     * decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
      * </pre>
      */
     default void acquire(rowlock.v1.AcquireRequest request,
@@ -530,12 +530,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
-     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
-     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
-     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
-     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
-     * given its ticket before that.
+     * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
+     * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
+     * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
+     * get its ticket before that.
      * </pre>
      */
     default void waitInQueue(rowlock.v1.WaitInQueueRequest request,
@@ -545,8 +545,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
-     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
+     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     default void renew(rowlock.v1.RenewRequest request,
@@ -556,10 +556,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
-     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
-     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
+     * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
+     * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
+     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     default void release(rowlock.v1.ReleaseRequest request,
@@ -569,12 +569,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
-     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
-     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
-     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
+     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
+     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
+     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
+     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
+     * See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void setLimit(rowlock.v1.SetLimitRequest request,
@@ -584,9 +584,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
-     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
-     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
+     * deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
+     * OVERLOADED if the server has too many reads for display.
      * </pre>
      */
     default void getLock(rowlock.v1.GetLockRequest request,
@@ -596,8 +596,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
-     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * Lists locks, page by page in byte order of their names, or the first page in another order. A read, safe to repeat.
+     * A page is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
      * </pre>
      */
     default void listLocks(rowlock.v1.ListLocksRequest request,
@@ -607,9 +607,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
-     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
-     * as for GetLock.
+     * Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
+     * unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
      * </pre>
      */
     default void listLimits(rowlock.v1.ListLimitsRequest request,
@@ -619,17 +618,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
-     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
-     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
-     * gone, within a second or so for each 1,000 locks that are watched.
-     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
-     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
-     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
-     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
-     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
-     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
+     * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
+     * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
+     * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
+     * s. A deleted lock is reported within about 1 s for each 1,000 watched locks.
+     * The stream begins with a snapshot in any number of messages; the last one says `complete`. If the stream falls
+     * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
+     * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
+     * the server stops: then watch again through another server.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
+     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
+     * longer prefix.
      * </pre>
      */
     default void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -639,10 +639,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
-     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
-     * also for a call that is repeated.
+     * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
+     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
+     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
+     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     default void forceRelease(rowlock.v1.ForceReleaseRequest request,
@@ -652,11 +652,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
-     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
-     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
-     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
+     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
+     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
+     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
+     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void updateLock(rowlock.v1.UpdateLockRequest request,
@@ -666,14 +666,14 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
-     * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
-     * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
-     * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
-     * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
-     * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
-     * the number of locks there.
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
+     * the same request_id: the answer has the leases of the first call that are still held, and no others.
+     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
+     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
+     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
+     * Repeat the call to get them, then release them.
+     * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
+     * the prefix, but not with the number of locks.
      * </pre>
      */
     default void capture(rowlock.v1.CaptureRequest request,
@@ -683,9 +683,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
-     * OUTCOME_UNKNOWN above.
+     * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
+     * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
+     * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void deleteLock(rowlock.v1.DeleteLockRequest request,
@@ -695,28 +695,30 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * All of a client's calls over one stream: any number of commands in each request, any number of results in each
-     * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
-     * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
-     * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
-     * `release` and renewals are decided before the others, and listings come last.
-     * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
-     * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
-     * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
-     * given up. The client comes back by a new session, through any server, whose commands name what it had:
-     * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
-     * its first request if it likes.
-     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-     * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
-     * for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
-     * Lease.provisional.
-     * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
-     * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
-     * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-     * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
-     * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
-     * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
-     * the client does not read; and what ends any call: a message that is too large, or none of ours.
+     * Carries all calls of a client over one stream: any number of commands in each request, any number of results in
+     * each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
+     * Calls: the client numbers them from 1 on. A number is free again after the last result of its call. Results of one
+     * call come in order; between calls no order is promised. In one request, the server handles `cancel`, `release` and
+     * renewals first and listings last.
+     * Presence: the waiters of a session are present while it lives. The server must hear from the client at least once
+     * per `silence_max`, if need be by an empty request, or the session ends. However it ends, places are kept for the
+     * grace period and leases until their ends. Only a call that the client cannot return to (an Acquire that waits,
+     * without a request_id) is given up. The client returns with a new session, through any server. Its first request may
+     * name all that it had: `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same
+     * request_id.
+     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the client
+     * has acknowledged the response that brought it. Then the server confirms the lease and sends it once more with its
+     * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
+     * before it begins to work: see Lease.provisional.
+     * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
+     * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
+     * provisional lease.
+     * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
+     * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
+     * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
+     * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
+     * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
+     * that is too large.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
@@ -728,7 +730,7 @@ public final class LockServiceGrpc {
   /**
    * Base class for the server implementation of the service LockService.
    * <pre>
-   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
    * first-come-first-served queues.
    * </pre>
    */
@@ -743,7 +745,7 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service LockService.
    * <pre>
-   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
    * first-come-first-served queues.
    * </pre>
    */
@@ -762,8 +764,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
-     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * Asks for a lock. The server grants it at once if it fits beside the holders and nobody waits; otherwise when_busy
+     * decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
      * </pre>
      */
     public void acquire(rowlock.v1.AcquireRequest request,
@@ -774,12 +776,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
-     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
-     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
-     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
-     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
-     * given its ticket before that.
+     * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
+     * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
+     * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
+     * get its ticket before that.
      * </pre>
      */
     public void waitInQueue(rowlock.v1.WaitInQueueRequest request,
@@ -790,8 +792,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
-     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
+     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public void renew(rowlock.v1.RenewRequest request,
@@ -802,10 +804,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
-     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
-     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
+     * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
+     * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
+     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public void release(rowlock.v1.ReleaseRequest request,
@@ -816,12 +818,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
-     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
-     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
-     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
+     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
+     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
+     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
+     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
+     * See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void setLimit(rowlock.v1.SetLimitRequest request,
@@ -832,9 +834,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
-     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
-     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
+     * deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
+     * OVERLOADED if the server has too many reads for display.
      * </pre>
      */
     public void getLock(rowlock.v1.GetLockRequest request,
@@ -845,8 +847,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
-     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * Lists locks, page by page in byte order of their names, or the first page in another order. A read, safe to repeat.
+     * A page is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
      * </pre>
      */
     public void listLocks(rowlock.v1.ListLocksRequest request,
@@ -857,9 +859,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
-     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
-     * as for GetLock.
+     * Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
+     * unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
      * </pre>
      */
     public void listLimits(rowlock.v1.ListLimitsRequest request,
@@ -870,17 +871,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
-     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
-     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
-     * gone, within a second or so for each 1,000 locks that are watched.
-     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
-     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
-     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
-     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
-     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
-     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
+     * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
+     * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
+     * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
+     * s. A deleted lock is reported within about 1 s for each 1,000 watched locks.
+     * The stream begins with a snapshot in any number of messages; the last one says `complete`. If the stream falls
+     * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
+     * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
+     * the server stops: then watch again through another server.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
+     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
+     * longer prefix.
      * </pre>
      */
     public void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -891,10 +893,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
-     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
-     * also for a call that is repeated.
+     * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
+     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
+     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
+     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public void forceRelease(rowlock.v1.ForceReleaseRequest request,
@@ -905,11 +907,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
-     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
-     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
-     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
+     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
+     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
+     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
+     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void updateLock(rowlock.v1.UpdateLockRequest request,
@@ -920,14 +922,14 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
-     * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
-     * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
-     * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
-     * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
-     * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
-     * the number of locks there.
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
+     * the same request_id: the answer has the leases of the first call that are still held, and no others.
+     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
+     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
+     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
+     * Repeat the call to get them, then release them.
+     * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
+     * the prefix, but not with the number of locks.
      * </pre>
      */
     public void capture(rowlock.v1.CaptureRequest request,
@@ -938,9 +940,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
-     * OUTCOME_UNKNOWN above.
+     * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
+     * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
+     * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void deleteLock(rowlock.v1.DeleteLockRequest request,
@@ -951,28 +953,30 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * All of a client's calls over one stream: any number of commands in each request, any number of results in each
-     * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
-     * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
-     * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
-     * `release` and renewals are decided before the others, and listings come last.
-     * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
-     * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
-     * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
-     * given up. The client comes back by a new session, through any server, whose commands name what it had:
-     * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
-     * its first request if it likes.
-     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-     * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
-     * for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
-     * Lease.provisional.
-     * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
-     * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
-     * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-     * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
-     * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
-     * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
-     * the client does not read; and what ends any call: a message that is too large, or none of ours.
+     * Carries all calls of a client over one stream: any number of commands in each request, any number of results in
+     * each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
+     * Calls: the client numbers them from 1 on. A number is free again after the last result of its call. Results of one
+     * call come in order; between calls no order is promised. In one request, the server handles `cancel`, `release` and
+     * renewals first and listings last.
+     * Presence: the waiters of a session are present while it lives. The server must hear from the client at least once
+     * per `silence_max`, if need be by an empty request, or the session ends. However it ends, places are kept for the
+     * grace period and leases until their ends. Only a call that the client cannot return to (an Acquire that waits,
+     * without a request_id) is given up. The client returns with a new session, through any server. Its first request may
+     * name all that it had: `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same
+     * request_id.
+     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the client
+     * has acknowledged the response that brought it. Then the server confirms the lease and sends it once more with its
+     * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
+     * before it begins to work: see Lease.provisional.
+     * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
+     * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
+     * provisional lease.
+     * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
+     * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
+     * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
+     * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
+     * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
+     * that is too large.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
@@ -985,7 +989,7 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service LockService.
    * <pre>
-   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
    * first-come-first-served queues.
    * </pre>
    */
@@ -1004,8 +1008,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
-     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * Asks for a lock. The server grants it at once if it fits beside the holders and nobody waits; otherwise when_busy
+     * decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
      * </pre>
      */
     public rowlock.v1.AcquireResponse acquire(rowlock.v1.AcquireRequest request) throws io.grpc.StatusException {
@@ -1015,12 +1019,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
-     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
-     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
-     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
-     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
-     * given its ticket before that.
+     * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
+     * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
+     * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
+     * get its ticket before that.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1032,8 +1036,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
-     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
+     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public rowlock.v1.RenewResponse renew(rowlock.v1.RenewRequest request) throws io.grpc.StatusException {
@@ -1043,10 +1047,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
-     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
-     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
+     * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
+     * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
+     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) throws io.grpc.StatusException {
@@ -1056,12 +1060,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
-     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
-     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
-     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
+     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
+     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
+     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
+     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
+     * See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
@@ -1071,9 +1075,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
-     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
-     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
+     * deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
+     * OVERLOADED if the server has too many reads for display.
      * </pre>
      */
     public rowlock.v1.GetLockResponse getLock(rowlock.v1.GetLockRequest request) throws io.grpc.StatusException {
@@ -1083,8 +1087,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
-     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * Lists locks, page by page in byte order of their names, or the first page in another order. A read, safe to repeat.
+     * A page is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
      * </pre>
      */
     public rowlock.v1.ListLocksResponse listLocks(rowlock.v1.ListLocksRequest request) throws io.grpc.StatusException {
@@ -1094,9 +1098,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
-     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
-     * as for GetLock.
+     * Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
+     * unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
      * </pre>
      */
     public rowlock.v1.ListLimitsResponse listLimits(rowlock.v1.ListLimitsRequest request) throws io.grpc.StatusException {
@@ -1106,17 +1109,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
-     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
-     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
-     * gone, within a second or so for each 1,000 locks that are watched.
-     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
-     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
-     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
-     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
-     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
-     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
+     * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
+     * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
+     * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
+     * s. A deleted lock is reported within about 1 s for each 1,000 watched locks.
+     * The stream begins with a snapshot in any number of messages; the last one says `complete`. If the stream falls
+     * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
+     * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
+     * the server stops: then watch again through another server.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
+     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
+     * longer prefix.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1128,10 +1132,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
-     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
-     * also for a call that is repeated.
+     * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
+     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
+     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
+     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) throws io.grpc.StatusException {
@@ -1141,11 +1145,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
-     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
-     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
-     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
+     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
+     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
+     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
+     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) throws io.grpc.StatusException {
@@ -1155,14 +1159,14 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
-     * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
-     * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
-     * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
-     * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
-     * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
-     * the number of locks there.
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
+     * the same request_id: the answer has the leases of the first call that are still held, and no others.
+     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
+     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
+     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
+     * Repeat the call to get them, then release them.
+     * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
+     * the prefix, but not with the number of locks.
      * </pre>
      */
     public rowlock.v1.CaptureResponse capture(rowlock.v1.CaptureRequest request) throws io.grpc.StatusException {
@@ -1172,9 +1176,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
-     * OUTCOME_UNKNOWN above.
+     * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
+     * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
+     * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) throws io.grpc.StatusException {
@@ -1184,28 +1188,30 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * All of a client's calls over one stream: any number of commands in each request, any number of results in each
-     * response. Cheaper by far than calls of their own for who has many locks or waits; the meanings are the same.
-     * Calls: the client numbers them as it likes, from 1 on, and a number is free again when its last result has come.
-     * Results of one call come in order; between calls no order is promised. Of the commands in one request, `cancel`,
-     * `release` and renewals are decided before the others, and listings come last.
-     * Presence: as long as the session lives, its waiters are present. The client must be heard at least once in
-     * `silence_max`, if need be by an empty request, or the session ends. Whatever ends it, places are kept for the grace
-     * period and leases until their ends; only a call that had no way back (an Acquire that waits, without a request_id) is
-     * given up. The client comes back by a new session, through any server, whose commands name what it had:
-     * `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same request_id, all of them in
-     * its first request if it likes.
-     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the response
-     * that brought it was acknowledged; then the server confirms it, and tells it once more with its whole ttl. If it was asked
-     * for with min_interval, lock_delay, status_if_lost or if_status, the client renews it before it begins to work: see
-     * Lease.provisional.
-     * Deadlines: a response says how many requests the server had heard when it was made. The holder's own deadline for any
-     * lease in it is (monotonic time before it sent the last of those) + ttl - margin; that of a provisional one, too.
-     * How a session ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN
-     * when the server stops, or has lost its database while another server has not: it says `going_away`, takes no more
-     * commands, ends waits with that error, and finishes what else is under way. INVALID_ARGUMENT BAD_REQUEST for a first request without `open`, or a later one with it.
-     * UNAVAILABLE SESSION_SILENT; RESOURCE_EXHAUSTED OVERLOADED with the bound `results_unread` when results pile up because
-     * the client does not read; and what ends any call: a message that is too large, or none of ours.
+     * Carries all calls of a client over one stream: any number of commands in each request, any number of results in
+     * each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
+     * Calls: the client numbers them from 1 on. A number is free again after the last result of its call. Results of one
+     * call come in order; between calls no order is promised. In one request, the server handles `cancel`, `release` and
+     * renewals first and listings last.
+     * Presence: the waiters of a session are present while it lives. The server must hear from the client at least once
+     * per `silence_max`, if need be by an empty request, or the session ends. However it ends, places are kept for the
+     * grace period and leases until their ends. Only a call that the client cannot return to (an Acquire that waits,
+     * without a request_id) is given up. The client returns with a new session, through any server. Its first request may
+     * name all that it had: `wait_in_queue` with the ticket_id, `renew` with the lease_id, `acquire` with the same
+     * request_id.
+     * Acknowledgements: `received` says how far the client has read. A grant after a wait is provisional until the client
+     * has acknowledged the response that brought it. Then the server confirms the lease and sends it once more with its
+     * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
+     * before it begins to work: see Lease.provisional.
+     * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
+     * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
+     * provisional lease.
+     * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
+     * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
+     * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
+     * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
+     * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
+     * that is too large.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1219,7 +1225,7 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service LockService.
    * <pre>
-   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
    * first-come-first-served queues.
    * </pre>
    */
@@ -1238,8 +1244,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
-     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * Asks for a lock. The server grants it at once if it fits beside the holders and nobody waits; otherwise when_busy
+     * decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
      * </pre>
      */
     public rowlock.v1.AcquireResponse acquire(rowlock.v1.AcquireRequest request) {
@@ -1249,12 +1255,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Stands in the queue and streams the place: first a position (unless the lock is granted at once), then one
-     * whenever `ahead` or `permits_ahead` has changed, coalesced, and at last `granted` or `ended`, which closes the
-     * stream. Who comes behind changes `queue_length` alone, and that causes no update. A lost stream keeps its place
-     * for the grace period: come back with `ticket_id`, through any server. A place that is followed by two streams is
-     * kept; both are told. A server that stops ends its streams with SHUTTING_DOWN; one that begins then may still be
-     * given its ticket before that.
+     * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
+     * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
+     * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
+     * get its ticket before that.
      * </pre>
      */
     public java.util.Iterator<rowlock.v1.WaitInQueueResponse> waitInQueue(
@@ -1265,8 +1271,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
-     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
+     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public rowlock.v1.RenewResponse renew(rowlock.v1.RenewRequest request) {
@@ -1276,10 +1282,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
-     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
-     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
+     * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
+     * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
+     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) {
@@ -1289,12 +1295,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
-     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
-     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
-     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
+     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
+     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
+     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
+     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
+     * See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
@@ -1304,9 +1310,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
-     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
-     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
+     * deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
+     * OVERLOADED if the server has too many reads for display.
      * </pre>
      */
     public rowlock.v1.GetLockResponse getLock(rowlock.v1.GetLockRequest request) {
@@ -1316,8 +1322,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
-     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * Lists locks, page by page in byte order of their names, or the first page in another order. A read, safe to repeat.
+     * A page is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
      * </pre>
      */
     public rowlock.v1.ListLocksResponse listLocks(rowlock.v1.ListLocksRequest request) {
@@ -1327,9 +1333,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
-     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
-     * as for GetLock.
+     * Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
+     * unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
      * </pre>
      */
     public rowlock.v1.ListLimitsResponse listLimits(rowlock.v1.ListLimitsRequest request) {
@@ -1339,17 +1344,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Tells the locks under a prefix as they stand, and then each that has changed, as it stands when it is told: for
-     * dashboards and schedulers. What changes often is told together: the latest state is never left out, states in between
-     * are. What this server has decided is told at once, what others have within about a second and a half; that a lock is
-     * gone, within a second or so for each 1,000 locks that are watched.
-     * A snapshot comes first, in any number of messages, of which the last says `complete`. Where the stream falls behind
-     * (its client reads slowly while too much changes, or the database was away or has failed over) it begins anew by itself:
-     * `began_anew`, and a snapshot that takes the place of all that was told before. The stream has no last message; it ends
-     * with SHUTTING_DOWN when the server stops: watch again, through another one. A read: it makes no lock, and counts as an
-     * open wait of its connection or session. OVERLOADED with the bound `watches` or `watched_locks` where the server has as
-     * many as it keeps: 100 streams, over 100,000 locks; and as for GetLock. Where there are too many, the session or connection
-     * that has most of them loses one, which may be this stream or one that is open: watch again later, or a longer prefix.
+     * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
+     * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
+     * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
+     * s. A deleted lock is reported within about 1 s for each 1,000 watched locks.
+     * The stream begins with a snapshot in any number of messages; the last one says `complete`. If the stream falls
+     * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
+     * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
+     * the server stops: then watch again through another server.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
+     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
+     * longer prefix.
      * </pre>
      */
     public java.util.Iterator<rowlock.v1.WatchLocksResponse> watchLocks(
@@ -1360,10 +1366,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
-     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
-     * also for a call that is repeated.
+     * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
+     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
+     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
+     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) {
@@ -1373,11 +1379,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
-     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
-     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
-     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
+     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
+     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
+     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
+     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) {
@@ -1387,14 +1393,14 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
-     * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
-     * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
-     * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
-     * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
-     * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
-     * the number of locks there.
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
+     * the same request_id: the answer has the leases of the first call that are still held, and no others.
+     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
+     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
+     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
+     * Repeat the call to get them, then release them.
+     * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
+     * the prefix, but not with the number of locks.
      * </pre>
      */
     public rowlock.v1.CaptureResponse capture(rowlock.v1.CaptureRequest request) {
@@ -1404,9 +1410,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
-     * OUTCOME_UNKNOWN above.
+     * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
+     * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
+     * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) {
@@ -1418,7 +1424,7 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
    * <pre>
-   * Locks, semaphores with limits that an operator turns, and readers-writer locks; with leases, fencing tokens and
+   * Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
    * first-come-first-served queues.
    * </pre>
    */
@@ -1437,8 +1443,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Asks for a lock. Granted at once if it fits beside the holders and nobody waits; otherwise when_busy decides.
-     * Safe to repeat with the same request_id: the answer is the same claim, as it now stands.
+     * Asks for a lock. The server grants it at once if it fits beside the holders and nobody waits; otherwise when_busy
+     * decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.AcquireResponse> acquire(
@@ -1449,8 +1455,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST once the lease has ended, even if nobody took
-     * the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an id that was never given.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
+     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.RenewResponse> renew(
@@ -1461,10 +1467,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends a lease, or gives up a place in the queue, and grants to the next waiters in the same transaction.
-     * Safe to repeat: the second call answers released = false, and UNKNOWN_CLAIM after the retention time. What it says of
-     * the lock's record (cool_down, status, attempts_left) is written by the call that ends the lease, before anybody else is
-     * granted the lock. NOT_GRANTED_YET, and nothing changed, where it says any of that and the ticket still waits.
+     * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
+     * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
+     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ReleaseResponse> release(
@@ -1475,12 +1481,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets a limit for a name or a pattern, to an absolute value. Raising it grants waiters in the same transaction (for
-     * a pattern, at the first 500 locks with waiters, and at the others in further transactions before the answer);
-     * lowering it below what is held revokes nothing, it drains. A grant under the old limit of a pattern may be committed
-     * just after the answer, and a lock whose rows another transaction holds gets what the new one makes room for when they
-     * are free. Repeated after a lost answer, it sets the limit again, over what others have set since; with
-     * expected_version it is VERSION_MISMATCH, with the version that the first one made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
+     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
+     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
+     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
+     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
+     * See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(
@@ -1491,9 +1497,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * One lock with its holders and first waiters. For a name that nobody has used, or whose row was cleaned away since,
-     * the answer is what would hold for it: the limit in force, and nothing held. A read: it makes no lock, and is safe to
-     * repeat. At the server's bound of reads for display it is OVERLOADED.
+     * Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
+     * deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
+     * OVERLOADED if the server has too many reads for display.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.GetLockResponse> getLock(
@@ -1504,8 +1510,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Locks, page by page in order of their names' bytes, or the first in another order. A read, safe to repeat; a page
-     * is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
+     * Lists locks, page by page in byte order of their names, or the first page in another order. A read, safe to repeat.
+     * A page is not a snapshot of one instant, but each lock on it is. OVERLOADED as for GetLock.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ListLocksResponse> listLocks(
@@ -1516,9 +1522,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * The limits that were set: those for patterns first, then those for names, each in order of their bytes. What was
-     * taken away by SetLimit is not listed. A read, safe to repeat; pages are not a snapshot of one instant. OVERLOADED
-     * as for GetLock.
+     * Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
+     * unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ListLimitsResponse> listLimits(
@@ -1529,10 +1534,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Ends claims without knowing their ids: an operator's tool. The holder is not asked; its fencing token is what
-     * keeps it from doing harm. Grants to the next waiters in the same transaction. Of one claim it is safe to repeat: what
-     * has ended already is not listed again. Of a name, a repeated call ends who holds the lock by then. A lock that nobody has named, or whose row was cleaned away since, is UNKNOWN_LOCK,
-     * also for a call that is repeated.
+     * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
+     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
+     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
+     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ForceReleaseResponse> forceRelease(
@@ -1543,11 +1548,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets any of what a lock's record has, and makes lock and record where there are none: the tool of schedulers, of whoever
-     * puts tasks in, and of operators. Whom it makes room for is granted in the same transaction; a lease that is held is
-     * left alone. VERSION_MISMATCH where expected_version is not the record's version. Repeated after a lost answer, it sets
-     * the record again, over what others have set since; with expected_version it is VERSION_MISMATCH, with the version that
-     * the first one made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
+     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
+     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
+     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
+     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateLockResponse> updateLock(
@@ -1558,14 +1563,14 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with the
-     * same request_id: the answer has the leases of the first call that are still held, and none that it did not take.
-     * A call that is cancelled begins nothing more. What it had taken by then is given back at once, attempts included, if its
-     * client cannot come back: without a request_id, and after a Cancel in a session. A call of its own with a request_id that
-     * is cancelled may as well be one whose connection was lost, so its leases stay: for the grace period if they came after a
-     * wait, otherwise for their ttl. Repeat it to have them, and then to release them.
-     * What it costs grows with what it takes, and with the folders (names up to a slash) and statuses under the prefix, and not with
-     * the number of locks there.
+     * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
+     * the same request_id: the answer has the leases of the first call that are still held, and no others.
+     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
+     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
+     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
+     * Repeat the call to get them, then release them.
+     * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
+     * the prefix, but not with the number of locks.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.CaptureResponse> capture(
@@ -1576,9 +1581,9 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes a lock's record away, as if it had never had one: free at any time, any number of times, with the status "". Its
-     * limit stays, and its fencing tokens go on rising. LOCK_IN_USE while somebody holds it or waits for it. See
-     * OUTCOME_UNKNOWN above.
+     * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
+     * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
+     * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.DeleteLockResponse> deleteLock(

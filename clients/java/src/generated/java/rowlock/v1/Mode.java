@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * How a lock is held. Claims of different modes share one queue and never overlap.
+ * How a lock is held. Claims of all modes share one queue. Claims of different modes never hold the lock together.
  * </pre>
  *
  * Protobuf enum {@code rowlock.v1.Mode}
@@ -15,7 +15,7 @@ public enum Mode
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Taken as MODE_PERMIT.
+   * Means MODE_PERMIT.
    * </pre>
    *
    * <code>MODE_UNSPECIFIED = 0;</code>
@@ -23,8 +23,8 @@ public enum Mode
   MODE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Counted: compatible with other permits while their sum stays within the limit. With the default limit of 1 this
-   * is a mutex.
+   * Counted: held together with other permits while their sum is within the limit. With the default limit of 1 this is
+   * a mutex.
    * </pre>
    *
    * <code>MODE_PERMIT = 1;</code>
@@ -32,7 +32,7 @@ public enum Mode
   MODE_PERMIT(1),
   /**
    * <pre>
-   * A reader: compatible with any number of other readers, with nothing else.
+   * A reader: held together with any number of other readers and nothing else.
    * </pre>
    *
    * <code>MODE_SHARED = 2;</code>
@@ -40,7 +40,7 @@ public enum Mode
   MODE_SHARED(2),
   /**
    * <pre>
-   * A writer: compatible with nothing.
+   * A writer: held alone.
    * </pre>
    *
    * <code>MODE_EXCLUSIVE = 3;</code>
@@ -51,7 +51,7 @@ public enum Mode
 
   /**
    * <pre>
-   * Taken as MODE_PERMIT.
+   * Means MODE_PERMIT.
    * </pre>
    *
    * <code>MODE_UNSPECIFIED = 0;</code>
@@ -59,8 +59,8 @@ public enum Mode
   public static final int MODE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Counted: compatible with other permits while their sum stays within the limit. With the default limit of 1 this
-   * is a mutex.
+   * Counted: held together with other permits while their sum is within the limit. With the default limit of 1 this is
+   * a mutex.
    * </pre>
    *
    * <code>MODE_PERMIT = 1;</code>
@@ -68,7 +68,7 @@ public enum Mode
   public static final int MODE_PERMIT_VALUE = 1;
   /**
    * <pre>
-   * A reader: compatible with any number of other readers, with nothing else.
+   * A reader: held together with any number of other readers and nothing else.
    * </pre>
    *
    * <code>MODE_SHARED = 2;</code>
@@ -76,7 +76,7 @@ public enum Mode
   public static final int MODE_SHARED_VALUE = 2;
   /**
    * <pre>
-   * A writer: compatible with nothing.
+   * A writer: held alone.
    * </pre>
    *
    * <code>MODE_EXCLUSIVE = 3;</code>

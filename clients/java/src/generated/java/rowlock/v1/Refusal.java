@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Why there is no lease. An expected "no": an answer, not an error.
+ * Why there is no lease. An expected answer, not an error.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.Refusal}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private int reason_ = 0;
   /**
    * <pre>
-   * What a program acts on.
+   * For programs.
    * </pre>
    *
    * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a program acts on.
+   * For programs.
    * </pre>
    *
    * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object message_ = "";
   /**
    * <pre>
-   * What a person reads. Not stable.
+   * For people. Not stable.
    * </pre>
    *
    * <code>string message = 2;</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a person reads. Not stable.
+   * For people. Not stable.
    * </pre>
    *
    * <code>string message = 2;</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> holders_;
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -186,10 +186,10 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration retryAfter_;
   /**
    * <pre>
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+   * servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -201,10 +201,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+   * servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -216,10 +216,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+   * servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -233,9 +233,8 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.Limit limit_;
   /**
    * <pre>
-   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-   * force now, which may have been changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -247,9 +246,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-   * force now, which may have been changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -261,9 +259,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-   * force now, which may have been changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -278,7 +275,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * The lock's status; set for STATUS_MISMATCH.
    * </pre>
    *
    * <code>string status = 6;</code>
@@ -299,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * The lock's status; set for STATUS_MISMATCH.
    * </pre>
    *
    * <code>string status = 6;</code>
@@ -543,7 +540,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why there is no lease. An expected "no": an answer, not an error.
+   * Why there is no lease. An expected answer, not an error.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.Refusal}
@@ -855,7 +852,7 @@ private static final long serialVersionUID = 0L;
     private int reason_ = 0;
     /**
      * <pre>
-     * What a program acts on.
+     * For programs.
      * </pre>
      *
      * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -866,7 +863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a program acts on.
+     * For programs.
      * </pre>
      *
      * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -881,7 +878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a program acts on.
+     * For programs.
      * </pre>
      *
      * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -894,7 +891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a program acts on.
+     * For programs.
      * </pre>
      *
      * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -912,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a program acts on.
+     * For programs.
      * </pre>
      *
      * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -928,7 +925,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object message_ = "";
     /**
      * <pre>
-     * What a person reads. Not stable.
+     * For people. Not stable.
      * </pre>
      *
      * <code>string message = 2;</code>
@@ -948,7 +945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a person reads. Not stable.
+     * For people. Not stable.
      * </pre>
      *
      * <code>string message = 2;</code>
@@ -969,7 +966,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a person reads. Not stable.
+     * For people. Not stable.
      * </pre>
      *
      * <code>string message = 2;</code>
@@ -986,7 +983,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a person reads. Not stable.
+     * For people. Not stable.
      * </pre>
      *
      * <code>string message = 2;</code>
@@ -1000,7 +997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What a person reads. Not stable.
+     * For people. Not stable.
      * </pre>
      *
      * <code>string message = 2;</code>
@@ -1031,7 +1028,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1045,7 +1042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1059,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1073,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1094,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1112,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1132,7 +1129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1153,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1171,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1189,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1208,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1225,7 +1222,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1242,7 +1239,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1253,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1267,7 +1264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1282,7 +1279,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1293,7 +1290,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1305,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1334,10 +1331,10 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> retryAfterBuilder_;
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1348,10 +1345,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1366,10 +1363,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1389,10 +1386,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1410,10 +1407,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1438,10 +1435,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1458,10 +1455,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1473,10 +1470,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1491,10 +1488,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-     * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-     * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-     * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+     * servers see may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1518,9 +1515,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Limit, rowlock.v1.Limit.Builder, rowlock.v1.LimitOrBuilder> limitBuilder_;
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1531,9 +1527,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1548,9 +1543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1570,9 +1564,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1590,9 +1583,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1617,9 +1609,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1636,9 +1627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1650,9 +1640,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1667,9 +1656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-     * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-     * force now, which may have been changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1691,7 +1679,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * The lock's status; set for STATUS_MISMATCH.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1711,7 +1699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * The lock's status; set for STATUS_MISMATCH.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1732,7 +1720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * The lock's status; set for STATUS_MISMATCH.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1749,7 +1737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * The lock's status; set for STATUS_MISMATCH.
      * </pre>
      *
      * <code>string status = 6;</code>
@@ -1763,7 +1751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+     * The lock's status; set for STATUS_MISMATCH.
      * </pre>
      *
      * <code>string status = 6;</code>

@@ -10,7 +10,7 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * What a program acts on.
+   * For programs.
    * </pre>
    *
    * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -19,7 +19,7 @@ public interface RefusalOrBuilder extends
   int getReasonValue();
   /**
    * <pre>
-   * What a program acts on.
+   * For programs.
    * </pre>
    *
    * <code>.rowlock.v1.RefusalReason reason = 1;</code>
@@ -29,7 +29,7 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * What a person reads. Not stable.
+   * For people. Not stable.
    * </pre>
    *
    * <code>string message = 2;</code>
@@ -38,7 +38,7 @@ public interface RefusalOrBuilder extends
   java.lang.String getMessage();
   /**
    * <pre>
-   * What a person reads. Not stable.
+   * For people. Not stable.
    * </pre>
    *
    * <code>string message = 2;</code>
@@ -49,7 +49,7 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -58,7 +58,7 @@ public interface RefusalOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -66,7 +66,7 @@ public interface RefusalOrBuilder extends
   rowlock.v1.Claim getHolders(int index);
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -74,7 +74,7 @@ public interface RefusalOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -83,7 +83,7 @@ public interface RefusalOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * Who holds the lock now, oldest first, 10 at the most; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -93,10 +93,10 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+   * servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -105,10 +105,10 @@ public interface RefusalOrBuilder extends
   boolean hasRetryAfter();
   /**
    * <pre>
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+   * servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -117,10 +117,10 @@ public interface RefusalOrBuilder extends
   com.google.protobuf.Duration getRetryAfter();
   /**
    * <pre>
-   * When another try may be worth while: the time until the first lease of these holders ends, if any has an end, or
-   * until anything is granted again after a fail-over of the database, or until the lock's not_before for NOT_BEFORE. A
-   * hint only: a lease may be renewed or released before, and not_before be set anew. It is never more than was asked for
-   * where the server that answers has set that time; the clocks that two servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
+   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
+   * servers see may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -129,9 +129,8 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-   * force now, which may have been changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -140,9 +139,8 @@ public interface RefusalOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-   * force now, which may have been changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -151,9 +149,8 @@ public interface RefusalOrBuilder extends
   rowlock.v1.Limit getLimit();
   /**
    * <pre>
-   * The limit that stands in the way, with the pattern that it comes from and the reason that came with it; set for
-   * NEVER_FITS and for PAUSED by a limit of 0. For a claim that had waited and ended as NEVER_FITS it is the limit in
-   * force now, which may have been changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
+   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -162,7 +159,7 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * The lock's status; set for STATUS_MISMATCH.
    * </pre>
    *
    * <code>string status = 6;</code>
@@ -171,7 +168,7 @@ public interface RefusalOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * The lock's status that was found, where it is none of those that were wanted; set for STATUS_MISMATCH.
+   * The lock's status; set for STATUS_MISMATCH.
    * </pre>
    *
    * <code>string status = 6;</code>

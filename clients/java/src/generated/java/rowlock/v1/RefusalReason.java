@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Why an Acquire was refused, or why a claim has ended.
+ * Why the server refused an Acquire, or why a claim ended.
  * </pre>
  *
  * Protobuf enum {@code rowlock.v1.RefusalReason}
@@ -23,7 +23,7 @@ public enum RefusalReason
   REFUSAL_REASON_UNSPECIFIED(0),
   /**
    * <pre>
-   * It does not fit beside the holders, or others wait before it. Sent for WHEN_BUSY_REFUSE.
+   * The claim does not fit beside the holders, or others wait before it. Only for WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>REFUSAL_REASON_BUSY = 1;</code>
@@ -31,9 +31,9 @@ public enum RefusalReason
   REFUSAL_REASON_BUSY(1),
   /**
    * <pre>
-   * Nothing is granted at present. Sent for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0, until an
-   * operator raises it: the refusal's limit is set and says by which setting and why. Or the database has failed over,
-   * and until retry_after leases may be held that it has lost.
+   * The server grants nothing at present. Only for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0; then
+   * the refusal's limit shows the setting and its reason. Or the database has failed over, and until retry_after
+   * somebody may hold a lease that the database has lost.
    * </pre>
    *
    * <code>REFUSAL_REASON_PAUSED = 2;</code>
@@ -41,7 +41,7 @@ public enum RefusalReason
   REFUSAL_REASON_PAUSED(2),
   /**
    * <pre>
-   * The queue has reached its bound.
+   * The queue is full.
    * </pre>
    *
    * <code>REFUSAL_REASON_QUEUE_FULL = 3;</code>
@@ -57,9 +57,8 @@ public enum RefusalReason
   REFUSAL_REASON_TIMED_OUT(4),
   /**
    * <pre>
-   * More permits were asked for than the limit allows in all, so waiting could not help. A waiter that no longer fits
-   * because the limit was lowered is ended so only when it has become the first in the queue: until then the limit
-   * may be raised again.
+   * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
+   * the claim ends so only when it is first in the queue: until then the limit may rise again.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -67,8 +66,8 @@ public enum RefusalReason
   REFUSAL_REASON_NEVER_FITS(5),
   /**
    * <pre>
-   * The waiter gave up its place: Release of its ticket_id, or a call that ended early and had no way back (its client
-   * had neither chosen a request_id nor seen the ticket_id).
+   * The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
+   * chosen a request_id nor seen the ticket_id).
    * </pre>
    *
    * <code>REFUSAL_REASON_CANCELLED = 6;</code>
@@ -76,8 +75,8 @@ public enum RefusalReason
   REFUSAL_REASON_CANCELLED(6),
   /**
    * <pre>
-   * The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
-   * time, or within its time to live where that is shorter: see Lease.provisional.
+   * The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
+   * ttl if that is shorter: see Lease.provisional.
    * </pre>
    *
    * <code>REFUSAL_REASON_LAPSED = 7;</code>
@@ -85,7 +84,7 @@ public enum RefusalReason
   REFUSAL_REASON_LAPSED(7),
   /**
    * <pre>
-   * The lease's time to live ran out.
+   * The lease's ttl has passed.
    * </pre>
    *
    * <code>REFUSAL_REASON_EXPIRED = 8;</code>
@@ -93,7 +92,7 @@ public enum RefusalReason
   REFUSAL_REASON_EXPIRED(8),
   /**
    * <pre>
-   * The lease was released by its holder.
+   * The holder released the lease.
    * </pre>
    *
    * <code>REFUSAL_REASON_RELEASED = 9;</code>
@@ -101,7 +100,7 @@ public enum RefusalReason
   REFUSAL_REASON_RELEASED(9),
   /**
    * <pre>
-   * An operator ended the claim by ForceRelease.
+   * An operator ended the claim with ForceRelease.
    * </pre>
    *
    * <code>REFUSAL_REASON_FORCE_RELEASED = 10;</code>
@@ -109,8 +108,8 @@ public enum RefusalReason
   REFUSAL_REASON_FORCE_RELEASED(10),
   /**
    * <pre>
-   * Nothing is granted before the not_before of the lock's record, however free it is; retry_after says when that is. Sent
-   * for WHEN_BUSY_REFUSE; other requests wait, and are granted when it comes.
+   * The not_before of the lock's record lies ahead; retry_after says how far. Only for WHEN_BUSY_REFUSE; other requests
+   * wait and are granted when that time comes.
    * </pre>
    *
    * <code>REFUSAL_REASON_NOT_BEFORE = 11;</code>
@@ -118,8 +117,8 @@ public enum RefusalReason
   REFUSAL_REASON_NOT_BEFORE(11),
   /**
    * <pre>
-   * The lock's record has no attempts left. A new request is refused so at once, also while the last attempt is under
-   * way. A waiter ends so when its turn comes: until then whoever holds the lock may set them anew.
+   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
+   * ends so when it is first in the queue: until then the holder may reset the attempts.
    * </pre>
    *
    * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
@@ -127,8 +126,8 @@ public enum RefusalReason
   REFUSAL_REASON_EXHAUSTED(12),
   /**
    * <pre>
-   * The lock's status is none of AcquireRequest.if_status; the refusal's status is the one found. Decided when it could be
-   * granted and not before: a request that has to wait is asked when its turn comes, and ends so then.
+   * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
+   * moment of the grant, so a waiter ends so when it is first in the queue.
    * </pre>
    *
    * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>
@@ -147,7 +146,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * It does not fit beside the holders, or others wait before it. Sent for WHEN_BUSY_REFUSE.
+   * The claim does not fit beside the holders, or others wait before it. Only for WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>REFUSAL_REASON_BUSY = 1;</code>
@@ -155,9 +154,9 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_BUSY_VALUE = 1;
   /**
    * <pre>
-   * Nothing is granted at present. Sent for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0, until an
-   * operator raises it: the refusal's limit is set and says by which setting and why. Or the database has failed over,
-   * and until retry_after leases may be held that it has lost.
+   * The server grants nothing at present. Only for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0; then
+   * the refusal's limit shows the setting and its reason. Or the database has failed over, and until retry_after
+   * somebody may hold a lease that the database has lost.
    * </pre>
    *
    * <code>REFUSAL_REASON_PAUSED = 2;</code>
@@ -165,7 +164,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_PAUSED_VALUE = 2;
   /**
    * <pre>
-   * The queue has reached its bound.
+   * The queue is full.
    * </pre>
    *
    * <code>REFUSAL_REASON_QUEUE_FULL = 3;</code>
@@ -181,9 +180,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_TIMED_OUT_VALUE = 4;
   /**
    * <pre>
-   * More permits were asked for than the limit allows in all, so waiting could not help. A waiter that no longer fits
-   * because the limit was lowered is ended so only when it has become the first in the queue: until then the limit
-   * may be raised again.
+   * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
+   * the claim ends so only when it is first in the queue: until then the limit may rise again.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -191,8 +189,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_NEVER_FITS_VALUE = 5;
   /**
    * <pre>
-   * The waiter gave up its place: Release of its ticket_id, or a call that ended early and had no way back (its client
-   * had neither chosen a request_id nor seen the ticket_id).
+   * The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
+   * chosen a request_id nor seen the ticket_id).
    * </pre>
    *
    * <code>REFUSAL_REASON_CANCELLED = 6;</code>
@@ -200,8 +198,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_CANCELLED_VALUE = 6;
   /**
    * <pre>
-   * The ticket saw no sign of life for the grace period; or it was granted, and nobody came for the lease within that
-   * time, or within its time to live where that is shorter: see Lease.provisional.
+   * The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
+   * ttl if that is shorter: see Lease.provisional.
    * </pre>
    *
    * <code>REFUSAL_REASON_LAPSED = 7;</code>
@@ -209,7 +207,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_LAPSED_VALUE = 7;
   /**
    * <pre>
-   * The lease's time to live ran out.
+   * The lease's ttl has passed.
    * </pre>
    *
    * <code>REFUSAL_REASON_EXPIRED = 8;</code>
@@ -217,7 +215,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_EXPIRED_VALUE = 8;
   /**
    * <pre>
-   * The lease was released by its holder.
+   * The holder released the lease.
    * </pre>
    *
    * <code>REFUSAL_REASON_RELEASED = 9;</code>
@@ -225,7 +223,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_RELEASED_VALUE = 9;
   /**
    * <pre>
-   * An operator ended the claim by ForceRelease.
+   * An operator ended the claim with ForceRelease.
    * </pre>
    *
    * <code>REFUSAL_REASON_FORCE_RELEASED = 10;</code>
@@ -233,8 +231,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_FORCE_RELEASED_VALUE = 10;
   /**
    * <pre>
-   * Nothing is granted before the not_before of the lock's record, however free it is; retry_after says when that is. Sent
-   * for WHEN_BUSY_REFUSE; other requests wait, and are granted when it comes.
+   * The not_before of the lock's record lies ahead; retry_after says how far. Only for WHEN_BUSY_REFUSE; other requests
+   * wait and are granted when that time comes.
    * </pre>
    *
    * <code>REFUSAL_REASON_NOT_BEFORE = 11;</code>
@@ -242,8 +240,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_NOT_BEFORE_VALUE = 11;
   /**
    * <pre>
-   * The lock's record has no attempts left. A new request is refused so at once, also while the last attempt is under
-   * way. A waiter ends so when its turn comes: until then whoever holds the lock may set them anew.
+   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
+   * ends so when it is first in the queue: until then the holder may reset the attempts.
    * </pre>
    *
    * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
@@ -251,8 +249,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_EXHAUSTED_VALUE = 12;
   /**
    * <pre>
-   * The lock's status is none of AcquireRequest.if_status; the refusal's status is the one found. Decided when it could be
-   * granted and not before: a request that has to wait is asked when its turn comes, and ends so then.
+   * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
+   * moment of the grant, so a waiter ends so when it is first in the queue.
    * </pre>
    *
    * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object leaseId_ = "";
   /**
    * <pre>
-   * The lease; or the id of a ticket, which then leaves the queue.
+   * The lease, or a ticket_id, whose claim then leaves the queue.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease; or the id of a ticket, which then leaves the queue.
+   * The lease, or a ticket_id, whose claim then leaves the queue.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -97,9 +97,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration coolDown_;
   /**
    * <pre>
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    * </pre>
    *
    * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -111,9 +110,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    * </pre>
    *
    * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -125,9 +123,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    * </pre>
    *
    * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -142,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -154,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -175,7 +172,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -200,7 +197,7 @@ private static final long serialVersionUID = 0L;
   private int attemptsLeft_ = 0;
   /**
    * <pre>
-   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 4;</code>
@@ -212,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 4;</code>
@@ -660,7 +657,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object leaseId_ = "";
     /**
      * <pre>
-     * The lease; or the id of a ticket, which then leaves the queue.
+     * The lease, or a ticket_id, whose claim then leaves the queue.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -680,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; or the id of a ticket, which then leaves the queue.
+     * The lease, or a ticket_id, whose claim then leaves the queue.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -701,7 +698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; or the id of a ticket, which then leaves the queue.
+     * The lease, or a ticket_id, whose claim then leaves the queue.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -718,7 +715,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; or the id of a ticket, which then leaves the queue.
+     * The lease, or a ticket_id, whose claim then leaves the queue.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -732,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; or the id of a ticket, which then leaves the queue.
+     * The lease, or a ticket_id, whose claim then leaves the queue.
      * </pre>
      *
      * <code>string lease_id = 1;</code>
@@ -754,9 +751,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> coolDownBuilder_;
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -767,9 +763,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -784,9 +779,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -806,9 +800,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -826,9 +819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -853,9 +845,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -872,9 +863,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -886,9 +876,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -903,9 +892,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-     * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-     * meanwhile.
+     * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+     * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
      * </pre>
      *
      * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -927,7 +915,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * The lock's new status, up to 63 bytes. Unset: the status stays.
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -938,7 +926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * The lock's new status, up to 63 bytes. Unset: the status stays.
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -958,7 +946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * The lock's new status, up to 63 bytes. Unset: the status stays.
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -979,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * The lock's new status, up to 63 bytes. Unset: the status stays.
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -996,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * The lock's new status, up to 63 bytes. Unset: the status stays.
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1010,7 +998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+     * The lock's new status, up to 63 bytes. Unset: the status stays.
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1030,7 +1018,7 @@ private static final long serialVersionUID = 0L;
     private int attemptsLeft_ ;
     /**
      * <pre>
-     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 4;</code>
@@ -1042,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 4;</code>
@@ -1054,7 +1042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 4;</code>
@@ -1070,7 +1058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+     * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 4;</code>

@@ -10,7 +10,7 @@ public interface ReleaseRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lease; or the id of a ticket, which then leaves the queue.
+   * The lease, or a ticket_id, whose claim then leaves the queue.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -19,7 +19,7 @@ public interface ReleaseRequestOrBuilder extends
   java.lang.String getLeaseId();
   /**
    * <pre>
-   * The lease; or the id of a ticket, which then leaves the queue.
+   * The lease, or a ticket_id, whose claim then leaves the queue.
    * </pre>
    *
    * <code>string lease_id = 1;</code>
@@ -30,9 +30,8 @@ public interface ReleaseRequestOrBuilder extends
 
   /**
    * <pre>
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    * </pre>
    *
    * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -41,9 +40,8 @@ public interface ReleaseRequestOrBuilder extends
   boolean hasCoolDown();
   /**
    * <pre>
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    * </pre>
    *
    * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -52,9 +50,8 @@ public interface ReleaseRequestOrBuilder extends
   com.google.protobuf.Duration getCoolDown();
   /**
    * <pre>
-   * Nothing is granted before now + cool_down, 0 to 10 years, instead of the min_interval of the lease; 0: it may be granted
-   * at once. Unset: min_interval counts. Neither brings a later not_before forward, which an operator may have set
-   * meanwhile.
+   * The next grant comes at now + cool_down or later, 0 to 10 years. This replaces the lease's min_interval; 0 allows a
+   * grant at once. Unset: min_interval applies. If the record has a later not_before, the later time wins.
    * </pre>
    *
    * <code>.google.protobuf.Duration cool_down = 2;</code>
@@ -63,7 +60,7 @@ public interface ReleaseRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -72,7 +69,7 @@ public interface ReleaseRequestOrBuilder extends
   boolean hasStatus();
   /**
    * <pre>
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -81,7 +78,7 @@ public interface ReleaseRequestOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * The lock's status from now on; up to 63 bytes. Unset: it stays as it is.
+   * The lock's new status, up to 63 bytes. Unset: the status stays.
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -92,7 +89,7 @@ public interface ReleaseRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 4;</code>
@@ -101,7 +98,7 @@ public interface ReleaseRequestOrBuilder extends
   boolean hasAttemptsLeft();
   /**
    * <pre>
-   * How many more times the lock may be granted, 0 to 1,000,000: set anew after a success. Unset: as many as are left.
+   * How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 4;</code>

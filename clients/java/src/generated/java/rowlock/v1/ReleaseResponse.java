@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Whether it was this call that ended it.
+ * Whether this call ended it.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.ReleaseResponse}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private boolean released_ = false;
   /**
    * <pre>
-   * True if this call ended it; false if it had ended before, in whatever way.
+   * True if this call ended the claim; false if it had ended before, however it ended.
    * </pre>
    *
    * <code>bool released = 1;</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether it was this call that ended it.
+   * Whether this call ended it.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.ReleaseResponse}
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private boolean released_ ;
     /**
      * <pre>
-     * True if this call ended it; false if it had ended before, in whatever way.
+     * True if this call ended the claim; false if it had ended before, however it ended.
      * </pre>
      *
      * <code>bool released = 1;</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True if this call ended it; false if it had ended before, in whatever way.
+     * True if this call ended the claim; false if it had ended before, however it ended.
      * </pre>
      *
      * <code>bool released = 1;</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True if this call ended it; false if it had ended before, in whatever way.
+     * True if this call ended the claim; false if it had ended before, however it ended.
      * </pre>
      *
      * <code>bool released = 1;</code>

@@ -10,7 +10,7 @@ public interface ReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * True if this call ended it; false if it had ended before, in whatever way.
+   * True if this call ended the claim; false if it had ended before, however it ended.
    * </pre>
    *
    * <code>bool released = 1;</code>

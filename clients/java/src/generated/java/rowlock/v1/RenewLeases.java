@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Which leases to prolong at once.
+ * Which leases to renew together.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.RenewLeases}
@@ -266,7 +266,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which leases to prolong at once.
+   * Which leases to renew together.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.RenewLeases}

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Which lease to prolong.
+ * Which lease to renew.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.RenewRequest}
@@ -96,8 +96,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -109,8 +109,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -122,8 +122,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -307,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which lease to prolong.
+   * Which lease to renew.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.RenewRequest}
@@ -605,8 +605,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -617,8 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -633,8 +633,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -654,8 +654,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -673,8 +673,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -699,8 +699,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -717,8 +717,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -730,8 +730,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -746,8 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-     * without end stays so).
+     * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+     * lease without end stays without end).
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2;</code>

@@ -30,8 +30,8 @@ public interface RenewRequestOrBuilder extends
 
   /**
    * <pre>
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -40,8 +40,8 @@ public interface RenewRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2;</code>
@@ -50,8 +50,8 @@ public interface RenewRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * Time to live from now, 1 s to 24 days; unset: as it was asked for last, by the Acquire or a Renew since (a lease
-   * without end stays so).
+   * Time to live from now, 1 s to 24 days. Unset: the last ttl that an Acquire or Renew of this lease asked for (a
+   * lease without end stays without end).
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * The prolonged lease.
+ * The renewed lease.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.RenewResponse}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The prolonged lease.
+   * The renewed lease.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.RenewResponse}

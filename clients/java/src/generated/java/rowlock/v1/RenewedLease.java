@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What became of one.
+ * The outcome for one.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.RenewedLease}
@@ -358,7 +358,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of one.
+   * The outcome for one.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.RenewedLease}

@@ -6,9 +6,9 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What became of each, in the order of the request. One whose lock is held up, by a transaction of somebody else's for one,
- * does not hold up the others: it is DATABASE_UNAVAILABLE half a second after the first of them was renewed, and may
- * be renewed all the same; ask again.
+ * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
+ * others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+ * ask again.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.RenewedLeases}
@@ -268,9 +268,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of each, in the order of the request. One whose lock is held up, by a transaction of somebody else's for one,
-   * does not hold up the others: it is DATABASE_UNAVAILABLE half a second after the first of them was renewed, and may
-   * be renewed all the same; ask again.
+   * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
+   * others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+   * ask again.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.RenewedLeases}

@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   private long call_ = 0L;
   /**
    * <pre>
-   * The call's number: not 0, and not that of an open call, where the command is rejected.
+   * The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
    * </pre>
    *
    * <code>uint64 call = 1;</code>
@@ -131,8 +131,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration timeout_;
   /**
    * <pre>
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -144,8 +144,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -157,8 +157,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * As the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   public static final int WAIT_IN_QUEUE_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * As the method that streams.
+   * Like the streaming method.
    * </pre>
    *
    * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the method that streams.
+   * Like the streaming method.
    * </pre>
    *
    * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the method that streams.
+   * Like the streaming method.
    * </pre>
    *
    * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -343,7 +343,7 @@ private static final long serialVersionUID = 0L;
   public static final int RELEASE_FIELD_NUMBER = 7;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -355,7 +355,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -370,7 +370,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -386,7 +386,7 @@ private static final long serialVersionUID = 0L;
   public static final int SET_LIMIT_FIELD_NUMBER = 8;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -398,7 +398,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -413,7 +413,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -429,7 +429,7 @@ private static final long serialVersionUID = 0L;
   public static final int GET_LOCK_FIELD_NUMBER = 9;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -441,7 +441,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -456,7 +456,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -472,7 +472,7 @@ private static final long serialVersionUID = 0L;
   public static final int LIST_LOCKS_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -499,7 +499,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -515,7 +515,7 @@ private static final long serialVersionUID = 0L;
   public static final int LIST_LIMITS_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -542,7 +542,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
   public static final int FORCE_RELEASE_FIELD_NUMBER = 12;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -570,7 +570,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -585,7 +585,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -601,7 +601,7 @@ private static final long serialVersionUID = 0L;
   public static final int WATCH_LOCKS_FIELD_NUMBER = 17;
   /**
    * <pre>
-   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
    * </pre>
    *
    * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
    * </pre>
    *
    * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
    * </pre>
    *
    * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -644,8 +644,8 @@ private static final long serialVersionUID = 0L;
   public static final int CANCEL_FIELD_NUMBER = 13;
   /**
    * <pre>
-   * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-   * no result. A place that was waited for is kept for the grace period: Release gives it up.
+   * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+   * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
    * <code>uint64 cancel = 13;</code>
@@ -657,8 +657,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-   * no result. A place that was waited for is kept for the grace period: Release gives it up.
+   * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+   * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
    * <code>uint64 cancel = 13;</code>
@@ -675,7 +675,7 @@ private static final long serialVersionUID = 0L;
   public static final int UPDATE_LOCK_FIELD_NUMBER = 14;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -687,7 +687,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -702,7 +702,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -718,7 +718,7 @@ private static final long serialVersionUID = 0L;
   public static final int DELETE_LOCK_FIELD_NUMBER = 15;
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -745,7 +745,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
   public static final int CAPTURE_FIELD_NUMBER = 16;
   /**
    * <pre>
-   * As the unary method. With max_wait it counts as a wait.
+   * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
    * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -773,7 +773,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method. With max_wait it counts as a wait.
+   * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
    * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -788,7 +788,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As the unary method. With max_wait it counts as a wait.
+   * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
    * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -1705,7 +1705,7 @@ private static final long serialVersionUID = 0L;
     private long call_ ;
     /**
      * <pre>
-     * The call's number: not 0, and not that of an open call, where the command is rejected.
+     * The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
      * </pre>
      *
      * <code>uint64 call = 1;</code>
@@ -1717,7 +1717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call's number: not 0, and not that of an open call, where the command is rejected.
+     * The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
      * </pre>
      *
      * <code>uint64 call = 1;</code>
@@ -1733,7 +1733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call's number: not 0, and not that of an open call, where the command is rejected.
+     * The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
      * </pre>
      *
      * <code>uint64 call = 1;</code>
@@ -1751,8 +1751,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> timeoutBuilder_;
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1763,8 +1763,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1779,8 +1779,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1800,8 +1800,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1819,8 +1819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1845,8 +1845,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1863,8 +1863,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1876,8 +1876,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1892,8 +1892,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call and not the place: see AcquireRequest.max_wait.
+     * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+     * the call, not the place: see AcquireRequest.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -1916,7 +1916,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder> acquireBuilder_;
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -1928,7 +1928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -1950,7 +1950,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -1970,7 +1970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -1988,7 +1988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -2015,7 +2015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -2038,7 +2038,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -2048,7 +2048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -2066,7 +2066,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -2094,7 +2094,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.WaitInQueueRequest, rowlock.v1.WaitInQueueRequest.Builder, rowlock.v1.WaitInQueueRequestOrBuilder> waitInQueueBuilder_;
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2106,7 +2106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2128,7 +2128,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2148,7 +2148,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2166,7 +2166,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2193,7 +2193,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2216,7 +2216,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2226,7 +2226,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2244,7 +2244,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams.
+     * Like the streaming method.
      * </pre>
      *
      * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -2628,7 +2628,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.ReleaseRequest, rowlock.v1.ReleaseRequest.Builder, rowlock.v1.ReleaseRequestOrBuilder> releaseBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2640,7 +2640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2662,7 +2662,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2682,7 +2682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2700,7 +2700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2727,7 +2727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2750,7 +2750,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2760,7 +2760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2778,7 +2778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -2806,7 +2806,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder> setLimitBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2818,7 +2818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2840,7 +2840,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2860,7 +2860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2878,7 +2878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2905,7 +2905,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2928,7 +2928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2938,7 +2938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2956,7 +2956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -2984,7 +2984,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder> getLockBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -2996,7 +2996,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3018,7 +3018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3038,7 +3038,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3056,7 +3056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3083,7 +3083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3106,7 +3106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3116,7 +3116,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3134,7 +3134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -3162,7 +3162,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder> listLocksBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3174,7 +3174,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3196,7 +3196,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3216,7 +3216,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3234,7 +3234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3261,7 +3261,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3284,7 +3284,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3294,7 +3294,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3312,7 +3312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -3340,7 +3340,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder> listLimitsBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3352,7 +3352,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3374,7 +3374,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3394,7 +3394,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3412,7 +3412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3439,7 +3439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3462,7 +3462,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3472,7 +3472,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3490,7 +3490,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -3518,7 +3518,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder> forceReleaseBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3530,7 +3530,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3552,7 +3552,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3572,7 +3572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3590,7 +3590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3617,7 +3617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3640,7 +3640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3650,7 +3650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3668,7 +3668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -3696,7 +3696,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> watchLocksBuilder_;
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3708,7 +3708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3730,7 +3730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3750,7 +3750,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3768,7 +3768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3795,7 +3795,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3818,7 +3818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3828,7 +3828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3846,7 +3846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
      * </pre>
      *
      * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -3872,8 +3872,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-     * no result. A place that was waited for is kept for the grace period: Release gives it up.
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
      * </pre>
      *
      * <code>uint64 cancel = 13;</code>
@@ -3884,8 +3884,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-     * no result. A place that was waited for is kept for the grace period: Release gives it up.
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
      * </pre>
      *
      * <code>uint64 cancel = 13;</code>
@@ -3899,8 +3899,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-     * no result. A place that was waited for is kept for the grace period: Release gives it up.
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
      * </pre>
      *
      * <code>uint64 cancel = 13;</code>
@@ -3916,8 +3916,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-     * no result. A place that was waited for is kept for the grace period: Release gives it up.
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
      * </pre>
      *
      * <code>uint64 cancel = 13;</code>
@@ -3936,7 +3936,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder> updateLockBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -3948,7 +3948,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -3970,7 +3970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -3990,7 +3990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -4008,7 +4008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -4035,7 +4035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -4058,7 +4058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -4068,7 +4068,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -4086,7 +4086,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -4114,7 +4114,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder> deleteLockBuilder_;
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4126,7 +4126,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4148,7 +4148,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4168,7 +4168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4186,7 +4186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4213,7 +4213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4236,7 +4236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4246,7 +4246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4264,7 +4264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method.
+     * Like the unary method.
      * </pre>
      *
      * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -4292,7 +4292,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.CaptureRequest, rowlock.v1.CaptureRequest.Builder, rowlock.v1.CaptureRequestOrBuilder> captureBuilder_;
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4304,7 +4304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4326,7 +4326,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4346,7 +4346,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4364,7 +4364,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4391,7 +4391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4414,7 +4414,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4424,7 +4424,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -4442,7 +4442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As the unary method. With max_wait it counts as a wait.
+     * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
      * <code>.rowlock.v1.CaptureRequest capture = 16;</code>

@@ -10,7 +10,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * The call's number: not 0, and not that of an open call, where the command is rejected.
+   * The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
    * </pre>
    *
    * <code>uint64 call = 1;</code>
@@ -20,8 +20,8 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -30,8 +30,8 @@ public interface SessionCommandOrBuilder extends
   boolean hasTimeout();
   /**
    * <pre>
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -40,8 +40,8 @@ public interface SessionCommandOrBuilder extends
   com.google.protobuf.Duration getTimeout();
   /**
    * <pre>
-   * How long to try, 1 ms to 24 days; unset: without end. After it the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call and not the place: see AcquireRequest.max_wait.
+   * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
+   * the call, not the place: see AcquireRequest.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -50,7 +50,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -59,7 +59,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasAcquire();
   /**
    * <pre>
-   * As the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -68,7 +68,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.AcquireRequest getAcquire();
   /**
    * <pre>
-   * As the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
@@ -77,7 +77,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the method that streams.
+   * Like the streaming method.
    * </pre>
    *
    * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -86,7 +86,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasWaitInQueue();
   /**
    * <pre>
-   * As the method that streams.
+   * Like the streaming method.
    * </pre>
    *
    * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -95,7 +95,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.WaitInQueueRequest getWaitInQueue();
   /**
    * <pre>
-   * As the method that streams.
+   * Like the streaming method.
    * </pre>
    *
    * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
@@ -158,7 +158,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -167,7 +167,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasRelease();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -176,7 +176,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.ReleaseRequest getRelease();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
@@ -185,7 +185,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -194,7 +194,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasSetLimit();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -203,7 +203,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.SetLimitRequest getSetLimit();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
@@ -212,7 +212,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -221,7 +221,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasGetLock();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -230,7 +230,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.GetLockRequest getGetLock();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
@@ -239,7 +239,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -248,7 +248,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasListLocks();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -257,7 +257,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.ListLocksRequest getListLocks();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
@@ -266,7 +266,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -275,7 +275,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasListLimits();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -284,7 +284,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.ListLimitsRequest getListLimits();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
@@ -293,7 +293,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -302,7 +302,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasForceRelease();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -311,7 +311,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.ForceReleaseRequest getForceRelease();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
@@ -320,7 +320,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
    * </pre>
    *
    * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -329,7 +329,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasWatchLocks();
   /**
    * <pre>
-   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
    * </pre>
    *
    * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -338,7 +338,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.WatchLocksRequest getWatchLocks();
   /**
    * <pre>
-   * As the method that streams. It counts as a wait, and lasts until it is cancelled.
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
    * </pre>
    *
    * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
@@ -347,8 +347,8 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-   * no result. A place that was waited for is kept for the grace period: Release gives it up.
+   * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+   * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
    * <code>uint64 cancel = 13;</code>
@@ -357,8 +357,8 @@ public interface SessionCommandOrBuilder extends
   boolean hasCancel();
   /**
    * <pre>
-   * Ends an open call of this number with CANCELLED; nothing if there is none. It has no call number of its own (0), and
-   * no result. A place that was waited for is kept for the grace period: Release gives it up.
+   * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+   * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
    * <code>uint64 cancel = 13;</code>
@@ -368,7 +368,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -377,7 +377,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasUpdateLock();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -386,7 +386,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.UpdateLockRequest getUpdateLock();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
@@ -395,7 +395,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -404,7 +404,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasDeleteLock();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -413,7 +413,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.DeleteLockRequest getDeleteLock();
   /**
    * <pre>
-   * As the unary method.
+   * Like the unary method.
    * </pre>
    *
    * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
@@ -422,7 +422,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * As the unary method. With max_wait it counts as a wait.
+   * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
    * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -431,7 +431,7 @@ public interface SessionCommandOrBuilder extends
   boolean hasCapture();
   /**
    * <pre>
-   * As the unary method. With max_wait it counts as a wait.
+   * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
    * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
@@ -440,7 +440,7 @@ public interface SessionCommandOrBuilder extends
   rowlock.v1.CaptureRequest getCapture();
   /**
    * <pre>
-   * As the unary method. With max_wait it counts as a wait.
+   * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
    * <code>.rowlock.v1.CaptureRequest capture = 16;</code>

@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+   * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+   * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -131,8 +131,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -153,8 +153,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -165,8 +165,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -184,8 +184,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -596,7 +596,7 @@ java.lang.String defaultValue) {
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+     * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -616,7 +616,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+     * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -637,7 +637,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+     * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -654,7 +654,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+     * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -668,7 +668,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+     * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
      * </pre>
      *
      * <code>string owner = 1;</code>
@@ -713,8 +713,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -735,8 +735,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -747,8 +747,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -766,8 +766,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -791,8 +791,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -815,8 +815,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -833,8 +833,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-     * are those of AcquireRequest.labels, for both together.
+     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+     * bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>

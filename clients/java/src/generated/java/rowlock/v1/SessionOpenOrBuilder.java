@@ -10,7 +10,7 @@ public interface SessionOpenOrBuilder extends
 
   /**
    * <pre>
-   * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+   * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -19,7 +19,7 @@ public interface SessionOpenOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * For claims whose Acquire or Capture names no owner; up to 255 bytes.
+   * The owner of claims whose Acquire or Capture names none; up to 255 bytes.
    * </pre>
    *
    * <code>string owner = 1;</code>
@@ -30,8 +30,8 @@ public interface SessionOpenOrBuilder extends
 
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -39,8 +39,8 @@ public interface SessionOpenOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -55,8 +55,8 @@ public interface SessionOpenOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -65,8 +65,8 @@ public interface SessionOpenOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -78,8 +78,8 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * For all claims of this session, beside those of their Acquires and Captures, which win where both have a key. The bounds
-   * are those of AcquireRequest.labels, for both together.
+   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
+   * bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What is in force for this session.
+ * The terms of this session.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SessionOpened}
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration heartbeatInterval_;
   /**
    * <pre>
-   * The client should be heard this often.
+   * The client sends something at least this often.
    * </pre>
    *
    * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The client should be heard this often.
+   * The client sends something at least this often.
    * </pre>
    *
    * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The client should be heard this often.
+   * The client sends something at least this often.
    * </pre>
    *
    * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration silenceMax_;
   /**
    * <pre>
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    * </pre>
    *
    * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    * </pre>
    *
    * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    * </pre>
    *
    * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -172,7 +172,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration gracePeriod_;
   /**
    * <pre>
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    * </pre>
    *
    * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    * </pre>
    *
    * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -196,7 +196,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    * </pre>
    *
    * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -240,7 +240,7 @@ private static final long serialVersionUID = 0L;
   private int messageBytesMax_ = 0;
   /**
    * <pre>
-   * Bytes that one request may have: the session ends where it has more.
+   * The most bytes of one request; a larger one ends the session.
    * </pre>
    *
    * <code>uint32 message_bytes_max = 7;</code>
@@ -490,7 +490,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is in force for this session.
+   * The terms of this session.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SessionOpened}
@@ -868,7 +868,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> heartbeatIntervalBuilder_;
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -879,7 +879,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -894,7 +894,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -932,7 +932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -974,7 +974,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The client should be heard this often.
+     * The client sends something at least this often.
      * </pre>
      *
      * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -1025,7 +1025,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> silenceMaxBuilder_;
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1051,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1071,7 +1071,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1089,7 +1089,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1114,7 +1114,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1131,7 +1131,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1158,7 +1158,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A session of which nothing is heard for longer is ended.
+     * The server ends a session whose client is silent for longer.
      * </pre>
      *
      * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> gracePeriodBuilder_;
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1193,7 +1193,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1208,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1228,7 +1228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1271,7 +1271,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1288,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1300,7 +1300,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long a place is kept when the session is gone.
+     * How long the server keeps a place after the session is gone.
      * </pre>
      *
      * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -1425,7 +1425,7 @@ private static final long serialVersionUID = 0L;
     private int messageBytesMax_ ;
     /**
      * <pre>
-     * Bytes that one request may have: the session ends where it has more.
+     * The most bytes of one request; a larger one ends the session.
      * </pre>
      *
      * <code>uint32 message_bytes_max = 7;</code>
@@ -1437,7 +1437,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes that one request may have: the session ends where it has more.
+     * The most bytes of one request; a larger one ends the session.
      * </pre>
      *
      * <code>uint32 message_bytes_max = 7;</code>
@@ -1453,7 +1453,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes that one request may have: the session ends where it has more.
+     * The most bytes of one request; a larger one ends the session.
      * </pre>
      *
      * <code>uint32 message_bytes_max = 7;</code>

@@ -30,7 +30,7 @@ public interface SessionOpenedOrBuilder extends
 
   /**
    * <pre>
-   * The client should be heard this often.
+   * The client sends something at least this often.
    * </pre>
    *
    * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -39,7 +39,7 @@ public interface SessionOpenedOrBuilder extends
   boolean hasHeartbeatInterval();
   /**
    * <pre>
-   * The client should be heard this often.
+   * The client sends something at least this often.
    * </pre>
    *
    * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -48,7 +48,7 @@ public interface SessionOpenedOrBuilder extends
   com.google.protobuf.Duration getHeartbeatInterval();
   /**
    * <pre>
-   * The client should be heard this often.
+   * The client sends something at least this often.
    * </pre>
    *
    * <code>.google.protobuf.Duration heartbeat_interval = 2;</code>
@@ -57,7 +57,7 @@ public interface SessionOpenedOrBuilder extends
 
   /**
    * <pre>
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    * </pre>
    *
    * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -66,7 +66,7 @@ public interface SessionOpenedOrBuilder extends
   boolean hasSilenceMax();
   /**
    * <pre>
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    * </pre>
    *
    * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -75,7 +75,7 @@ public interface SessionOpenedOrBuilder extends
   com.google.protobuf.Duration getSilenceMax();
   /**
    * <pre>
-   * A session of which nothing is heard for longer is ended.
+   * The server ends a session whose client is silent for longer.
    * </pre>
    *
    * <code>.google.protobuf.Duration silence_max = 3;</code>
@@ -84,7 +84,7 @@ public interface SessionOpenedOrBuilder extends
 
   /**
    * <pre>
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    * </pre>
    *
    * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -93,7 +93,7 @@ public interface SessionOpenedOrBuilder extends
   boolean hasGracePeriod();
   /**
    * <pre>
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    * </pre>
    *
    * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -102,7 +102,7 @@ public interface SessionOpenedOrBuilder extends
   com.google.protobuf.Duration getGracePeriod();
   /**
    * <pre>
-   * For how long a place is kept when the session is gone.
+   * How long the server keeps a place after the session is gone.
    * </pre>
    *
    * <code>.google.protobuf.Duration grace_period = 4;</code>
@@ -131,7 +131,7 @@ public interface SessionOpenedOrBuilder extends
 
   /**
    * <pre>
-   * Bytes that one request may have: the session ends where it has more.
+   * The most bytes of one request; a larger one ends the session.
    * </pre>
    *
    * <code>uint32 message_bytes_max = 7;</code>

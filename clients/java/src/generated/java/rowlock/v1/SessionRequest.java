@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What a client says in a session.
+ * A message from the client in a session.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SessionRequest}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.SessionOpen open_;
   /**
    * <pre>
-   * In the first request, and in no other.
+   * In the first request only.
    * </pre>
    *
    * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the first request, and in no other.
+   * In the first request only.
    * </pre>
    *
    * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the first request, and in no other.
+   * In the first request only.
    * </pre>
    *
    * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.SessionCommand> commands_;
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -122,7 +122,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -148,9 +148,9 @@ private static final long serialVersionUID = 0L;
   private long received_ = 0L;
   /**
    * <pre>
-   * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-   * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-   * empty one by an empty response, so that the client knows that the server is there.
+   * The number of responses that the client has received; it never falls. A client that has received a provisional
+   * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+   * request, an empty one with an empty response, so that the client knows that the server is there.
    * </pre>
    *
    * <code>uint64 received = 3;</code>
@@ -350,7 +350,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a client says in a session.
+   * A message from the client in a session.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SessionRequest}
@@ -614,7 +614,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.SessionOpen, rowlock.v1.SessionOpen.Builder, rowlock.v1.SessionOpenOrBuilder> openBuilder_;
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -640,7 +640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -678,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -703,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first request, and in no other.
+     * In the first request only.
      * </pre>
      *
      * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -794,7 +794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -808,7 +808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -822,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -861,7 +861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -902,7 +902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -920,7 +920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -974,7 +974,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -1002,7 +1002,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -1016,7 +1016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -1031,7 +1031,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -1042,7 +1042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -1054,7 +1054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it asks for: as many as fit.
+     * Commands, as many as fit.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -1081,9 +1081,9 @@ private static final long serialVersionUID = 0L;
     private long received_ ;
     /**
      * <pre>
-     * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-     * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-     * empty one by an empty response, so that the client knows that the server is there.
+     * The number of responses that the client has received; it never falls. A client that has received a provisional
+     * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+     * request, an empty one with an empty response, so that the client knows that the server is there.
      * </pre>
      *
      * <code>uint64 received = 3;</code>
@@ -1095,9 +1095,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-     * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-     * empty one by an empty response, so that the client knows that the server is there.
+     * The number of responses that the client has received; it never falls. A client that has received a provisional
+     * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+     * request, an empty one with an empty response, so that the client knows that the server is there.
      * </pre>
      *
      * <code>uint64 received = 3;</code>
@@ -1113,9 +1113,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-     * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-     * empty one by an empty response, so that the client knows that the server is there.
+     * The number of responses that the client has received; it never falls. A client that has received a provisional
+     * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+     * request, an empty one with an empty response, so that the client knows that the server is there.
      * </pre>
      *
      * <code>uint64 received = 3;</code>

@@ -10,7 +10,7 @@ public interface SessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * In the first request, and in no other.
+   * In the first request only.
    * </pre>
    *
    * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -19,7 +19,7 @@ public interface SessionRequestOrBuilder extends
   boolean hasOpen();
   /**
    * <pre>
-   * In the first request, and in no other.
+   * In the first request only.
    * </pre>
    *
    * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -28,7 +28,7 @@ public interface SessionRequestOrBuilder extends
   rowlock.v1.SessionOpen getOpen();
   /**
    * <pre>
-   * In the first request, and in no other.
+   * In the first request only.
    * </pre>
    *
    * <code>.rowlock.v1.SessionOpen open = 1;</code>
@@ -37,7 +37,7 @@ public interface SessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -46,7 +46,7 @@ public interface SessionRequestOrBuilder extends
       getCommandsList();
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -54,7 +54,7 @@ public interface SessionRequestOrBuilder extends
   rowlock.v1.SessionCommand getCommands(int index);
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -62,7 +62,7 @@ public interface SessionRequestOrBuilder extends
   int getCommandsCount();
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -71,7 +71,7 @@ public interface SessionRequestOrBuilder extends
       getCommandsOrBuilderList();
   /**
    * <pre>
-   * What it asks for: as many as fit.
+   * Commands, as many as fit.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionCommand commands = 2;</code>
@@ -81,9 +81,9 @@ public interface SessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many responses it has received so far, counted from 1; it never falls. A client that has received a provisional
-   * lease and has nothing else to say acknowledges it by an empty request, within a second. Each request is answered, an
-   * empty one by an empty response, so that the client knows that the server is there.
+   * The number of responses that the client has received; it never falls. A client that has received a provisional
+   * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
+   * request, an empty one with an empty response, so that the client knows that the server is there.
    * </pre>
    *
    * <code>uint64 received = 3;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What the server says in a session.
+ * A message from the server in a session.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SessionResponse}
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.SessionResult> results_;
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -150,8 +150,8 @@ private static final long serialVersionUID = 0L;
   private long heard_ = 0L;
   /**
    * <pre>
-   * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-   * counts from then or later.
+   * The number of requests that the server had received when it began this response. The ttl of its leases counts from
+   * then or later.
    * </pre>
    *
    * <code>uint64 heard = 3;</code>
@@ -167,9 +167,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.LostLease> lost_;
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -180,9 +179,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -194,9 +192,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -207,9 +204,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -220,9 +216,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -238,8 +233,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Lease> confirmed_;
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -250,8 +245,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -263,8 +258,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -275,8 +270,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -287,8 +282,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -303,8 +298,8 @@ private static final long serialVersionUID = 0L;
   private boolean goingAway_ = false;
   /**
    * <pre>
-   * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-   * back.
+   * The server stops, or it has lost its database and another server has not: open a session at another server. Never
+   * withdrawn.
    * </pre>
    *
    * <code>bool going_away = 6;</code>
@@ -542,7 +537,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the server says in a session.
+   * A message from the server in a session.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SessionResponse}
@@ -1096,7 +1091,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1110,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1124,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1138,7 +1133,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1159,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1177,7 +1172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1197,7 +1192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1218,7 +1213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1236,7 +1231,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1254,7 +1249,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1273,7 +1268,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1290,7 +1285,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1307,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1318,7 +1313,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1332,7 +1327,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1347,7 +1342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1358,7 +1353,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1370,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What became of commands.
+     * Results of commands.
      * </pre>
      *
      * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -1397,8 +1392,8 @@ private static final long serialVersionUID = 0L;
     private long heard_ ;
     /**
      * <pre>
-     * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-     * counts from then or later.
+     * The number of requests that the server had received when it began this response. The ttl of its leases counts from
+     * then or later.
      * </pre>
      *
      * <code>uint64 heard = 3;</code>
@@ -1410,8 +1405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-     * counts from then or later.
+     * The number of requests that the server had received when it began this response. The ttl of its leases counts from
+     * then or later.
      * </pre>
      *
      * <code>uint64 heard = 3;</code>
@@ -1427,8 +1422,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-     * counts from then or later.
+     * The number of requests that the server had received when it began this response. The ttl of its leases counts from
+     * then or later.
      * </pre>
      *
      * <code>uint64 heard = 3;</code>
@@ -1455,9 +1450,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1471,9 +1465,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1487,9 +1480,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1503,9 +1495,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1526,9 +1517,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1546,9 +1536,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1568,9 +1557,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1591,9 +1579,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1611,9 +1598,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1631,9 +1617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1652,9 +1637,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1671,9 +1655,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1690,9 +1673,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1703,9 +1685,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1719,9 +1700,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1736,9 +1716,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1749,9 +1728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1763,9 +1741,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-     * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-     * latest.
+     * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+     * ended them itself; if another server did, with the next Renew at the latest.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -1803,8 +1780,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1818,8 +1795,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1833,8 +1810,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1848,8 +1825,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1870,8 +1847,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1889,8 +1866,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1910,8 +1887,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1932,8 +1909,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1951,8 +1928,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1970,8 +1947,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -1990,8 +1967,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2008,8 +1985,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2026,8 +2003,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2038,8 +2015,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2053,8 +2030,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2069,8 +2046,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2081,8 +2058,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2094,8 +2071,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-     * itself by then.
+     * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+     * itself.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -2122,8 +2099,8 @@ private static final long serialVersionUID = 0L;
     private boolean goingAway_ ;
     /**
      * <pre>
-     * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-     * back.
+     * The server stops, or it has lost its database and another server has not: open a session at another server. Never
+     * withdrawn.
      * </pre>
      *
      * <code>bool going_away = 6;</code>
@@ -2135,8 +2112,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-     * back.
+     * The server stops, or it has lost its database and another server has not: open a session at another server. Never
+     * withdrawn.
      * </pre>
      *
      * <code>bool going_away = 6;</code>
@@ -2152,8 +2129,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-     * back.
+     * The server stops, or it has lost its database and another server has not: open a session at another server. Never
+     * withdrawn.
      * </pre>
      *
      * <code>bool going_away = 6;</code>

@@ -37,7 +37,7 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -46,7 +46,7 @@ public interface SessionResponseOrBuilder extends
       getResultsList();
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -54,7 +54,7 @@ public interface SessionResponseOrBuilder extends
   rowlock.v1.SessionResult getResults(int index);
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -62,7 +62,7 @@ public interface SessionResponseOrBuilder extends
   int getResultsCount();
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -71,7 +71,7 @@ public interface SessionResponseOrBuilder extends
       getResultsOrBuilderList();
   /**
    * <pre>
-   * What became of commands.
+   * Results of commands.
    * </pre>
    *
    * <code>repeated .rowlock.v1.SessionResult results = 2;</code>
@@ -81,8 +81,8 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * How many requests the server had heard when it began to make this response, counted from 1; what its leases have left
-   * counts from then or later.
+   * The number of requests that the server had received when it began this response. The ttl of its leases counts from
+   * then or later.
    * </pre>
    *
    * <code>uint64 heard = 3;</code>
@@ -92,9 +92,8 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -103,9 +102,8 @@ public interface SessionResponseOrBuilder extends
       getLostList();
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -113,9 +111,8 @@ public interface SessionResponseOrBuilder extends
   rowlock.v1.LostLease getLost(int index);
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -123,9 +120,8 @@ public interface SessionResponseOrBuilder extends
   int getLostCount();
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -134,9 +130,8 @@ public interface SessionResponseOrBuilder extends
       getLostOrBuilderList();
   /**
    * <pre>
-   * Leases that were granted or renewed in this session and have ended otherwise than by a Release in it. Told as soon as
-   * this server knows: at once where it ended them itself; of what another server has ended, with the next Renew at the
-   * latest.
+   * Leases of this session that have ended without a Release in it. Sent as soon as this server knows: at once if it
+   * ended them itself; if another server did, with the next Renew at the latest.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LostLease lost = 4;</code>
@@ -146,8 +141,8 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -156,8 +151,8 @@ public interface SessionResponseOrBuilder extends
       getConfirmedList();
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -165,8 +160,8 @@ public interface SessionResponseOrBuilder extends
   rowlock.v1.Lease getConfirmed(int index);
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -174,8 +169,8 @@ public interface SessionResponseOrBuilder extends
   int getConfirmedCount();
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -184,8 +179,8 @@ public interface SessionResponseOrBuilder extends
       getConfirmedOrBuilderList();
   /**
    * <pre>
-   * Leases that were provisional and are so no more, as the client has acknowledged them. Not those that it has renewed
-   * itself by then.
+   * Leases that the client has acknowledged and that are no longer provisional, except those that it has renewed
+   * itself.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lease confirmed = 5;</code>
@@ -195,8 +190,8 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The server stops, or it has lost its database and another server has not: open a session at another one. Never taken
-   * back.
+   * The server stops, or it has lost its database and another server has not: open a session at another server. Never
+   * withdrawn.
    * </pre>
    *
    * <code>bool going_away = 6;</code>

@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
   public static final int ERROR_FIELD_NUMBER = 12;
   /**
    * <pre>
-   * The call has failed, with code, message and details as those of a unary call.
+   * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
    * <code>.google.rpc.Status error = 12;</code>
@@ -616,7 +616,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call has failed, with code, message and details as those of a unary call.
+   * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
    * <code>.google.rpc.Status error = 12;</code>
@@ -631,7 +631,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call has failed, with code, message and details as those of a unary call.
+   * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
    * <code>.google.rpc.Status error = 12;</code>
@@ -647,7 +647,7 @@ private static final long serialVersionUID = 0L;
   public static final int REJECTED_FIELD_NUMBER = 13;
   /**
    * <pre>
-   * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+   * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
    * <code>.google.rpc.Status rejected = 13;</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+   * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
    * <code>.google.rpc.Status rejected = 13;</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+   * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
    * <code>.google.rpc.Status rejected = 13;</code>
@@ -3717,7 +3717,7 @@ private static final long serialVersionUID = 0L;
         com.google.rpc.Status, com.google.rpc.Status.Builder, com.google.rpc.StatusOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3729,7 +3729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3751,7 +3751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3771,7 +3771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3789,7 +3789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3816,7 +3816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3839,7 +3839,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3849,7 +3849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3867,7 +3867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call has failed, with code, message and details as those of a unary call.
+     * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
      * <code>.google.rpc.Status error = 12;</code>
@@ -3895,7 +3895,7 @@ private static final long serialVersionUID = 0L;
         com.google.rpc.Status, com.google.rpc.Status.Builder, com.google.rpc.StatusOrBuilder> rejectedBuilder_;
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -3907,7 +3907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -3929,7 +3929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -3949,7 +3949,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -3967,7 +3967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -3994,7 +3994,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -4017,7 +4017,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -4027,7 +4027,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>
@@ -4045,7 +4045,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+     * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
      * <code>.google.rpc.Status rejected = 13;</code>

@@ -317,7 +317,7 @@ public interface SessionResultOrBuilder extends
 
   /**
    * <pre>
-   * The call has failed, with code, message and details as those of a unary call.
+   * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
    * <code>.google.rpc.Status error = 12;</code>
@@ -326,7 +326,7 @@ public interface SessionResultOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * The call has failed, with code, message and details as those of a unary call.
+   * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
    * <code>.google.rpc.Status error = 12;</code>
@@ -335,7 +335,7 @@ public interface SessionResultOrBuilder extends
   com.google.rpc.Status getError();
   /**
    * <pre>
-   * The call has failed, with code, message and details as those of a unary call.
+   * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
    * <code>.google.rpc.Status error = 12;</code>
@@ -344,7 +344,7 @@ public interface SessionResultOrBuilder extends
 
   /**
    * <pre>
-   * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+   * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
    * <code>.google.rpc.Status rejected = 13;</code>
@@ -353,7 +353,7 @@ public interface SessionResultOrBuilder extends
   boolean hasRejected();
   /**
    * <pre>
-   * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+   * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
    * <code>.google.rpc.Status rejected = 13;</code>
@@ -362,7 +362,7 @@ public interface SessionResultOrBuilder extends
   com.google.rpc.Status getRejected();
   /**
    * <pre>
-   * A command with this number was not taken, as the number is 0 or that of an open call, which goes on undisturbed.
+   * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
    * <code>.google.rpc.Status rejected = 13;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Which limit to set to what.
+ * Which limit to set, and its value.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SetLimitRequest}
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   public static final int NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * For one lock. An exact name beats every pattern.
+   * One lock. A limit for a name takes precedence over every pattern.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For one lock. An exact name beats every pattern.
+   * One lock. A limit for a name takes precedence over every pattern.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For one lock. An exact name beats every pattern.
+   * One lock. A limit for a name takes precedence over every pattern.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -154,8 +154,8 @@ private static final long serialVersionUID = 0L;
   public static final int PATTERN_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-   * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+   * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -166,8 +166,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-   * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+   * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -192,8 +192,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-   * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+   * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -222,8 +222,8 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-   * forgotten must not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+   * limit does not pause a lock.
    * </pre>
    *
    * <code>optional uint32 limit = 3;</code>
@@ -235,8 +235,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-   * forgotten must not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+   * limit does not pause a lock.
    * </pre>
    *
    * <code>optional uint32 limit = 3;</code>
@@ -251,7 +251,7 @@ private static final long serialVersionUID = 0L;
   private boolean unset_ = false;
   /**
    * <pre>
-   * Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
    * </pre>
    *
    * <code>bool unset = 4;</code>
@@ -266,7 +266,7 @@ private static final long serialVersionUID = 0L;
   private long expectedVersion_ = 0L;
   /**
    * <pre>
-   * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+   * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 5;</code>
@@ -278,7 +278,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+   * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 5;</code>
@@ -294,7 +294,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, for those who look later; up to 255 bytes.
+   * The reason, for people; up to 255 bytes.
    * </pre>
    *
    * <code>string reason = 6;</code>
@@ -315,7 +315,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, for those who look later; up to 255 bytes.
+   * The reason, for people; up to 255 bytes.
    * </pre>
    *
    * <code>string reason = 6;</code>
@@ -576,7 +576,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which limit to set to what.
+   * Which limit to set, and its value.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SetLimitRequest}
@@ -842,7 +842,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -854,7 +854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -880,7 +880,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -924,7 +924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -940,7 +940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For one lock. An exact name beats every pattern.
+     * One lock. A limit for a name takes precedence over every pattern.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -959,8 +959,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -972,8 +972,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -999,8 +999,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1027,8 +1027,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1045,8 +1045,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1062,8 +1062,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-     * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+     * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1083,8 +1083,8 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-     * forgotten must not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+     * limit does not pause a lock.
      * </pre>
      *
      * <code>optional uint32 limit = 3;</code>
@@ -1096,8 +1096,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-     * forgotten must not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+     * limit does not pause a lock.
      * </pre>
      *
      * <code>optional uint32 limit = 3;</code>
@@ -1109,8 +1109,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-     * forgotten must not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+     * limit does not pause a lock.
      * </pre>
      *
      * <code>optional uint32 limit = 3;</code>
@@ -1126,8 +1126,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-     * forgotten must not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+     * limit does not pause a lock.
      * </pre>
      *
      * <code>optional uint32 limit = 3;</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     private boolean unset_ ;
     /**
      * <pre>
-     * Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+     * Removes this setting, so that the next best pattern or the default applies. Not with limit.
      * </pre>
      *
      * <code>bool unset = 4;</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+     * Removes this setting, so that the next best pattern or the default applies. Not with limit.
      * </pre>
      *
      * <code>bool unset = 4;</code>
@@ -1171,7 +1171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+     * Removes this setting, so that the next best pattern or the default applies. Not with limit.
      * </pre>
      *
      * <code>bool unset = 4;</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     private long expectedVersion_ ;
     /**
      * <pre>
-     * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+     * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 5;</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+     * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 5;</code>
@@ -1211,7 +1211,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+     * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 5;</code>
@@ -1227,7 +1227,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+     * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 5;</code>
@@ -1243,7 +1243,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, for those who look later; up to 255 bytes.
+     * The reason, for people; up to 255 bytes.
      * </pre>
      *
      * <code>string reason = 6;</code>
@@ -1263,7 +1263,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for those who look later; up to 255 bytes.
+     * The reason, for people; up to 255 bytes.
      * </pre>
      *
      * <code>string reason = 6;</code>
@@ -1284,7 +1284,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for those who look later; up to 255 bytes.
+     * The reason, for people; up to 255 bytes.
      * </pre>
      *
      * <code>string reason = 6;</code>
@@ -1301,7 +1301,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for those who look later; up to 255 bytes.
+     * The reason, for people; up to 255 bytes.
      * </pre>
      *
      * <code>string reason = 6;</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for those who look later; up to 255 bytes.
+     * The reason, for people; up to 255 bytes.
      * </pre>
      *
      * <code>string reason = 6;</code>

@@ -10,7 +10,7 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * For one lock. An exact name beats every pattern.
+   * One lock. A limit for a name takes precedence over every pattern.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -19,7 +19,7 @@ public interface SetLimitRequestOrBuilder extends
   boolean hasName();
   /**
    * <pre>
-   * For one lock. An exact name beats every pattern.
+   * One lock. A limit for a name takes precedence over every pattern.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -28,7 +28,7 @@ public interface SetLimitRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * For one lock. An exact name beats every pattern.
+   * One lock. A limit for a name takes precedence over every pattern.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -39,8 +39,8 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-   * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+   * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -49,8 +49,8 @@ public interface SetLimitRequestOrBuilder extends
   boolean hasPattern();
   /**
    * <pre>
-   * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-   * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+   * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -59,8 +59,8 @@ public interface SetLimitRequestOrBuilder extends
   java.lang.String getPattern();
   /**
    * <pre>
-   * For every lock whose name begins with what stands before the star: `etl/&#42;`, or `*`. One star, at the end; at
-   * most 255 bytes with it. Each name that matches has a limit of its own. The longest pattern beats the others.
+   * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
+   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -71,8 +71,8 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-   * forgotten must not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+   * limit does not pause a lock.
    * </pre>
    *
    * <code>optional uint32 limit = 3;</code>
@@ -81,8 +81,8 @@ public interface SetLimitRequestOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required, unless unset is true: a limit that was
-   * forgotten must not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
+   * limit does not pause a lock.
    * </pre>
    *
    * <code>optional uint32 limit = 3;</code>
@@ -92,7 +92,7 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Takes this setting away, so that the next best pattern, or the default, applies. Excludes limit.
+   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
    * </pre>
    *
    * <code>bool unset = 4;</code>
@@ -102,7 +102,7 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+   * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 5;</code>
@@ -111,7 +111,7 @@ public interface SetLimitRequestOrBuilder extends
   boolean hasExpectedVersion();
   /**
    * <pre>
-   * Change only if the setting has this version (0: only if it was never set); otherwise ABORTED.
+   * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 5;</code>
@@ -121,7 +121,7 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Why, for those who look later; up to 255 bytes.
+   * The reason, for people; up to 255 bytes.
    * </pre>
    *
    * <code>string reason = 6;</code>
@@ -130,7 +130,7 @@ public interface SetLimitRequestOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, for those who look later; up to 255 bytes.
+   * The reason, for people; up to 255 bytes.
    * </pre>
    *
    * <code>string reason = 6;</code>

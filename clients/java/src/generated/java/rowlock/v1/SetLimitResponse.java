@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What is in force now.
+ * The limit after the change.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SetLimitResponse}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+   * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   private long heldPermits_ = 0L;
   /**
    * <pre>
-   * Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
    * </pre>
    *
    * <code>uint64 held_permits = 3;</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private long waiting_ = 0L;
   /**
    * <pre>
-   * Claims that still wait, likewise.
+   * Waiters, counted in the same way.
    * </pre>
    *
    * <code>uint64 waiting = 4;</code>
@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   private boolean draining_ = false;
   /**
    * <pre>
-   * More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+   * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
    * </pre>
    *
    * <code>bool draining = 5;</code>
@@ -122,9 +122,9 @@ private static final long serialVersionUID = 0L;
   private int serversBehind_ = 0;
   /**
    * <pre>
-   * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-   * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-   * 0, as the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+   * because the limit is in the lock's own row.
    * </pre>
    *
    * <code>uint32 servers_behind = 6;</code>
@@ -353,7 +353,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is in force now.
+   * The limit after the change.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SetLimitResponse}
@@ -586,7 +586,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+     * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -598,7 +598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+     * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -614,7 +614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+     * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
     private long heldPermits_ ;
     /**
      * <pre>
-     * Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -702,7 +702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -718,7 +718,7 @@ private static final long serialVersionUID = 0L;
     private long waiting_ ;
     /**
      * <pre>
-     * Claims that still wait, likewise.
+     * Waiters, counted in the same way.
      * </pre>
      *
      * <code>uint64 waiting = 4;</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Claims that still wait, likewise.
+     * Waiters, counted in the same way.
      * </pre>
      *
      * <code>uint64 waiting = 4;</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Claims that still wait, likewise.
+     * Waiters, counted in the same way.
      * </pre>
      *
      * <code>uint64 waiting = 4;</code>
@@ -762,7 +762,7 @@ private static final long serialVersionUID = 0L;
     private boolean draining_ ;
     /**
      * <pre>
-     * More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+     * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
      * </pre>
      *
      * <code>bool draining = 5;</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+     * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
      * </pre>
      *
      * <code>bool draining = 5;</code>
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+     * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
      * </pre>
      *
      * <code>bool draining = 5;</code>
@@ -806,9 +806,9 @@ private static final long serialVersionUID = 0L;
     private int serversBehind_ ;
     /**
      * <pre>
-     * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-     * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-     * 0, as the limit is in the lock's own row.
+     * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+     * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+     * because the limit is in the lock's own row.
      * </pre>
      *
      * <code>uint32 servers_behind = 6;</code>
@@ -820,9 +820,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-     * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-     * 0, as the limit is in the lock's own row.
+     * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+     * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+     * because the limit is in the lock's own row.
      * </pre>
      *
      * <code>uint32 servers_behind = 6;</code>
@@ -838,9 +838,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-     * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-     * 0, as the limit is in the lock's own row.
+     * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+     * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+     * because the limit is in the lock's own row.
      * </pre>
      *
      * <code>uint32 servers_behind = 6;</code>

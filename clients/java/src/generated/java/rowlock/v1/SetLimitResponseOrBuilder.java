@@ -10,7 +10,7 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * The limit in force for the name; for a pattern, the limit that was set (1, the default, when it was unset).
+   * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -30,7 +30,7 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Permits held; for a pattern the sum over the locks that match it, whichever setting governs them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
    * </pre>
    *
    * <code>uint64 held_permits = 3;</code>
@@ -40,7 +40,7 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Claims that still wait, likewise.
+   * Waiters, counted in the same way.
    * </pre>
    *
    * <code>uint64 waiting = 4;</code>
@@ -50,7 +50,7 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * More is held than the limit allows; for a pattern, at one or more of the locks that it governs.
+   * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
    * </pre>
    *
    * <code>bool draining = 5;</code>
@@ -60,9 +60,9 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * For a pattern: servers that had not said after 7 s that they decide by it, since they have just died, are frozen or are
-   * cut off. The answer waits for all servers, so while this is 0, nothing more is granted by the limit before. For a name:
-   * 0, as the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
+   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
+   * because the limit is in the lock's own row.
    * </pre>
    *
    * <code>uint32 servers_behind = 6;</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object ticketId_ = "";
   /**
    * <pre>
-   * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+   * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
    * </pre>
    *
    * <code>string ticket_id = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+   * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
    * </pre>
    *
    * <code>string ticket_id = 1;</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object lockName_ = "";
   /**
    * <pre>
-   * The lock that is waited for.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock that is waited for.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private int ahead_ = 0;
   /**
    * <pre>
-   * Waiters that stand before this one. Granting is strictly in this order.
+   * The number of waiters before this one. The server grants strictly in this order.
    * </pre>
    *
    * <code>uint32 ahead = 3;</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private long permitsAhead_ = 0L;
   /**
    * <pre>
-   * Permits that the waiters before this one ask for, each reader or writer counted as 1.
+   * Permits that the waiters before this one ask for. A reader or writer counts as 1.
    * </pre>
    *
    * <code>uint64 permits_ahead = 4;</code>
@@ -227,8 +227,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration keptFor_;
   /**
    * <pre>
-   * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-   * is left of max_wait where that is shorter.
+   * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+   * if that is shorter.
    * </pre>
    *
    * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -240,8 +240,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-   * is left of max_wait where that is shorter.
+   * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+   * if that is shorter.
    * </pre>
    *
    * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -253,8 +253,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-   * is left of max_wait where that is shorter.
+   * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+   * if that is shorter.
    * </pre>
    *
    * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object ticketId_ = "";
     /**
      * <pre>
-     * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+     * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
      * </pre>
      *
      * <code>string ticket_id = 1;</code>
@@ -794,7 +794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+     * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
      * </pre>
      *
      * <code>string ticket_id = 1;</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+     * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
      * </pre>
      *
      * <code>string ticket_id = 1;</code>
@@ -832,7 +832,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+     * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
      * </pre>
      *
      * <code>string ticket_id = 1;</code>
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+     * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
      * </pre>
      *
      * <code>string ticket_id = 1;</code>
@@ -866,7 +866,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object lockName_ = "";
     /**
      * <pre>
-     * The lock that is waited for.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -886,7 +886,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is waited for.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is waited for.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -924,7 +924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is waited for.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock that is waited for.
+     * The lock.
      * </pre>
      *
      * <code>string lock_name = 2;</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     private int ahead_ ;
     /**
      * <pre>
-     * Waiters that stand before this one. Granting is strictly in this order.
+     * The number of waiters before this one. The server grants strictly in this order.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -970,7 +970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters that stand before this one. Granting is strictly in this order.
+     * The number of waiters before this one. The server grants strictly in this order.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters that stand before this one. Granting is strictly in this order.
+     * The number of waiters before this one. The server grants strictly in this order.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -1002,7 +1002,7 @@ private static final long serialVersionUID = 0L;
     private long permitsAhead_ ;
     /**
      * <pre>
-     * Permits that the waiters before this one ask for, each reader or writer counted as 1.
+     * Permits that the waiters before this one ask for. A reader or writer counts as 1.
      * </pre>
      *
      * <code>uint64 permits_ahead = 4;</code>
@@ -1014,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that the waiters before this one ask for, each reader or writer counted as 1.
+     * Permits that the waiters before this one ask for. A reader or writer counts as 1.
      * </pre>
      *
      * <code>uint64 permits_ahead = 4;</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that the waiters before this one ask for, each reader or writer counted as 1.
+     * Permits that the waiters before this one ask for. A reader or writer counts as 1.
      * </pre>
      *
      * <code>uint64 permits_ahead = 4;</code>
@@ -1249,8 +1249,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> keptForBuilder_;
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1261,8 +1261,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1277,8 +1277,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1298,8 +1298,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1317,8 +1317,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1343,8 +1343,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1361,8 +1361,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1374,8 +1374,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -1390,8 +1390,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-     * is left of max_wait where that is shorter.
+     * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+     * if that is shorter.
      * </pre>
      *
      * <code>.google.protobuf.Duration kept_for = 7;</code>

@@ -10,7 +10,7 @@ public interface TicketOrBuilder extends
 
   /**
    * <pre>
-   * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+   * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
    * </pre>
    *
    * <code>string ticket_id = 1;</code>
@@ -19,7 +19,7 @@ public interface TicketOrBuilder extends
   java.lang.String getTicketId();
   /**
    * <pre>
-   * Secret: whoever knows it can come back to this place, or give it up by Release. It becomes the lease_id.
+   * Secret: whoever knows it can return to this place, or give it up with Release. It becomes the lease_id.
    * </pre>
    *
    * <code>string ticket_id = 1;</code>
@@ -30,7 +30,7 @@ public interface TicketOrBuilder extends
 
   /**
    * <pre>
-   * The lock that is waited for.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -39,7 +39,7 @@ public interface TicketOrBuilder extends
   java.lang.String getLockName();
   /**
    * <pre>
-   * The lock that is waited for.
+   * The lock.
    * </pre>
    *
    * <code>string lock_name = 2;</code>
@@ -50,7 +50,7 @@ public interface TicketOrBuilder extends
 
   /**
    * <pre>
-   * Waiters that stand before this one. Granting is strictly in this order.
+   * The number of waiters before this one. The server grants strictly in this order.
    * </pre>
    *
    * <code>uint32 ahead = 3;</code>
@@ -60,7 +60,7 @@ public interface TicketOrBuilder extends
 
   /**
    * <pre>
-   * Permits that the waiters before this one ask for, each reader or writer counted as 1.
+   * Permits that the waiters before this one ask for. A reader or writer counts as 1.
    * </pre>
    *
    * <code>uint64 permits_ahead = 4;</code>
@@ -107,8 +107,8 @@ public interface TicketOrBuilder extends
 
   /**
    * <pre>
-   * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-   * is left of max_wait where that is shorter.
+   * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+   * if that is shorter.
    * </pre>
    *
    * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -117,8 +117,8 @@ public interface TicketOrBuilder extends
   boolean hasKeptFor();
   /**
    * <pre>
-   * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-   * is left of max_wait where that is shorter.
+   * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+   * if that is shorter.
    * </pre>
    *
    * <code>.google.protobuf.Duration kept_for = 7;</code>
@@ -127,8 +127,8 @@ public interface TicketOrBuilder extends
   com.google.protobuf.Duration getKeptFor();
   /**
    * <pre>
-   * For how long the place is kept if no further sign of life is seen from now on: the grace period, or the time that
-   * is left of max_wait where that is shorter.
+   * How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
+   * if that is shorter.
    * </pre>
    *
    * <code>.google.protobuf.Duration kept_for = 7;</code>

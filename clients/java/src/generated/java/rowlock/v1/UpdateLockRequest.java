@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+   * The lock, 1 to 255 bytes. The call creates it if necessary.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+   * The lock, 1 to 255 bytes. The call creates it if necessary.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -97,9 +97,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp notBefore_;
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -111,9 +111,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -125,9 +125,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -141,8 +141,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration notBeforeIn_;
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -154,8 +154,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -167,8 +167,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -182,7 +182,7 @@ private static final long serialVersionUID = 0L;
   private boolean unsetNotBefore_ = false;
   /**
    * <pre>
-   * It may be granted at any time. Excludes not_before and not_before_in.
+   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
    * </pre>
    *
    * <code>bool unset_not_before = 4;</code>
@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   private int attemptsLeft_ = 0;
   /**
    * <pre>
-   * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 5;</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 5;</code>
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   private boolean unsetAttemptsLeft_ = false;
   /**
    * <pre>
-   * It may be granted any number of times. Excludes attempts_left.
+   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
    * </pre>
    *
    * <code>bool unset_attempts_left = 6;</code>
@@ -240,7 +240,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    * </pre>
    *
    * <code>optional string status = 7;</code>
@@ -252,7 +252,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    * </pre>
    *
    * <code>optional string status = 7;</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    * </pre>
    *
    * <code>optional string status = 7;</code>
@@ -298,7 +298,7 @@ private static final long serialVersionUID = 0L;
   private long expectedVersion_ = 0L;
   /**
    * <pre>
-   * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+   * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 8;</code>
@@ -310,7 +310,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+   * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 8;</code>
@@ -874,7 +874,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+     * The lock, 1 to 255 bytes. The call creates it if necessary.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -894,7 +894,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+     * The lock, 1 to 255 bytes. The call creates it if necessary.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+     * The lock, 1 to 255 bytes. The call creates it if necessary.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -932,7 +932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+     * The lock, 1 to 255 bytes. The call creates it if necessary.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -946,7 +946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+     * The lock, 1 to 255 bytes. The call creates it if necessary.
      * </pre>
      *
      * <code>string name = 1;</code>
@@ -968,9 +968,9 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> notBeforeBuilder_;
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -981,9 +981,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -998,9 +998,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1020,9 +1020,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1040,9 +1040,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1067,9 +1067,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1086,9 +1086,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1100,9 +1100,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1117,9 +1117,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-     * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-     * unset_not_before.
+     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+     * not_before_in and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1143,8 +1143,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> notBeforeInBuilder_;
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1155,8 +1155,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1171,8 +1171,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1192,8 +1192,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1211,8 +1211,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1237,8 +1237,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1255,8 +1255,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1268,8 +1268,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1284,8 +1284,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-     * unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+     * not_before and unset_not_before.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1307,7 +1307,7 @@ private static final long serialVersionUID = 0L;
     private boolean unsetNotBefore_ ;
     /**
      * <pre>
-     * It may be granted at any time. Excludes not_before and not_before_in.
+     * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
      * </pre>
      *
      * <code>bool unset_not_before = 4;</code>
@@ -1319,7 +1319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It may be granted at any time. Excludes not_before and not_before_in.
+     * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
      * </pre>
      *
      * <code>bool unset_not_before = 4;</code>
@@ -1335,7 +1335,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It may be granted at any time. Excludes not_before and not_before_in.
+     * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
      * </pre>
      *
      * <code>bool unset_not_before = 4;</code>
@@ -1351,7 +1351,7 @@ private static final long serialVersionUID = 0L;
     private int attemptsLeft_ ;
     /**
      * <pre>
-     * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 5;</code>
@@ -1363,7 +1363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 5;</code>
@@ -1375,7 +1375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 5;</code>
@@ -1391,7 +1391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
      * </pre>
      *
      * <code>optional uint32 attempts_left = 5;</code>
@@ -1407,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     private boolean unsetAttemptsLeft_ ;
     /**
      * <pre>
-     * It may be granted any number of times. Excludes attempts_left.
+     * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
      * </pre>
      *
      * <code>bool unset_attempts_left = 6;</code>
@@ -1419,7 +1419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It may be granted any number of times. Excludes attempts_left.
+     * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
      * </pre>
      *
      * <code>bool unset_attempts_left = 6;</code>
@@ -1435,7 +1435,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It may be granted any number of times. Excludes attempts_left.
+     * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
      * </pre>
      *
      * <code>bool unset_attempts_left = 6;</code>
@@ -1451,7 +1451,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * Its status; up to 63 bytes.
+     * The status, up to 63 bytes.
      * </pre>
      *
      * <code>optional string status = 7;</code>
@@ -1462,7 +1462,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its status; up to 63 bytes.
+     * The status, up to 63 bytes.
      * </pre>
      *
      * <code>optional string status = 7;</code>
@@ -1482,7 +1482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its status; up to 63 bytes.
+     * The status, up to 63 bytes.
      * </pre>
      *
      * <code>optional string status = 7;</code>
@@ -1503,7 +1503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its status; up to 63 bytes.
+     * The status, up to 63 bytes.
      * </pre>
      *
      * <code>optional string status = 7;</code>
@@ -1520,7 +1520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its status; up to 63 bytes.
+     * The status, up to 63 bytes.
      * </pre>
      *
      * <code>optional string status = 7;</code>
@@ -1534,7 +1534,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its status; up to 63 bytes.
+     * The status, up to 63 bytes.
      * </pre>
      *
      * <code>optional string status = 7;</code>
@@ -1554,7 +1554,7 @@ private static final long serialVersionUID = 0L;
     private long expectedVersion_ ;
     /**
      * <pre>
-     * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+     * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 8;</code>
@@ -1566,7 +1566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+     * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 8;</code>
@@ -1578,7 +1578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+     * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 8;</code>
@@ -1594,7 +1594,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+     * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
      * </pre>
      *
      * <code>optional uint64 expected_version = 8;</code>

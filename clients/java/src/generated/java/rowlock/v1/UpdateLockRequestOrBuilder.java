@@ -10,7 +10,7 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+   * The lock, 1 to 255 bytes. The call creates it if necessary.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -19,7 +19,7 @@ public interface UpdateLockRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The lock, 1 to 255 bytes. It is made where nobody has named it yet.
+   * The lock, 1 to 255 bytes. The call creates it if necessary.
    * </pre>
    *
    * <code>string name = 1;</code>
@@ -30,9 +30,9 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -41,9 +41,9 @@ public interface UpdateLockRequestOrBuilder extends
   boolean hasNotBefore();
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -52,9 +52,9 @@ public interface UpdateLockRequestOrBuilder extends
   com.google.protobuf.Timestamp getNotBefore();
   /**
    * <pre>
-   * Nothing is granted before this instant of the database's clock: from 1970 on, and 10 years (of 365.25 days) ahead at the
-   * most. One that has passed makes the lock due since then, before others in a Capture. Excludes not_before_in and
-   * unset_not_before.
+   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
+   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
+   * not_before_in and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -63,8 +63,8 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -73,8 +73,8 @@ public interface UpdateLockRequestOrBuilder extends
   boolean hasNotBeforeIn();
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -83,8 +83,8 @@ public interface UpdateLockRequestOrBuilder extends
   com.google.protobuf.Duration getNotBeforeIn();
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for whose own clock may differ from the database's. Excludes not_before and
-   * unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
+   * not_before and unset_not_before.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -93,7 +93,7 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * It may be granted at any time. Excludes not_before and not_before_in.
+   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
    * </pre>
    *
    * <code>bool unset_not_before = 4;</code>
@@ -103,7 +103,7 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 5;</code>
@@ -112,7 +112,7 @@ public interface UpdateLockRequestOrBuilder extends
   boolean hasAttemptsLeft();
   /**
    * <pre>
-   * How many more times it may be granted, 0 to 1,000,000. Excludes unset_attempts_left.
+   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
    * </pre>
    *
    * <code>optional uint32 attempts_left = 5;</code>
@@ -122,7 +122,7 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * It may be granted any number of times. Excludes attempts_left.
+   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
    * </pre>
    *
    * <code>bool unset_attempts_left = 6;</code>
@@ -132,7 +132,7 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    * </pre>
    *
    * <code>optional string status = 7;</code>
@@ -141,7 +141,7 @@ public interface UpdateLockRequestOrBuilder extends
   boolean hasStatus();
   /**
    * <pre>
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    * </pre>
    *
    * <code>optional string status = 7;</code>
@@ -150,7 +150,7 @@ public interface UpdateLockRequestOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * Its status; up to 63 bytes.
+   * The status, up to 63 bytes.
    * </pre>
    *
    * <code>optional string status = 7;</code>
@@ -161,7 +161,7 @@ public interface UpdateLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+   * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 8;</code>
@@ -170,7 +170,7 @@ public interface UpdateLockRequestOrBuilder extends
   boolean hasExpectedVersion();
   /**
    * <pre>
-   * Change only if the record has this version (0: only if the lock has none); otherwise ABORTED.
+   * Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
    * </pre>
    *
    * <code>optional uint64 expected_version = 8;</code>

@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.LockRecord record_;
   /**
    * <pre>
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.LockRecord, rowlock.v1.LockRecord.Builder, rowlock.v1.LockRecordOrBuilder> recordBuilder_;
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, and after the grants that it made room for.
+     * With its new version, after the grants that the change allowed.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>

@@ -10,7 +10,7 @@ public interface UpdateLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -19,7 +19,7 @@ public interface UpdateLockResponseOrBuilder extends
   boolean hasRecord();
   /**
    * <pre>
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -28,7 +28,7 @@ public interface UpdateLockResponseOrBuilder extends
   rowlock.v1.LockRecord getRecord();
   /**
    * <pre>
-   * With its new version, and after the grants that it made room for.
+   * With its new version, after the grants that the change allowed.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Where to stand, or where to go on standing.
+ * What to wait for.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.WaitInQueueRequest}
@@ -89,8 +89,8 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-   * lost can be repeated.
+   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * lost.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -102,8 +102,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-   * lost can be repeated.
+   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * lost.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -118,8 +118,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-   * lost can be repeated.
+   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * lost.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   public static final int TICKET_ID_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * A ticket from an Acquire, or from the positions of an earlier stream.
+   * A ticket from an Acquire or from an earlier stream.
    * </pre>
    *
    * <code>string ticket_id = 2;</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A ticket from an Acquire, or from the positions of an earlier stream.
+   * A ticket from an Acquire or from an earlier stream.
    * </pre>
    *
    * <code>string ticket_id = 2;</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A ticket from an Acquire, or from the positions of an earlier stream.
+   * A ticket from an Acquire or from an earlier stream.
    * </pre>
    *
    * <code>string ticket_id = 2;</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration minUpdateInterval_;
   /**
    * <pre>
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -436,7 +436,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to stand, or where to go on standing.
+   * What to wait for.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.WaitInQueueRequest}
@@ -685,8 +685,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder> acquireBuilder_;
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -698,8 +698,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -721,8 +721,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -742,8 +742,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -761,8 +761,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -789,8 +789,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -813,8 +813,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -824,8 +824,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -843,8 +843,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-     * lost can be repeated.
+     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * lost.
      * </pre>
      *
      * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      * </pre>
      *
      * <code>string ticket_id = 2;</code>
@@ -882,7 +882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      * </pre>
      *
      * <code>string ticket_id = 2;</code>
@@ -908,7 +908,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      * </pre>
      *
      * <code>string ticket_id = 2;</code>
@@ -935,7 +935,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      * </pre>
      *
      * <code>string ticket_id = 2;</code>
@@ -952,7 +952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      * </pre>
      *
      * <code>string ticket_id = 2;</code>
@@ -968,7 +968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A ticket from an Acquire, or from the positions of an earlier stream.
+     * A ticket from an Acquire or from an earlier stream.
      * </pre>
      *
      * <code>string ticket_id = 2;</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> minUpdateIntervalBuilder_;
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1016,7 +1016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1054,7 +1054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1079,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1096,7 +1096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1108,7 +1108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+     * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_update_interval = 3;</code>

@@ -10,8 +10,8 @@ public interface WaitInQueueRequestOrBuilder extends
 
   /**
    * <pre>
-   * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-   * lost can be repeated.
+   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * lost.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -20,8 +20,8 @@ public interface WaitInQueueRequestOrBuilder extends
   boolean hasAcquire();
   /**
    * <pre>
-   * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-   * lost can be repeated.
+   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * lost.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -30,8 +30,8 @@ public interface WaitInQueueRequestOrBuilder extends
   rowlock.v1.AcquireRequest getAcquire();
   /**
    * <pre>
-   * A new request: the place is taken by this call. Give it a request_id, so that a call whose first answer was
-   * lost can be repeated.
+   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * lost.
    * </pre>
    *
    * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
@@ -40,7 +40,7 @@ public interface WaitInQueueRequestOrBuilder extends
 
   /**
    * <pre>
-   * A ticket from an Acquire, or from the positions of an earlier stream.
+   * A ticket from an Acquire or from an earlier stream.
    * </pre>
    *
    * <code>string ticket_id = 2;</code>
@@ -49,7 +49,7 @@ public interface WaitInQueueRequestOrBuilder extends
   boolean hasTicketId();
   /**
    * <pre>
-   * A ticket from an Acquire, or from the positions of an earlier stream.
+   * A ticket from an Acquire or from an earlier stream.
    * </pre>
    *
    * <code>string ticket_id = 2;</code>
@@ -58,7 +58,7 @@ public interface WaitInQueueRequestOrBuilder extends
   java.lang.String getTicketId();
   /**
    * <pre>
-   * A ticket from an Acquire, or from the positions of an earlier stream.
+   * A ticket from an Acquire or from an earlier stream.
    * </pre>
    *
    * <code>string ticket_id = 2;</code>
@@ -69,7 +69,7 @@ public interface WaitInQueueRequestOrBuilder extends
 
   /**
    * <pre>
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -78,7 +78,7 @@ public interface WaitInQueueRequestOrBuilder extends
   boolean hasMinUpdateInterval();
   /**
    * <pre>
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_update_interval = 3;</code>
@@ -87,7 +87,7 @@ public interface WaitInQueueRequestOrBuilder extends
   com.google.protobuf.Duration getMinUpdateInterval();
   /**
    * <pre>
-   * Positions are not sent more often than this, 0 to 1 hour; 1 s when unset. Grants and ends are never held back.
+   * The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_update_interval = 3;</code>

@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   public static final int POSITION_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * The place now.
+   * The current place.
    * </pre>
    *
    * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The place now.
+   * The current place.
    * </pre>
    *
    * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -117,7 +117,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The place now.
+   * The current place.
    * </pre>
    *
    * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -133,8 +133,8 @@ private static final long serialVersionUID = 0L;
   public static final int GRANTED_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-   * it its whole ttl.
+   * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+   * ttl.
    * </pre>
    *
    * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -146,8 +146,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-   * it its whole ttl.
+   * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+   * ttl.
    * </pre>
    *
    * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -162,8 +162,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-   * it its whole ttl.
+   * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+   * ttl.
    * </pre>
    *
    * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -179,7 +179,7 @@ private static final long serialVersionUID = 0L;
   public static final int ENDED_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The wait is over without a lease; the last message.
+   * The wait ended without a lease; the last message.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The wait is over without a lease; the last message.
+   * The wait ended without a lease; the last message.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The wait is over without a lease; the last message.
+   * The wait ended without a lease; the last message.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -665,7 +665,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Ticket, rowlock.v1.Ticket.Builder, rowlock.v1.TicketOrBuilder> positionBuilder_;
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -699,7 +699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -719,7 +719,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -737,7 +737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -787,7 +787,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -797,7 +797,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place now.
+     * The current place.
      * </pre>
      *
      * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -843,8 +843,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Lease, rowlock.v1.Lease.Builder, rowlock.v1.LeaseOrBuilder> grantedBuilder_;
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -856,8 +856,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -879,8 +879,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -900,8 +900,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -919,8 +919,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -947,8 +947,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -971,8 +971,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -982,8 +982,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -1001,8 +1001,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-     * it its whole ttl.
+     * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+     * ttl.
      * </pre>
      *
      * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Refusal, rowlock.v1.Refusal.Builder, rowlock.v1.RefusalOrBuilder> endedBuilder_;
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1042,7 +1042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1064,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1084,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1102,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1129,7 +1129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1152,7 +1152,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1162,7 +1162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -1180,7 +1180,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait is over without a lease; the last message.
+     * The wait ended without a lease; the last message.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal ended = 3;</code>

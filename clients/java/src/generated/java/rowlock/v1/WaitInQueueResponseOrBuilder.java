@@ -10,7 +10,7 @@ public interface WaitInQueueResponseOrBuilder extends
 
   /**
    * <pre>
-   * The place now.
+   * The current place.
    * </pre>
    *
    * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -19,7 +19,7 @@ public interface WaitInQueueResponseOrBuilder extends
   boolean hasPosition();
   /**
    * <pre>
-   * The place now.
+   * The current place.
    * </pre>
    *
    * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -28,7 +28,7 @@ public interface WaitInQueueResponseOrBuilder extends
   rowlock.v1.Ticket getPosition();
   /**
    * <pre>
-   * The place now.
+   * The current place.
    * </pre>
    *
    * <code>.rowlock.v1.Ticket position = 1;</code>
@@ -37,8 +37,8 @@ public interface WaitInQueueResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-   * it its whole ttl.
+   * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+   * ttl.
    * </pre>
    *
    * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -47,8 +47,8 @@ public interface WaitInQueueResponseOrBuilder extends
   boolean hasGranted();
   /**
    * <pre>
-   * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-   * it its whole ttl.
+   * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+   * ttl.
    * </pre>
    *
    * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -57,8 +57,8 @@ public interface WaitInQueueResponseOrBuilder extends
   rowlock.v1.Lease getGranted();
   /**
    * <pre>
-   * The lock is granted; the last message. After a wait the lease is provisional: confirm it by one Renew, which gives
-   * it its whole ttl.
+   * The lease; the last message. After a wait it is provisional: confirm it with one Renew, which gives it its whole
+   * ttl.
    * </pre>
    *
    * <code>.rowlock.v1.Lease granted = 2;</code>
@@ -67,7 +67,7 @@ public interface WaitInQueueResponseOrBuilder extends
 
   /**
    * <pre>
-   * The wait is over without a lease; the last message.
+   * The wait ended without a lease; the last message.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -76,7 +76,7 @@ public interface WaitInQueueResponseOrBuilder extends
   boolean hasEnded();
   /**
    * <pre>
-   * The wait is over without a lease; the last message.
+   * The wait ended without a lease; the last message.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal ended = 3;</code>
@@ -85,7 +85,7 @@ public interface WaitInQueueResponseOrBuilder extends
   rowlock.v1.Refusal getEnded();
   /**
    * <pre>
-   * The wait is over without a lease; the last message.
+   * The wait ended without a lease; the last message.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal ended = 3;</code>

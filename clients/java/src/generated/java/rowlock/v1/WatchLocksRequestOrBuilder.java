@@ -10,7 +10,7 @@ public interface WatchLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    * </pre>
    *
    * <code>string prefix = 1;</code>
@@ -19,7 +19,7 @@ public interface WatchLocksRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Only names that begin with these bytes, at most 255 of them; empty: all.
+   * Only names that begin with these bytes, at most 255; empty: all.
    * </pre>
    *
    * <code>string prefix = 1;</code>

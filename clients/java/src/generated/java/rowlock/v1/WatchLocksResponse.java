@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A part of a snapshot, or what has changed since.
+ * A part of a snapshot, or the changes since.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.WatchLocksResponse}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private boolean beganAnew_ = false;
   /**
    * <pre>
-   * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+   * This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
    * </pre>
    *
    * <code>bool began_anew = 1;</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Lock> locks_;
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -128,8 +128,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -141,8 +141,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -153,8 +153,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -166,8 +166,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -183,8 +183,8 @@ private static final long serialVersionUID = 0L;
   private boolean complete_ = false;
   /**
    * <pre>
-   * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-   * gone since. Set once for each snapshot, and not in what comes after it.
+   * This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+   * since. Set once for each snapshot.
    * </pre>
    *
    * <code>bool complete = 4;</code>
@@ -397,7 +397,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A part of a snapshot, or what has changed since.
+   * A part of a snapshot, or the changes since.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.WatchLocksResponse}
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     private boolean beganAnew_ ;
     /**
      * <pre>
-     * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+     * This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
      * </pre>
      *
      * <code>bool began_anew = 1;</code>
@@ -675,7 +675,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+     * This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
      * </pre>
      *
      * <code>bool began_anew = 1;</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+     * This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
      * </pre>
      *
      * <code>bool began_anew = 1;</code>
@@ -718,7 +718,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -760,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -781,7 +781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -819,7 +819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -840,7 +840,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -858,7 +858,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -912,7 +912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -929,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -940,7 +940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -969,7 +969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -980,7 +980,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -992,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+     * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -1026,8 +1026,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1040,8 +1040,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1052,8 +1052,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1065,8 +1065,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1079,8 +1079,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1099,8 +1099,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1118,8 +1118,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1137,8 +1137,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1153,8 +1153,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-     * not told before may be among them. One that comes back is told anew.
+     * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+     * lock comes back, the stream sends it again.
      * </pre>
      *
      * <code>repeated string deleted = 3;</code>
@@ -1175,8 +1175,8 @@ private static final long serialVersionUID = 0L;
     private boolean complete_ ;
     /**
      * <pre>
-     * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-     * gone since. Set once for each snapshot, and not in what comes after it.
+     * This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+     * since. Set once for each snapshot.
      * </pre>
      *
      * <code>bool complete = 4;</code>
@@ -1188,8 +1188,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-     * gone since. Set once for each snapshot, and not in what comes after it.
+     * This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+     * since. Set once for each snapshot.
      * </pre>
      *
      * <code>bool complete = 4;</code>
@@ -1205,8 +1205,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-     * gone since. Set once for each snapshot, and not in what comes after it.
+     * This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+     * since. Set once for each snapshot.
      * </pre>
      *
      * <code>bool complete = 4;</code>

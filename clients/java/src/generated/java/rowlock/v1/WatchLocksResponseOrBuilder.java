@@ -10,7 +10,7 @@ public interface WatchLocksResponseOrBuilder extends
 
   /**
    * <pre>
-   * This message begins a snapshot that takes the place of all that this stream has told before. Not set in the first one.
+   * This message begins a snapshot that replaces all that this stream sent before. Not set in the first message.
    * </pre>
    *
    * <code>bool began_anew = 1;</code>
@@ -20,7 +20,7 @@ public interface WatchLocksResponseOrBuilder extends
 
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -29,7 +29,7 @@ public interface WatchLocksResponseOrBuilder extends
       getLocksList();
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -37,7 +37,7 @@ public interface WatchLocksResponseOrBuilder extends
   rowlock.v1.Lock getLocks(int index);
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -45,7 +45,7 @@ public interface WatchLocksResponseOrBuilder extends
   int getLocksCount();
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -54,7 +54,7 @@ public interface WatchLocksResponseOrBuilder extends
       getLocksOrBuilderList();
   /**
    * <pre>
-   * Each as it stands, up to 100. Up to 10 holders and 10 first waiters are listed for each.
+   * Up to 100 locks in their present state. Each lists up to 10 holders and 10 first waiters.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Lock locks = 2;</code>
@@ -64,8 +64,8 @@ public interface WatchLocksResponseOrBuilder extends
 
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -75,8 +75,8 @@ public interface WatchLocksResponseOrBuilder extends
       getDeletedList();
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -85,8 +85,8 @@ public interface WatchLocksResponseOrBuilder extends
   int getDeletedCount();
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -96,8 +96,8 @@ public interface WatchLocksResponseOrBuilder extends
   java.lang.String getDeleted(int index);
   /**
    * <pre>
-   * Names of locks that are gone, as nobody has used them for a while or as they were deleted. A lock that the stream has
-   * not told before may be among them. One that comes back is told anew.
+   * Names of locks that are gone: deleted, or unused for a while. A name may be one that the stream never sent. If the
+   * lock comes back, the stream sends it again.
    * </pre>
    *
    * <code>repeated string deleted = 3;</code>
@@ -109,8 +109,8 @@ public interface WatchLocksResponseOrBuilder extends
 
   /**
    * <pre>
-   * With this message the snapshot is complete: a lock that it has not told was not there when the snapshot began, or has
-   * gone since. Set once for each snapshot, and not in what comes after it.
+   * This message completes the snapshot: a lock that is not in it did not exist when the snapshot began, or has gone
+   * since. Set once for each snapshot.
    * </pre>
    *
    * <code>bool complete = 4;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What an Acquire does when the lock cannot be granted at once.
+ * What an Acquire does if the server cannot grant the lock at once.
  * </pre>
  *
  * Protobuf enum {@code rowlock.v1.WhenBusy}
@@ -15,7 +15,7 @@ public enum WhenBusy
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Taken as WHEN_BUSY_REFUSE.
+   * Means WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>WHEN_BUSY_UNSPECIFIED = 0;</code>
@@ -23,7 +23,7 @@ public enum WhenBusy
   WHEN_BUSY_UNSPECIFIED(0),
   /**
    * <pre>
-   * Answer with a refusal (BUSY or PAUSED); nothing is left behind. This is "try-lock".
+   * Return a refusal (BUSY or PAUSED) and leave nothing behind. This is "try-lock".
    * </pre>
    *
    * <code>WHEN_BUSY_REFUSE = 1;</code>
@@ -31,8 +31,8 @@ public enum WhenBusy
   WHEN_BUSY_REFUSE(1),
   /**
    * <pre>
-   * Take a place in the queue and answer at once with a ticket. Follow it with WaitInQueue, or repeat the Acquire
-   * with the same request_id; either is a sign of life, and a ticket without one lapses after the grace period.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without one lapses after the grace period.
    * </pre>
    *
    * <code>WHEN_BUSY_ENQUEUE = 2;</code>
@@ -40,8 +40,8 @@ public enum WhenBusy
   WHEN_BUSY_ENQUEUE(2),
   /**
    * <pre>
-   * Take a place in the queue and answer when the lock is granted, or refused after max_wait. Set a request_id: only
-   * with it does the place survive a lost connection. A lease that comes after a wait is provisional: see Lease.
+   * Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
+   * request_id: the place survives a lost connection only with one. A lease after a wait is provisional: see Lease.
    * </pre>
    *
    * <code>WHEN_BUSY_WAIT = 3;</code>
@@ -52,7 +52,7 @@ public enum WhenBusy
 
   /**
    * <pre>
-   * Taken as WHEN_BUSY_REFUSE.
+   * Means WHEN_BUSY_REFUSE.
    * </pre>
    *
    * <code>WHEN_BUSY_UNSPECIFIED = 0;</code>
@@ -60,7 +60,7 @@ public enum WhenBusy
   public static final int WHEN_BUSY_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Answer with a refusal (BUSY or PAUSED); nothing is left behind. This is "try-lock".
+   * Return a refusal (BUSY or PAUSED) and leave nothing behind. This is "try-lock".
    * </pre>
    *
    * <code>WHEN_BUSY_REFUSE = 1;</code>
@@ -68,8 +68,8 @@ public enum WhenBusy
   public static final int WHEN_BUSY_REFUSE_VALUE = 1;
   /**
    * <pre>
-   * Take a place in the queue and answer at once with a ticket. Follow it with WaitInQueue, or repeat the Acquire
-   * with the same request_id; either is a sign of life, and a ticket without one lapses after the grace period.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without one lapses after the grace period.
    * </pre>
    *
    * <code>WHEN_BUSY_ENQUEUE = 2;</code>
@@ -77,8 +77,8 @@ public enum WhenBusy
   public static final int WHEN_BUSY_ENQUEUE_VALUE = 2;
   /**
    * <pre>
-   * Take a place in the queue and answer when the lock is granted, or refused after max_wait. Set a request_id: only
-   * with it does the place survive a lost connection. A lease that comes after a wait is provisional: see Lease.
+   * Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
+   * request_id: the place survives a lost connection only with one. A lease after a wait is provisional: see Lease.
    * </pre>
    *
    * <code>WHEN_BUSY_WAIT = 3;</code>
