@@ -1,4 +1,5 @@
-# The server's image: built in one stage, its packages chosen in another, so that the last one holds only what runs.
+# The server's image. One stage builds it and another one installs its packages, so that the last one holds only what
+# runs.
 ARG NODE_IMAGE=node:26.10.0-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -6,7 +7,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-# Whole; the git of the sources does not come along.
+# The whole id of the commit: the image has the sources without their git.
 ARG COMMIT=""
 RUN COMMIT=$COMMIT npm run build
 
@@ -29,7 +30,7 @@ COPY deploy/healthcheck.mjs /app/deploy/
 COPY --from=packages /packages/node_modules /app/node_modules
 COPY --from=build /build/proto /app/proto
 COPY --from=build /build/dist /app/dist
-# With no database configured, the embedded one lies in the working directory.
+# If no database is configured, the embedded one is in the working directory.
 RUN install -d -o node -g node /var/lib/rowlock
 WORKDIR /var/lib/rowlock
 VOLUME /var/lib/rowlock

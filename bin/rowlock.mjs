@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// Starts Rowlock on a Node that can run it. Plain JavaScript that any Node since 16 understands, because the Node
-// that starts it may be too old for the rest: then it hands over to the Node that came as an optional package.
+// Starts Rowlock on a Node that can run it. This is plain JavaScript for any Node since 16. If the Node that starts
+// it is too old for the rest, it hands over to the Node that came as an optional package.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 const OLDEST_NODE_MAJOR = 24;
-/** How often a server that npx has started looks whether it was left behind. */
+/** How often a server that npx has started checks whether its shell is gone. */
 const SHELL_LOOKED_AFTER_MS = 250;
 
 /** The packages of package.json's optionalDependencies, by platform and processor. */
@@ -22,9 +22,9 @@ const NODE_PACKAGES = {
 endWithNpx();
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
-  // A command starts twice as fast when it need not be compiled again.
+  // Twice as fast a start for commands, because nothing is compiled again.
   module.enableCompileCache?.();
-  // A checkout has the sources, the published package only what was built from them.
+  // A checkout has the sources; the published package has only what was built from them.
   const main = ["../server/main.ts", "../dist/server/main.js"]
     .map((path) => new URL(path, import.meta.url))
     .find((url) => existsSync(url));
@@ -51,8 +51,8 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
 }
 
 /**
- * npx runs a command in a shell that passes no signal on, so one to npx would end those two and leave the server behind.
- * Where that shell is gone, this process takes it for a wish to stop.
+ * npx runs a command in a shell that passes no signals on. A signal to npx would end npx and the shell, and leave the
+ * server behind. So if that shell is gone, this process stops.
  */
 function endWithNpx() {
   const { npm_command: command, npm_lifecycle_script: script } = process.env;
@@ -66,7 +66,7 @@ function endWithNpx() {
   watch.unref();
 }
 
-/** The path of the packaged Node for this machine, undefined where there is none. */
+/** The path of the packaged Node for this machine; undefined if there is none. */
 function packagedNode() {
   const name = NODE_PACKAGES[`${process.platform} ${process.arch}`];
   if (name === undefined) return undefined;
@@ -80,7 +80,7 @@ function packagedNode() {
   }
 }
 
-/** Runs this program again on `node` and ends as it ends. */
+/** Runs this program again on `node`, and ends with its exit code or signal. */
 function handOver(node) {
   const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
   const forward = (signal) => child.kill(signal);

@@ -1,6 +1,7 @@
-// The image's health check: asks the server whether it is ready, and ends with 0 when it is and with 1 when not. Reads
-// where it listens as the server does: file < environment < flag. The flags are this program's own arguments, or else
-// those of the container's first process, since Docker starts a check without them.
+// The image's health check: asks the server whether it is ready, and exits with 0 if it is, otherwise with 1. It
+// reads the server's addresses as the server does: file < environment < flag. The flags are this program's own
+// arguments. Without any, they are those of the container's first process, because Docker starts a check without
+// them.
 import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
 import { createConnection } from "node:net";
@@ -20,7 +21,7 @@ async function ask() {
   const argv = process.argv.length > 2 ? process.argv.slice(2) : flagsOfFirstProcess();
   const config = flag(argv, "ROWLOCK_CONFIG") || process.env.ROWLOCK_CONFIG;
   const file = config ? parseEnv(readFileSync(config, "utf8")) : {};
-  // Empty means unset, as it does for the server.
+  // Empty means unset, as for the server.
   const setting = (name) => flag(argv, name) || process.env[name] || file[name] || "";
   const metrics = setting("ROWLOCK_METRICS_LISTEN") || "127.0.0.1:9464";
   if (metrics !== "off") return askMetricsListener(reachable(metrics));
@@ -34,9 +35,10 @@ async function askMetricsListener({ host, port }) {
   end(answer.ok, (await answer.text()).trim());
 }
 
-/** grpc.health.v1.Health/Check, without a gRPC library: an empty request, and an answer of two bytes. */
+/** grpc.health.v1.Health/Check without a gRPC library: an empty request, and an answer of two bytes. */
 function askGrpcHealth({ host, port }, tls) {
-  // It asks its own machine whether the server lives, not who it is: certificates name what clients dial.
+  // Certificates name what clients dial. This asks its own machine whether the server lives, so it need not verify
+  // who it is.
   const session = connect(`${tls ? "https" : "http"}://${host}:${port}`, { rejectUnauthorized: false });
   session.on("error", (error) => end(false, error.message));
   const call = session.request({
@@ -55,7 +57,7 @@ function askGrpcHealth({ host, port }, tls) {
   call.end(Buffer.alloc(5));
 }
 
-/** Only clients with a certificate are let in, and this is none: all that it can see is that somebody listens. */
+/** The server admits only clients with a certificate, and this has none. So it can only see that something listens. */
 function askWhetherItListens({ host, port }) {
   const socket = createConnection({ host: host.replace(/^\[|\]$/g, ""), port });
   socket.on("error", (error) => end(false, error.message));
@@ -67,7 +69,7 @@ function end(ready, text) {
   process.exit(ready ? 0 : 1);
 }
 
-/** An address that stands for all of them is no place to go to. */
+/** An address that stands for all addresses cannot be dialled, so its loopback address replaces it. */
 function reachable(address) {
   const colon = address.lastIndexOf(":");
   const [host, port] = [address.slice(0, colon), address.slice(colon + 1)];

@@ -1,5 +1,5 @@
-// Makes one file of the built client and its two packages, in place of the client's entry under dist/: a command of the shell
-// spends most of its start in finding and loading some 150 modules. `serve` does not use it.
+// Bundles the built client and its two packages into one file, which replaces the client's entry under dist/: a shell
+// command spends most of its start on finding and loading some 150 modules. `serve` does not use it.
 
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const entry = join(folder, "index.js");
 await build({
   input: entry,
   platform: "node",
-  // Loaded by grpc-js only for a service that nobody uses here.
+  // grpc-js loads this only for a service that nobody uses here.
   external: ["@grpc/proto-loader"],
   output: { file: entry, format: "esm", sourcemap: true },
   logLevel: "warn",

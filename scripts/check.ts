@@ -1,5 +1,5 @@
-// The one command that checks everything fast: format, lint, types, the protobuf module, that the generated code is
-// current, and the tests that need no database server. Runs every step and says what failed.
+// The one command that checks everything fast: format, lint, types, the protobuf module, whether the generated code
+// is current, and the tests that need no database server. Runs every step and names the ones that failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-// Run outside npm, the tools and the Node of node_modules are still the ones to use.
+// Even outside npm, use the tools and the Node of node_modules.
 const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
 
 function run(command: string, ...args: string[]): boolean {
@@ -21,7 +21,7 @@ function run(command: string, ...args: string[]): boolean {
   return status === 0;
 }
 
-/** What buf makes by each of its templates, from the root. Other clients' code is looked at in .ci/run. */
+/** What each of buf's templates generates, relative to the root. .ci/run checks the code of the other clients. */
 const GENERATED: Readonly<Record<string, string>> = {
   "buf.gen.yaml": "proto/gen",
   "clients/typescript/buf.gen.yaml": "clients/typescript/gen",

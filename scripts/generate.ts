@@ -1,12 +1,12 @@
-// All code that is generated from proto/: that of the server, and then that of each client, by its own script. A client
-// whose toolchain is not on this machine is named, and what is committed of it stays as it is; with --require-all that has
-// failed.
+// Generates all code from proto/: the server's, and then each client's by the client's own script. If this machine
+// lacks a client's toolchain, the client is named and its committed code stays as it is; with --require-all that is a
+// failure.
 
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Said by a client's script where its toolchain is missing. */
+/** Exit code of a client's script whose toolchain is missing. */
 const NOT_HERE = 3;
 const root = join(import.meta.dirname, "..");
 const PATH = `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}`;

@@ -1,5 +1,5 @@
-// Promises what proto/ says now: from the next commit on, `npm run check` refuses what would break a client of it. To be run
-// when a version is released; it refuses, too, to take back what was promised before.
+// Promises the present proto/: from the next commit on, `npm run check` refuses changes that would break its clients.
+// Run it when a version is released. It also refuses to take back an earlier promise.
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

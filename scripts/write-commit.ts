@@ -1,5 +1,5 @@
-// Leaves in a build of which commit it is: that of COMMIT, where the sources came without their git, as an image's do, or that
-// of this checkout. Where neither is known the build has no more than its version.
+// Records the commit in a build: the one of COMMIT if the sources came without git, as for an image, otherwise the
+// one of this checkout. If neither is known, the build has only its version.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The composition root: builds the parts of one server, starts them in order, and stops them in the reverse one. The
-// only place that sees all of them.
+// The composition root: builds the parts of one server, starts them in order, and stops them in reverse order. Only
+// this file sees all of them.
 
 import { createServer } from "node:net";
 import type { Config } from "./config/config.ts";
@@ -30,7 +30,7 @@ import { Pokes } from "./wakeup/pokes.ts";
 import { pollWakeup } from "./wakeup/poll.ts";
 import type { GrantedElsewhere } from "./wakeup/wakeup.ts";
 
-/** Why a server does not start; the message says what to do, to whoever started it. */
+/** Why a server does not start. The message tells the operator what to do. */
 export class StartupError extends Error {
   constructor(message: string, options: { cause: unknown }) {
     super(message, options);
@@ -42,12 +42,12 @@ export interface AppOptions {
   readonly log: Log;
   readonly version: string;
   readonly nodeVersion: string;
-  /** As CliContext has it. */
+  /** As in CliContext. */
   readonly memoryMax: number;
 }
 
 export interface App {
-  /** As bound, `127.0.0.1:50051`. */
+  /** The bound address, such as `127.0.0.1:50051`. */
   readonly grpcAddress: string;
   /** null: off. */
   readonly metricsAddress: string | null;
@@ -56,17 +56,20 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** How often the register is read for who else could serve clients. */
+/** How often the server reads in the register which other servers could serve its clients. */
 const LEARN_INTERVAL_MS = 1_000;
-/** After the time to drain, for a word to the database. With what the process takes to exit, it is 10 s by default. */
+/**
+ * Time after the drain to write the last words to the database. With the time that the process takes to exit, a stop
+ * takes at most 10 s by default.
+ */
 const GOODBYE_MS = 1_000;
 
-/** Starts a server. Throws a StartupError, with everything stopped again, for what an operator can mend. */
+/** Starts a server. Throws a StartupError for what an operator can fix; everything is stopped again by then. */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   const { log, version, nodeVersion } = options;
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
   const outage = new OutageLog(log);
-  // Nothing is done to the database for a server that could not be reached afterwards.
+  // Checked first: a server that cannot be reached afterwards must not do anything to the database.
   await refuseTaken("ROWLOCK_METRICS_LISTEN", config.metricsListen);
   await refuseTaken("ROWLOCK_LISTEN", config.listen);
   const store = await openReadyStore(config, metrics.store, log).catch(cannotStart);
@@ -148,7 +151,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
       }),
     ];
     for (const loop of loops) loop.start();
-    // A probe that hangs must not keep waiters from being told.
+    // The loops stop after the drain: a probe that hangs must not delay the last answers to waiters.
     parts.add(async () => void (await Promise.all(loops.map((loop) => loop.stop()))));
     parts.add(() => grpc.drain(config.drainTimeoutMs));
     parts.add(async () => readiness.drain());
@@ -169,8 +172,8 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
 }
 
 /**
- * A database that is away does not keep a server that was told to stop. What it is not told of lapses by itself: places,
- * transactions, the entry in the register.
+ * A database that is away must not keep a server from stopping. What the server does not write then lapses by itself:
+ * places, transactions, the entry in the register.
  */
 async function stopInTime(parts: Parts, timeMs: number, log: Log): Promise<void> {
   const timeOver = Promise.withResolvers<never>();
@@ -186,7 +189,7 @@ async function stopInTime(parts: Parts, timeMs: number, log: Log): Promise<void>
   }
 }
 
-/** What has been started, to be stopped in the reverse order. */
+/** The started parts, to be stopped in reverse order. */
 class Parts {
   readonly #stops: (() => Promise<void>)[] = [];
   #stopping: Promise<void> | undefined;
@@ -200,7 +203,7 @@ class Parts {
     return this.#stopping;
   }
 
-  /** All of them, also where one fails; rejects with the first failure. */
+  /** Stops all parts, even if one fails; rejects with the first failure. */
   async #stopAll(): Promise<void> {
     const failures: unknown[] = [];
     for (const stop of this.#stops.reverse()) await stop().catch((error: unknown) => failures.push(error));
@@ -288,7 +291,7 @@ async function startMetrics(
   return formatListenAddress(bound);
 }
 
-/** What the database cannot do is for the operator to mend; anything else is a bug. */
+/** An operator can fix what the database cannot do; anything else is a bug. */
 function cannotStart(error: unknown): never {
   throw error instanceof StoreError || error instanceof StateFileError
     ? new StartupError(error.message, { cause: error })
@@ -296,8 +299,8 @@ function cannotStart(error: unknown): never {
 }
 
 /**
- * Binds the address and lets it go again: an address that is held but not served would look to load balancers like a server
- * that takes calls.
+ * Binds the address and releases it again. An address that is held but not served would look to load balancers like a
+ * server that takes calls.
  */
 async function refuseTaken(setting: string, address: ListenAddress | null): Promise<void> {
   if (!address || address.port === 0) return;

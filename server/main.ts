@@ -1,5 +1,5 @@
-// The process: arguments, environment, signals, exit. The only file that touches it; everything else is handed what
-// it needs of it.
+// The process: arguments, environment, signals, exit. Only this file touches it; everything else gets what it needs
+// as arguments.
 
 import { closeSync, openSync, readFileSync } from "node:fs";
 import type { CliContext } from "./cli/context.ts";
@@ -7,20 +7,23 @@ import { runCli } from "./cli/program.ts";
 import { versionOf } from "./config/version.ts";
 import { crashLine } from "./log/crash-line.ts";
 
-/** A second signal counts only this long after the first: npm sends on what a terminal has sent to all its processes. */
+/** A second signal counts only this long after the first: npm repeats what a terminal has sent to all its processes. */
 const SECOND_WISH_AFTER_MS = 1_000;
-/** Time for what was written to reach a pipe. What is left after that, such as sockets cut off, must not keep it. */
+/**
+ * Time for written output to reach a pipe. After it, what is left, such as cut-off sockets, must not keep the process
+ * alive.
+ */
 const EXIT_WITHIN_MS = 500;
 
-/** A bug: nothing that this process believes can be trusted any more, and the leases are safe in the database. */
+/** For bugs: the state of this process cannot be trusted any more, and the leases are safe in the database. */
 function crash(error: unknown): never {
   process.stderr.write(crashLine(error));
   process.exit(1);
 }
 
 /**
- * Resolves with the first signal that asks to stop. A second one ends the process at once. A hang-up asks to stop only where
- * it says that the terminal of this process is gone.
+ * Resolves with the first signal that asks the process to stop. A second one ends the process at once. A hang-up
+ * counts only if the terminal of this process is gone.
  */
 function stopSignal(): Promise<string> {
   const first = Promise.withResolvers<string>();
@@ -54,7 +57,7 @@ function hasTerminal(): boolean {
 process.on("uncaughtException", crash);
 const outGone = new AbortController();
 for (const stream of [process.stdout, process.stderr]) {
-  // Whoever read the output may be gone (`rowlock --help | head`, a terminal that was closed): no reason to crash a server.
+  // The reader of the output may be gone (`rowlock --help | head`, a closed terminal). That must not crash a server.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && error.code !== "EIO") crash(error);
     if (stream === process.stdout) outGone.abort();
@@ -86,12 +89,13 @@ const context: CliContext = {
     try {
       return process.kill(pid || process.pid, signal);
     } catch (error) {
-      // It is gone.
+      // The process is gone.
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
       throw error;
     }
   },
-  // Only for a command that asks: the others have nothing to finish, so a signal ends them as it ends any process.
+  // Only commands that ask for it handle signals. The others have nothing to finish, so a signal ends them like any
+  // process.
   get stopSignal() {
     asked ??= stopSignal();
     return asked;

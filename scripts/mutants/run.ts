@@ -2,9 +2,9 @@
 //   npm run mutants -- server/engine            every file of the folder, with the tests of test/engine
 //   npm run mutants -- server/engine/following test/engine test/stories
 //   npm run mutants -- server/grpc/handler.ts:10-80 test/grpc/life.test.ts
-// The first argument is a folder, a file, or some lines of a file. Further ones are folders or files of tests. Prints each
-// survivor as a diff, and fails where fewer than 80% of the faults are noticed. It takes minutes for a folder and is no part
-// of `npm test`.
+// The first argument is a folder, a file, or some lines of a file. Further ones are folders or files of tests. Prints
+// each survivor as a diff, and fails if fewer than 80% of the faults are noticed. A folder takes minutes, so
+// `npm test` does not include it.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,9 @@ if (target === undefined || !existsSync(target.replace(/:\d+-\d+$/, ""))) {
   process.exit(2);
 }
 
-/** `server/engine/following` is tested by `test/engine/following`, or by the nearest folder above it that there is. */
+/**
+ * The tests of `server/engine/following` are in `test/engine/following`, or in the nearest existing folder above it.
+ */
 function testsOf(path: string): string {
   const parts = path.replace(/^server\//, "").split("/");
   if (path.startsWith("clients/typescript")) return "test/clients/typescript";
@@ -35,7 +37,7 @@ process.env.ROWLOCK_TEST_DATABASES ??= "sqlite";
 console.error(`${target}, by the tests of ${tests.join(", ")}`);
 
 const own = import.meta.dirname;
-// StrykerJS is installed when it is needed first: it is as large as all packages of the project.
+// StrykerJS is installed at its first use, because it is as large as all other packages of the project.
 if (!existsSync(join(own, "node_modules"))) run("npm", ["ci", "--prefix", own]);
 
 const scratch = mkdtempSync(join(tmpdir(), "rowlock-mutants-"));
@@ -48,7 +50,7 @@ try {
       plugins: [join(own, "node_modules/@stryker-mutator/vitest-runner/dist/src/index.js")],
       vitest: { configFile: relative(process.cwd(), join(own, "vitest.config.ts")), related: false },
       mutate: [/\.ts(:|$)/.test(target) ? target : `${target}/**/*.ts`],
-      // A text is no promise. What is worked out once, as a file is loaded, cannot be exchanged later.
+      // Texts are not promised. What a file computes once when it loads cannot be replaced later.
       mutator: { excludedMutations: ["StringLiteral"] },
       ignoreStatic: true,
       // Each mutant runs only the tests that reach it.
@@ -56,7 +58,8 @@ try {
       concurrency: 2,
       timeoutMS: 3_000,
       dryRunTimeoutMinutes: 15,
-      // Stryker would read it by the API of a TypeScript older than the project's; the tests erase types and need none.
+      // Stryker would read it with an API older than the project's TypeScript. The tests erase types and need no such
+      // file.
       tsconfigFile: "none",
       tempDirName: join(scratch, "sandbox"),
       ignorePatterns: ["clients/go", "clients/java", "clients/python", "dist"],
@@ -70,7 +73,7 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** Sets this process's exit code where the command fails. */
+/** Sets this process's exit code if the command fails. */
 function run(command: string, args: readonly string[]): void {
   const { status } = spawnSync(command, args, { stdio: "inherit" });
   if (status !== 0) process.exitCode = 1;

@@ -1,4 +1,4 @@
-// The tests that look for mutants: those that run.ts names, without those that start processes.
+// The tests that run against mutants: those that run.ts names, without those that start processes.
 import { defineConfig } from "vitest/config";
 
 const foldersAndFiles = process.env.ROWLOCK_MUTANTS_TESTS?.split(",") ?? [];
@@ -12,7 +12,8 @@ export default defineConfig({
       "test/clients/typescript/{frozen,package,survival,without-sessions}.test.ts",
     ],
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
-    // Set to 1,500 ms for tests without a server: a test that a mutant makes hang then fails, and needs no new process.
+    // Set it to 1,500 ms for tests without a server: a test that hangs in a mutant then fails, and needs no new
+    // process.
     testTimeout: Number(process.env.ROWLOCK_MUTANTS_TEST_MS ?? 30_000),
   },
 });

@@ -1,10 +1,10 @@
-// Whose call is behind an event. The engine tells first which calls it has answered, and then what has happened. Addresses
-// are kept in between: for a claim that waits, until it is granted.
+// Finds the caller behind an event. The engine reports first which calls it has answered, and then what has happened.
+// The addresses are kept in between; for a claim that waits, until it is granted.
 
 import { type ClaimKey, keyText } from "../core/claim.ts";
 import type { Caller, Command, Event, Outcome } from "../core/command.ts";
 
-/** Mostly those who wait. Beyond it the oldest are forgotten: their lines say nothing of an address. */
+/** Most entries are of waiters. Beyond this the oldest entries are dropped, and their log lines have no address. */
 const CALLERS_MAX = 10_000;
 
 export class Callers {
@@ -15,7 +15,7 @@ export class Callers {
     const { caller } = command;
     switch (outcome.kind) {
       case "held":
-        // A call that was repeated tells nothing new.
+        // A repeated call adds nothing new.
         if (command.verb === "acquire" && outcome.claim.secret === command.secret) {
           this.#keep(asked(outcome.claim), caller);
         }
@@ -41,9 +41,12 @@ export class Callers {
     }
   }
 
-  /** Whose call it was: of a grant, who asked for the lock; of an end, who ended it. Asked once for each event. */
+  /**
+   * The address of the caller: for a grant, who asked for the lock; for an end, who ended it. Call it once for each
+   * event.
+   */
   of(event: Event): string | undefined {
-    // So it is nearly always where nothing is audited.
+    // Nearly always so if nothing is audited.
     if (this.#addresses.size === 0) return undefined;
     switch (event.kind) {
       case "enqueued":

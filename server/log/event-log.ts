@@ -1,5 +1,5 @@
-// What happens to locks, as lines of the log: at level info what an operator would ask about, at debug grants and
-// releases, unless they are audited. Says who and which lock, never an id that proves a right.
+// Logs what happens to locks: at level info what an operator would ask about, at level debug grants and releases,
+// unless they are audited. A line names the owner and the lock, never an id that proves a right.
 
 import { createHash } from "node:crypto";
 import type { Claim } from "../core/claim.ts";
@@ -13,25 +13,25 @@ import type { Log } from "./log.ts";
 import type { OutageLog } from "./outage-log.ts";
 import { Seldom } from "./seldom.ts";
 
-/** A loop that goes on failing for the same reason is told again after this time: some loops run ten times a second. */
+/** A loop that keeps failing for the same reason is logged again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
 
-/** Hexadecimal digits of a request id's hash: 64 bits tell all requests apart that a log ever holds. */
+/** Hexadecimal digits of a request id's hash: 64 bits distinguish all requests in any log. */
 const REQUEST_HASH_DIGITS = 16;
 
 export interface EventLogOptions {
-  /** Whether grants and releases are told at level info, too. */
+  /** Whether grants and releases are also logged at level info. */
   readonly audit: boolean;
-  /** Takes the failures of loops that belong to an outage of the database. */
+  /** Takes the failures of loops that are part of an outage of the database. */
   readonly outage: OutageLog;
 }
 
 export class EventLog {
   readonly #log: Log;
   readonly #outage: OutageLog;
-  /** Of grants and releases. */
+  /** The level of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
-  /** Asked for each command, and the level of a log does not change. */
+  /** Kept because every command asks for it, and the level of a log does not change. */
   readonly #tellsDaily: boolean;
   readonly #tellsOperators: boolean;
   readonly #callers = new Callers();
@@ -83,7 +83,8 @@ export class EventLog {
   };
 
   #answered(command: Command, outcome: Outcome): void {
-    // As their events will be told: what an operator has done at info, the many others at their own level.
+    // Addresses are kept only if the events will be logged: changes by an operator at info, all others at their own
+    // level.
     const byOperator =
       command.verb === "set_limit" || command.verb === "force_release" || command.verb === "delete_lock";
     if (byOperator ? this.#tellsOperators : this.#tellsDaily) this.#callers.answered(command, outcome);
@@ -112,7 +113,7 @@ export class EventLog {
         return;
       }
       case "record_set":
-        // Schedulers do it as often as jobs are run.
+        // Schedulers do this as often as jobs run.
         if (!this.#tellsDaily) return;
         this.#log[this.#dailyLevel](
           { lock: lockName, ...remembered(event.record), peer: this.#callers.of(event) },
@@ -149,7 +150,7 @@ export class EventLog {
     );
   }
 
-  /** A lease that ended by itself may mean that somebody works without it; one that an operator ended, too. */
+  /** Info if somebody may still work without the lease, because it ended by itself or an operator ended it. */
   #endLevel(reason: Claim["endReason"], was: "waiting" | "held"): "info" | "debug" {
     if (reason === "force_released") return "info";
     if (was === "waiting") return "debug";
@@ -157,7 +158,7 @@ export class EventLog {
   }
 }
 
-/** One of a few words: messages may differ each time. */
+/** One of a few words, because messages may differ each time. */
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
   return typeof reason === "string" ? reason : "unexpected";
@@ -185,7 +186,7 @@ function who(claim: Claim, lockName: string) {
   };
 }
 
-/** Whoever knows the request id finds its lines; whoever reads the lines cannot get at the lease. */
+/** A reader who knows the request id finds its lines. A reader of the lines cannot get at the lease. */
 function hashOf(requestId: string): string {
   return createHash("sha256").update(requestId).digest("hex").slice(0, REQUEST_HASH_DIGITS);
 }

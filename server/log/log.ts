@@ -1,5 +1,5 @@
-// Sets the log up: one line of JSON for each event that an operator would look for. Secrets are struck out of the
-// finished line, so that none gets through by a field or an error that nobody thought of.
+// Sets up the log: one line of JSON for each event that an operator would look for. Secrets are struck out of the
+// finished line, so that none gets through in an unforeseen field or error.
 
 import type { Logger as Log } from "pino";
 import { pino } from "pino";
@@ -8,7 +8,7 @@ import { strikeSecrets } from "./strike-secrets.ts";
 /** The log of a process. */
 export type { Logger as Log } from "pino";
 
-/** The part of it that most use, so that it is easy to stand in for. */
+/** The methods that most callers use, so that tests can replace them easily. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -27,7 +27,7 @@ export function createLog(options: LogOptions): Log {
   return pino(
     {
       level,
-      // Who runs it knows the host and the process; both are noise in a container.
+      // Whoever runs the server knows the host and the process; both are noise in a container.
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },

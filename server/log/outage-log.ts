@@ -1,13 +1,15 @@
-// An outage of the database, as lines of the log: one when it begins, one now and then while it lasts, one when it is
-// over. Loops, calls and the probe of health tell here what has failed. What fails although the database answers is left
-// to them.
+// Logs an outage of the database: one line when it begins, one now and then while it lasts, one when it is over.
+// Loops, calls and the health probe report their failures here. Failures while the database answers are left to them.
 
 import type { Logger } from "./log.ts";
 
-/** How often an outage is told again while it lasts. */
+/** Interval between lines while an outage lasts. */
 const STILL_EVERY_MS = 10_000;
 
-/** The database answers: others were in the way, or this server wanted more than there is room for. */
+/**
+ * Reasons with which the database does answer: others were in the way, or this server wanted more than there is room
+ * for.
+ */
 const NO_OUTAGE: ReadonlySet<string> = new Set([
   "changed",
   "closed",
@@ -20,20 +22,20 @@ const NO_OUTAGE: ReadonlySet<string> = new Set([
   "unexpected",
 ]);
 
-/** Who failed. */
+/** The loop or the method that failed. */
 type Where = { readonly loop: string } | { readonly method: string };
 
 interface Outage {
   readonly sinceMs: number;
   toldMs: number;
   callsFailed: number;
-  /** When the probe worked, and nothing has failed since. */
+  /** When the probe worked, if nothing has failed since; otherwise null. */
   workedMs: number | null;
 }
 
 interface Trouble {
   readonly reason: string;
-  /** In one sentence. */
+  /** One sentence. */
   readonly cause: string;
   readonly isOutage: boolean;
 }
@@ -46,7 +48,7 @@ export class OutageLog {
     this.#log = log;
   }
 
-  /** Answers whether it is part of an outage, and so needs no further word. */
+  /** Returns whether the failure is part of an outage, so that the caller need not log it. */
   failed(where: Where, error: unknown): boolean {
     const trouble = troubleOf(error);
     if (!trouble || !(trouble.isOutage || this.#outage)) return false;
@@ -54,15 +56,15 @@ export class OutageLog {
     return true;
   }
 
-  /** Whatever the reason: what cannot be written cannot be used. */
+  /** Counts as an outage whatever the reason: a database that cannot be written cannot be used. */
   probeFailed(error: unknown): void {
     const trouble = troubleOf(error) ?? { reason: "unexpected", cause: String(error), isOutage: true };
     this.#note({ loop: "health" }, trouble, error);
   }
 
   /**
-   * The outage is over when nothing has failed from one probe that worked to the next: on a full disk there may be room
-   * for what a probe writes, and for nothing else.
+   * The outage is over if nothing has failed between two probes that worked: a full disk may have room for what a
+   * probe writes, and for nothing else.
    */
   probeWorked(): void {
     const outage = this.#outage;
@@ -95,12 +97,15 @@ export class OutageLog {
   }
 }
 
-/** What an error of the store or of the engine says of the database; null for any other, and for a server that stops. */
+/**
+ * What an error of the store or the engine says about the database; null for any other error, and while the server
+ * stops.
+ */
 function troubleOf(error: unknown): Trouble | null {
   if (!(error instanceof Error) || !("kind" in error) || !("reason" in error)) return null;
   const { kind, reason, cause } = error;
   if (typeof reason !== "string" || kind === "shutting_down") return null;
-  // The engine's own words are for callers; what happened is in those of the store.
+  // The engine's message is for callers; the store's says what happened.
   const said = cause instanceof Error && "reason" in cause ? cause : error;
   return { reason, cause: said.message, isOutage: kind !== "overloaded" && !NO_OUTAGE.has(reason) };
 }

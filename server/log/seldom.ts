@@ -1,15 +1,18 @@
-// Lets the same thing be told once in an interval, and not a thousand times a second.
+// Limits how often the same thing is logged: once in an interval instead of a thousand times a second.
 
 export class Seldom {
   readonly #intervalMs: number;
-  /** What is not told for now, and how often it has happened since it was told. */
+  /** What was logged less than an interval ago, and how often it has happened since. */
   readonly #muted = new Map<string, { readonly untilMs: number; suppressed: number }>();
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
 
-  /** `what` has happened: how often it did so untold before, if it is to be told now; otherwise null. */
+  /**
+   * Call it when `what` has happened. Returns how often that was suppressed before, if it is to be logged now;
+   * otherwise null.
+   */
   suppressed(what: string): number | null {
     const nowMs = performance.now();
     const muted = this.#muted.get(what);

@@ -1,15 +1,15 @@
-// Strikes secrets out of a finished line, so that none gets through by a field or an error that nobody thought of.
+// Strikes secrets out of a finished line, so that none gets through in an unforeseen field or error.
 
 const STRUCK = "***";
-/** The password in a URL of any kind; up to the last @, as passwords with an @ in them are pasted, too. */
+/** The password in any URL, up to the last @, because people also paste passwords with an @ in them. */
 const URL_PASSWORD = /([A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s:@/"\\]*):[^\s"\\]*@/g;
-/** A ticket or lease id: whoever knows it can renew and release. The lock and the ticket number may be shown. */
+/** A ticket or lease id: its secret lets anybody renew and release. The lock and the ticket number may be shown. */
 const CLAIM_ID = /\b([0-9a-z]{1,13}\.[0-9a-z]{1,13})\.[A-Za-z0-9_-]{22}(?![A-Za-z0-9_-])/g;
-/** Fields of claims, calls and connections. A request id leads to its lease, so it is a secret, too. */
+/** Fields of claims, calls and connections. A request id leads to its lease, so it is also a secret. */
 const SECRET_FIELD =
   /"(secret|password|authorization|(?:lease|ticket|request)_?[iI]d)":(?:"(?:[^"\\]|\\.)*"|[^,}\]"]+)/g;
 
-/** A line without passwords, ticket and lease ids, request ids and whatever else proves a right. */
+/** The line without passwords, ticket and lease ids, request ids and other proofs of a right. */
 export function strikeSecrets(line: string): string {
   return line
     .replace(SECRET_FIELD, `"$1":"${STRUCK}"`)

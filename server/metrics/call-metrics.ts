@@ -1,5 +1,5 @@
-// What clients see: calls by method and code, by themselves and as commands of sessions, with their latency, and the
-// streams and sessions that are open. Never throws.
+// What clients see: calls by method and code, made directly or as commands of sessions, with their latency, and the
+// open streams and sessions. Never throws.
 
 import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";
@@ -8,7 +8,7 @@ import { CALL_SECONDS, MESSAGE_ITEMS, SESSION_SECONDS } from "./buckets.ts";
 import { type HotCounter, type HotHistogram, hotCounter, hotHistogram } from "./hot-metrics.ts";
 import { Labelled } from "./labelled.ts";
 
-/** Codes that say that something is wrong here: a method that is called has them from its first call on. */
+/** Codes that mean that something is wrong at the server: each method has these series from its first call on. */
 const FAILURES: readonly string[] = [
   "UNAVAILABLE",
   "RESOURCE_EXHAUSTED",
@@ -17,7 +17,10 @@ const FAILURES: readonly string[] = [
   "DEADLINE_EXCEEDED",
 ];
 
-/** The metrics of one method. The code is no label of the histogram: each would cost a series for each bucket. */
+/**
+ * The metrics of one method. The code is not a label of the histogram, because each code would add a series per
+ * bucket.
+ */
 interface MethodMetrics {
   readonly codes: Labelled<Labelled<HotCounter>>;
   readonly seconds: HotHistogram;

@@ -1,4 +1,4 @@
-// How captures fare. Never throws.
+// Counts the outcomes of captures. Never throws.
 
 import type { Registry } from "prom-client";
 import type { CaptureEvent } from "../engine/lock-engine.ts";

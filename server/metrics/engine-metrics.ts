@@ -1,5 +1,5 @@
-// What happens to claims, as the engine tells it: acquires, waits, holds, ends, batches. Called on the hot path, so
-// label objects are made once and kept. Never throws, and never lets a lock's name become a label.
+// Counts what the engine reports of claims: acquires, waits, holds, ends, batches. It runs on the hot path, so label
+// objects are made once and kept. Never throws, and never lets a lock's name become a label.
 
 import type { Registry } from "prom-client";
 import type { Claim, EndReason } from "../core/claim.ts";
@@ -19,7 +19,7 @@ const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   unknown_claim: "unknown",
 };
 
-/** Background work that may fail. */
+/** Background work that may fail: its counters exist from the start. */
 const LOOPS: readonly string[] = [
   "poll",
   "poke",
@@ -35,7 +35,7 @@ const LOOPS: readonly string[] = [
 
 export class EngineMetrics {
   readonly #classes: LockClasses;
-  /** The children of each class, in the order of the classes' labels. */
+  /** The children for each class, in the order of the classes' labels. */
   readonly #byClass: readonly ClassMetrics[];
   readonly #watches: WatchMetrics;
   readonly #captures: CaptureMetrics;
@@ -199,7 +199,7 @@ export class EngineMetrics {
   }
 }
 
-/** A request that came back by its request id is `granted_before` or `queued_before`: no new claim. */
+/** A request that returned to its claim by its request id is `granted_before` or `queued_before`: no new claim. */
 function acquireOutcome(command: Acquire, outcome: Outcome): string {
   switch (outcome.kind) {
     case "held":
@@ -213,7 +213,7 @@ function acquireOutcome(command: Acquire, outcome: Outcome): string {
   }
 }
 
-/** The metrics of one class, as children. */
+/** The metric children of one class. */
 interface ClassMetrics {
   readonly acquires: Labelled<Labelled<HotCounter>>;
   readonly renewals: Labelled<HotCounter>;

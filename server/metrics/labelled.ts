@@ -1,9 +1,9 @@
-// Children of a metric by the value of a label, kept so that the hot path neither builds label objects nor grows
-// without bound. Owns no metric.
+// Children of a metric by the value of a label. They are kept, so that the hot path neither builds label objects nor
+// grows without bound. Owns no metric.
 
-/** Distinct values of one label; what comes after them is counted as OVERFLOW. A leak of time series is worse. */
+/** Distinct values of one label. Further ones are counted as OVERFLOW, because a leak of time series would be worse. */
 const LABEL_VALUES_MAX = 100;
-/** The value that stands for those beyond the bound. */
+/** The value that stands for all values beyond the bound. */
 const OVERFLOW = "other";
 
 export class Labelled<Child> {
@@ -11,8 +11,8 @@ export class Labelled<Child> {
   readonly #make: (value: string) => Child;
 
   /**
-   * `known`: values that are there from the start. To Prometheus, a counter that appears has not increased, so the first
-   * event of a rare kind would go unseen.
+   * `known`: values that exist from the start. Prometheus sees no increase when a counter first appears, so it would
+   * miss the first event of a rare kind.
    */
   constructor(make: (value: string) => Child, known: readonly string[] = []) {
     this.#make = make;

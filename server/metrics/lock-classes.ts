@@ -1,5 +1,5 @@
-// Names of locks are unbounded and must never become labels. Here a name becomes its class: one of the patterns that
-// the operator configured, or `other`.
+// Maps a lock's name to its class: one of the patterns that the operator configured, or `other`. Names of locks are
+// unbounded and must never become labels.
 
 import { CLASS_OTHER } from "../config/settings.ts";
 
@@ -9,7 +9,9 @@ type ClassIndex = number;
 export interface LockClasses {
   /** The patterns as configured, and CLASS_OTHER. */
   readonly labels: readonly string[];
-  /** An exact name beats the longest pattern. Cheap enough for every call: no allocation, one pass over the patterns. */
+  /**
+   * An exact name beats the longest pattern. Cheap enough for every call: no allocation, one pass over the prefixes.
+   */
   indexOf(lockName: string): ClassIndex;
 }
 

@@ -1,7 +1,7 @@
-// What the queues look like now, by class, counted in the database when somebody scrapes: all busy locks, in pages, so that
-// others are not kept waiting. A count rests for nine times as long as it took; meanwhile scrapes are given the last one.
-// They tell of the whole database, so every replica reports the same: take the maximum over replicas, not the sum. A
-// database that is away leaves them out; it must not fail the scrape.
+// The queues as they are now, by class. Each scrape makes the database count all busy locks, in pages, so that the
+// count does not hold others up. After a count, none begins for nine times as long as it took, and scrapes get the
+// last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
+// replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
 import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";
@@ -12,13 +12,13 @@ import { isOwnName } from "../core/own-names.ts";
 import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import type { LockClasses } from "./lock-classes.ts";
 
-/** Several scrapers share a count. */
+/** Several scrapers share a count for this time. */
 const FRESH_MS = 3_000;
-/** A count takes a tenth of the time at the most. */
+/** Rest after a count, as a multiple of its duration: counts take at most a tenth of the time. */
 const REST_SHARE = 9;
-/** How long a count is shown while the next one is under way. */
+/** How long the last count is shown while the next one runs. */
 const SHOWN_MS_MAX = 60_000;
-/** Below the usual time-out of a scrape, 10 s. */
+/** How long a scrape waits for a count: below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
 /** The part of a store that the gauges read. */
@@ -34,7 +34,7 @@ interface ClassState {
 
 interface Seen {
   readonly states: readonly ClassState[];
-  /** Heard of a moment ago. */
+  /** Servers whose entry in the register has not run out. */
   readonly replicas: number;
 }
 
@@ -47,10 +47,10 @@ export class LockGauges {
   }[];
   readonly #complete: Gauge;
   readonly #replicas: Gauge;
-  /** performance.now() before which nothing is counted. */
+  /** No count begins before this performance.now(). */
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
-  /** A count that was not over in time: no further one is begun beside it. */
+  /** A count that did not end in time. No second one begins beside it. */
   #asked: Promise<Seen> | undefined;
   #shownMs = Number.NEGATIVE_INFINITY;
 
@@ -95,7 +95,7 @@ export class LockGauges {
       name: "rowlock_lock_gauges_complete",
       help: "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
       registers,
-      // prom-client collects all metrics at once and waits for each, so one of them reads for all.
+      // prom-client collects all metrics at once and awaits each, so one read serves all.
       collect: () => this.refresh(),
     });
     this.#replicas = new Gauge({
@@ -107,7 +107,7 @@ export class LockGauges {
       Object.assign(gauge, { collect: () => this.refresh() });
   }
 
-  /** Counts again unless that was done a moment ago. Never fails. */
+  /** Counts again unless a count is recent. Never fails. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -131,7 +131,7 @@ export class LockGauges {
     }
   }
 
-  /** A database that is away shows in /readyz and the log; old numbers here would look like new ones. */
+  /** An outage of the database shows in /readyz and the log. Old numbers here would look like new ones. */
   #leaveOut(): void {
     for (const { gauge } of this.#perClass) gauge.reset();
     this.#replicas.reset();
@@ -142,7 +142,7 @@ export class LockGauges {
   #ask(): Promise<Seen> {
     const beganMs = performance.now();
     const asked = this.#count();
-    // Whoever waited for it may have gone on with the last one.
+    // The scrape that waited for this count may have gone on with the last one.
     asked
       .then((seen) => this.#set(seen))
       .catch(() => {})
@@ -154,7 +154,7 @@ export class LockGauges {
     return asked;
   }
 
-  /** One after the other: a scrape takes one connection, and leaves the rest to those who decide. */
+  /** Reads one thing after the other: a scrape takes one connection, and leaves the rest to decisions. */
   async #count(): Promise<Seen> {
     const states = this.#classes.labels.map(
       (): ClassState => ({ locks: 0, waiting: 0, heldPermits: 0, limitPermits: 0, oldestSinceUs: null }),

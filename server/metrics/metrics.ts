@@ -1,5 +1,5 @@
-// All metrics of one server, in a registry of its own. Built first, as the other parts report to it; the store comes
-// later. The only folder that knows prom-client.
+// All metrics of one server, in a registry of its own. Built first, because the other parts report to it; the store
+// is added later. Only this folder knows prom-client.
 
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Store } from "../storage/store.ts";
@@ -24,7 +24,7 @@ export interface BuildInfo {
   readonly database: string;
 }
 
-/** What of a store is shown as gauges. */
+/** The part of a store that is shown as gauges. */
 export type StoreSource = LockSource & Pick<Store, "pool">;
 
 export class Metrics {
@@ -45,7 +45,7 @@ export class Metrics {
     if (options.nodeMetrics) collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** Adds the gauges that are read from the store when somebody scrapes. To be called once. */
+  /** Adds the gauges that a scrape reads from the store. Call it once. */
   observeStore(source: StoreSource, build: BuildInfo): void {
     const registers = [this.#registry];
     new LockGauges(this.#registry, this.#classes, source);
@@ -76,7 +76,7 @@ export class Metrics {
     }).set({ ...build }, 1);
   }
 
-  /** Adds the gauge of what health was told last: a scrape does not wait for a database. To be called once. */
+  /** Adds the gauge of the latest readiness answer: a scrape does not wait for a database. Call it once. */
   observeReadiness(readiness: { readonly latest: { readonly ready: boolean } }): void {
     new Gauge({
       name: "rowlock_ready",

@@ -1,5 +1,5 @@
-// What the database costs, as the store tells it: statements by name, transactions, connections. Called on the hot
-// path; never throws.
+// Counts what the database costs, as the store reports it: statements by name, transactions, connections. Called on
+// the hot path; never throws.
 
 import type { Registry } from "prom-client";
 import type { StoreObserver } from "../storage/store.ts";

@@ -1,4 +1,4 @@
-// What watches of locks cost and tell. Never throws.
+// Counts the watches of locks and what they send. Never throws.
 
 import type { Registry } from "prom-client";
 import { Gauge } from "prom-client";

@@ -1,5 +1,5 @@
-// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through).
-// Plain text and open to whoever can reach it, so it answers reads only and says nothing secret.
+// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through). It is
+// plain text and open to everybody who can reach it, so it answers only reads and shows no secrets.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
@@ -7,14 +7,14 @@ import type { AddressInfo } from "node:net";
 import type { ListenAddress } from "../config/listen-address.ts";
 import type { Ready } from "./readiness.ts";
 
-/** Scrapers and probes are few; more at once is a mistake or an attack. */
+/** Scrapers and probes are few; more connections are a mistake or an attack. */
 const CONNECTIONS_MAX = 100;
 const REQUEST_MS_MAX = 10_000;
 
 export interface MetricsHttpOptions {
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
   readonly readiness: { check(): Promise<Ready> };
-  /** A page failed; its asker was told 500. */
+  /** Called when a page failed; its caller got status 500. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -26,7 +26,7 @@ export class MetricsHttp {
     this.#options = options;
   }
 
-  /** Listens and says where; port 0 takes a free one. Rejects if the address cannot be had. */
+  /** Listens and returns the bound address; port 0 takes a free one. Rejects if the address is not available. */
   async start(address: ListenAddress): Promise<ListenAddress> {
     this.#server ??= await listen(address, (request, response) => this.#answer(request, response));
     const bound = this.#server.address() as AddressInfo;

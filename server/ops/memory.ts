@@ -1,34 +1,40 @@
-// What a server has room for in the memory that it may use, and whether that memory is running short: by what is left in use
-// after a full collection of garbage, as only that is sure to be needed. Frees nothing itself.
+// Computes what a server has room for in its memory, and notices when that memory runs short: by what is in use after
+// a full garbage collection, because only that is certainly needed. Frees nothing itself.
 
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 
 const MIB = 2 ** 20;
-/** What the process needs beside the heap of JavaScript: code, stacks, buffers, connections. */
+/** What the process needs beside the JavaScript heap: code, stacks, buffers, connections. */
 const BESIDE_HEAP_BYTES = 96 * MIB;
-/** Of the heap: what a server needs that nobody uses, with its caches. */
+/** Heap that an idle server needs, with its caches. */
 const AT_REST_BYTES = 64 * MIB;
-/** Measured, rounded up: 6 to 10 KB a wait, the most as a call of its own; 13 KB a session; a connection is much the same. */
+/**
+ * Measured and rounded up: 6 to 10 KB a wait, the most for a call of its own; 13 KB a session; a connection takes
+ * much the same.
+ */
 const WAIT_BYTES = 8 * 1_024;
 const SESSION_BYTES = 16 * 1_024;
 const CONNECTION_BYTES = 16 * 1_024;
-/** What a new name of a lock costs the caches until others have taken its place, rounded up. */
+/** What a new name of a lock takes in the caches until other names replace it, rounded up. */
 const NAME_BYTES = 1_024;
-/** For how many seconds of new names there is room at once. */
+/** Seconds of new names for which there is room at once. */
 const NAMES_S = 10;
-/** Shares of the rest. What is left over is for calls under way, and for garbage. */
+/** Shares of the rest of the heap. What is left over is for calls under way and for garbage. */
 const WAITS_SHARE = 1 / 2;
 const SESSIONS_SHARE = 1 / 8;
 const CONNECTIONS_SHARE = 1 / 8;
 const NAMES_SHARE = 1 / 16;
-/** A server with next to no memory serves a few, all the same. */
+/** Even a server with next to no memory serves this many. */
 const ROOM_MIN = 100;
-/** In use after a full collection: from the first share on memory is short, until it is below the second again. */
+/**
+ * Share of the heap in use after a full collection: from the first one on memory is short, until it falls to the
+ * second.
+ */
 const SHORT_SHARE = 0.75;
 const ENOUGH_SHARE = 0.65;
 
-/** How many of each at once; of new names, how many a second. */
+/** Most of each at once; for new names, most in a second. */
 export interface Room {
   readonly waits: number;
   readonly sessions: number;
@@ -37,8 +43,8 @@ export interface Room {
 }
 
 /**
- * The bytes that the heap may grow to. `processMax`: what the whole process is allowed by the machine or its container, as
- * Node says it; 0 or more than any machine has: no bound.
+ * The bytes that the heap may grow to. `processMax`: what the machine or its container allows the whole process, as
+ * reported by Node; 0 or more than any machine has: no bound.
  */
 export function heapMaxIn(processMax: number): number {
   const { heap_size_limit: heapMax } = getHeapStatistics();
@@ -59,9 +65,9 @@ export function roomIn(heapMax: number): Room {
 
 export interface MemoryOptions {
   readonly heapMax: number;
-  /** It has become short, or is so no more. */
+  /** Called when memory becomes short, and when it is no longer short. */
   readonly onChange: (isShort: boolean, usedBytes: number) => void;
-  /** In use now. */
+  /** Bytes in use now; by default those of the heap. */
   readonly usedBytes?: () => number;
 }
 
@@ -88,7 +94,7 @@ export class Memory {
     this.#collections.disconnect();
   }
 
-  /** After a full collection. */
+  /** Compares the memory in use with the shares. Called after a full collection. */
   look(): void {
     const { heapMax, onChange, usedBytes = () => getHeapStatistics().used_heap_size } = this.#options;
     const used = usedBytes();

@@ -1,54 +1,60 @@
-// Whether this server should get calls: decisions get through, and nobody has told the server to stop. The decisions of
-// clients in the last seconds say so where there were some and all of them worked. Otherwise the server makes decisions of
-// its own: about once a second while there is trouble, and more seldom while nobody asks for anything.
+// Whether this server should get calls: decisions get through, and nobody has told the server to stop. If clients
+// made decisions in the last seconds and all of them worked, these are the answer. Otherwise the server makes
+// decisions of its own as probes: about once a second while there is trouble, and less often while no client asks for
+// anything.
 //
-// A server that loses its database alone sends its clients to another one, which proves first that it can decide. Silence is
-// no loss yet: a database that is slow for all servers answers none of them in time, and then all clients stay. All times
-// follow from the grace period, so that clients are elsewhere before half of it is over.
+// A server that alone loses its database sends its clients to another one, which first proves that it can decide.
+// Silence is not yet a loss: a database that is slow for all servers answers none of them in time, and then all
+// clients stay. All times follow from the grace period, so that clients are elsewhere before half of it is over.
 
-/** How long an answer of a probe counts while there is trouble, at the most. */
+/** Longest time that a probe's answer counts while there is trouble. */
 const TROUBLE_FRESH_MS = 1_000;
-/** The same while there is none, as a share of the grace period, and at the most. */
+/** The same without trouble, as a share of the grace period, and at most. */
 const QUIET_FRESH_PER_GRACE = 0.15;
 const QUIET_FRESH_MS_MAX = 1_500;
-/** How long a probe gets no step further before other servers are asked whether they can decide. */
+/**
+ * A probe is late after this time without a step forward: the server then asks other servers whether they can decide.
+ */
 const LATE_PER_GRACE = 0.1;
 const LATE_MS_MAX = 1_000;
-/** The time until a probe is late passes in steps: one long pause of this process counts as one step. */
+/** The time until a probe is late passes in steps, so that one long pause of this process counts as only one step. */
 const LATE_STEPS = 4;
-/** How long an answer of a probe is waited for. */
+/** Longest wait for a probe's answer. */
 const PROBE_MS_MAX = 2_000;
-/** How often an app asks, as a share of the grace period, and at the most. Where an answer is fresh, that costs nothing. */
+/**
+ * How often an app calls `check`, as a share of the grace period, and at most. A call with a fresh answer costs
+ * nothing.
+ */
 const ASKED_PER_GRACE = 0.025;
 const ASKED_MS_MAX = 250;
 
 export type Ready = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
-/** What the decisions of the last seconds say. */
+/** What the clients' decisions of the last seconds show. */
 export interface RecentDecisions {
   readonly committed: boolean;
   /** performance.now() of the last commit; -Infinity: there was none. */
   readonly committedMs: number;
-  /** Why the last one failed of those that failed because of the database; null: none did. */
+  /** The error of the last decision that failed because of the database; null: none did. */
   readonly failure: unknown;
-  /** Something failed that may be about one lock alone, or was no decision. */
+  /** Something failed that may concern only one lock, or was no decision. */
   readonly isSuspect: boolean;
 }
 
 export interface ReadinessOptions {
-  /** Makes decisions; rejects where they do not get through. Calls `heard` with each answer of the database. */
+  /** Makes decisions; rejects if they do not get through. Calls `heard` with each answer of the database. */
   readonly probe: (heard: () => void) => Promise<void>;
   readonly recent?: () => RecentDecisions;
-  /** Told of each answer, with what the decisions failed of, or null; for the log. */
+  /** Gets each answer's cause of failure, or null; for the log. */
   readonly onAnswer?: (cause: unknown) => void;
-  /** Unset: the times are those of a long one. */
+  /** If unset, the times are those of a long grace period. */
   readonly graceMs?: number;
   /** Whether another server decides within this time. Must not reject. Unset: there is no other server. */
   readonly othersDecide?: (withinMs: number) => Promise<boolean>;
-  /** Another server decides and this one does not. Must not throw. */
+  /** Called if another server decides and this one does not. Must not throw. */
   readonly onElsewhere?: () => void;
   readonly timeoutMs?: number;
-  /** For both times that an answer counts. */
+  /** Overrides how long an answer counts; while there is trouble, at most TROUBLE_FRESH_MS. */
   readonly freshMs?: number;
 }
 
@@ -63,9 +69,9 @@ const NOTHING_RECENT: RecentDecisions = {
 /** A probe that has not ended. */
 interface Probing {
   readonly sinceMs: number;
-  /** When the database answered last, or `sinceMs`. */
+  /** When the database last answered; at first `sinceMs`. */
   heardMs: number;
-  /** Never rejects; null: it worked. */
+  /** Never rejects; null: the probe worked. */
   readonly cause: Promise<{ readonly error: unknown } | null>;
 }
 
@@ -74,14 +80,14 @@ export class Readiness {
   readonly #troubleFreshMs: number;
   readonly #quietFreshMs: number;
   readonly #lateMs: number;
-  /** How often to call `check`, at least. */
+  /** Longest interval between calls of `check`. */
   readonly intervalMs: number;
   readonly #listeners = new Set<(ready: Ready) => void>();
   #draining = false;
   #answer: Ready = { ready: true };
   #answeredAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<Ready> | undefined;
-  /** No further probe is started beside it. */
+  /** The probe under way. No further one starts beside it. */
   #probing: Probing | undefined;
   #isComparing = false;
 
@@ -101,20 +107,20 @@ export class Readiness {
   }
 
   /**
-   * Calls `listener` whenever the answer of the database changes, synchronously; it must not throw. A drain is no such change:
-   * whoever orders one knows of it. Returns what takes the listener away.
+   * Calls `listener` synchronously whenever the answer changes; the listener must not throw. A drain is no such
+   * change: its caller knows of it. Returns a function that removes the listener.
    */
   subscribe(listener: (ready: Ready) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** From now on it is not ready, so that load balancers look elsewhere. */
+  /** Makes the server not ready from now on, so that load balancers look elsewhere. */
   drain(): void {
     this.#draining = true;
   }
 
-  /** The last answer, for those who must not wait for one. */
+  /** The last answer, for callers that must not wait for one. */
   get latest(): Ready {
     return this.#draining ? DRAINING : this.#answer;
   }
@@ -133,7 +139,7 @@ export class Readiness {
     return await this.#asking;
   }
 
-  /** Whether a decision gets through that ends after the call. */
+  /** Whether a decision gets through that ends after this call. */
   async decides(): Promise<boolean> {
     if (this.#draining) return false;
     const probing = this.#underWay();
@@ -147,13 +153,13 @@ export class Readiness {
     const { sinceMs } = probing;
     const untilMs = sinceMs + timeoutMs;
     let outcome = await silenceOf(probing, lateMs, untilMs);
-    // Where clients' decisions get through beside it, the server has much to do, and the probe waits for its turn.
+    // If clients' decisions get through beside the probe, the server is busy, and the probe waits for its turn.
     const isSilent = outcome === LATE && this.#options.recent().committedMs < sinceMs;
     if (isSilent && (await this.#lostAlone(lateMs, probing)))
       return this.#settle(didNotAnswer(lateMs, ", while that of another server did"), new LateAnswer(lateMs));
     if (outcome === LATE) outcome = await outcomeUntil(probing, untilMs);
     if (outcome === null) {
-      // There may be room for what a probe writes, and for nothing else.
+      // A full disk may have room for what a probe writes, and for nothing else.
       const { committed, failure } = this.#options.recent();
       return failure !== null && !committed
         ? this.#settle(cannotWrite(failure), failure)
@@ -166,8 +172,8 @@ export class Readiness {
   }
 
   /**
-   * Asks the others, and then this server's database once more, with this probe or a new one: it may have come back for all
-   * meanwhile. Sends clients away if it has not.
+   * Asks the other servers, and then this server's database once more, with this probe or a new one: the database may
+   * have come back for all servers meanwhile. If it has not, sends clients elsewhere.
    */
   async #lostAlone(lateMs: number, late?: Probing): Promise<boolean> {
     if (this.#isComparing) return false;
@@ -224,10 +230,10 @@ const LATE = "late";
 
 type Outcome = { readonly error: unknown } | null | typeof LATE;
 
-/** What comes of a probe until then; null: it worked. */
+/** The outcome of a probe by then; null: it worked. */
 async function outcomeUntil({ cause }: Probing, untilMs: number): Promise<Outcome> {
   const late = Promise.withResolvers<typeof LATE>();
-  // At least some turns, in which an answer that is there is read.
+  // Several steps, so that the process has turns in which it reads an answer that has arrived.
   const stepMs = Math.max(1, (untilMs - performance.now()) / LATE_STEPS);
   let steps = 0;
   const timer = setInterval(() => {
@@ -241,7 +247,7 @@ async function outcomeUntil({ cause }: Probing, untilMs: number): Promise<Outcom
   }
 }
 
-/** The same until it has heard nothing of the database for so long, or until then. */
+/** The outcome of a probe, until the database has been silent for `silentMs`, or until `untilMs`. */
 async function silenceOf(probing: Probing, silentMs: number, untilMs: number): Promise<Outcome> {
   for (;;) {
     const { heardMs } = probing;
@@ -258,7 +264,7 @@ function cannotWrite(cause: unknown): Ready {
   return { ready: false, reason: `the database cannot be written${labelOf(cause)}` };
 }
 
-/** Says of itself what faults of the database say. */
+/** Has the same properties as faults of the database. */
 class LateAnswer extends Error {
   readonly kind = "unavailable";
   readonly reason = "timeout";
@@ -268,7 +274,7 @@ class LateAnswer extends Error {
   }
 }
 
-/** Only the stable label of a fault is shown to whoever asks; its message is for the log. */
+/** Callers see only the stable label of a fault; its message is for the log. */
 function labelOf(error: unknown): string {
   const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
   return typeof reason === "string" ? `: ${reason}` : "";

@@ -1,5 +1,6 @@
-// The file in which a server remembers, beyond its own life and outside the database, what the database must have. Written
-// whole and flushed: after a crash of the machine, a file older than the database would look like rows that were set back.
+// The file in which a server keeps, beyond its own life and outside the database, what the database must have. It is
+// written whole and flushed: after a crash of the machine, a file older than the database would look like rows that
+// were set back.
 
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename } from "node:fs/promises";
@@ -18,7 +19,10 @@ export interface StateFile {
   write(state: State): Promise<void>;
 }
 
-/** Throws a StateFileError where the file cannot be used. One that is not there yet is made by the first `read`. */
+/**
+ * Reads and writes the file. Both throw a StateFileError if the file cannot be used. The first `read` creates a
+ * missing file.
+ */
 export function stateFile(path: string): StateFile {
   const guarded = async <Answer>(run: () => Promise<Answer>): Promise<Answer> => {
     try {
