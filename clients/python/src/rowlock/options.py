@@ -134,7 +134,7 @@ class AskCaptureOptions(LeaseOptions, total=False):
     prefix: str
     """Choose among locks whose names begin so and that have a record; "": all. Give either `prefix` or `names`."""
     names: Sequence[str]
-    """Choose among these locks, at most 1,000; the server makes those that do not exist."""
+    """Choose among these locks, at most 1,000; locks that do not exist yet count as free and due."""
     count: int
     """The most locks to take, 1 to 100; 1 by default."""
     wait: float

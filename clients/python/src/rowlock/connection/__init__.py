@@ -1,1 +1,1 @@
-"""The way to a server: commands in, results out. Knows nothing of what they mean."""
+"""Connections to servers: they carry commands and results, and know nothing of their meaning."""

@@ -1,4 +1,4 @@
-"""The channel of gRPC to one server, for one connection."""
+"""The gRPC channel of one connection to one server."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import grpc
 
 from rowlock.options import Headers, Tls
 
-# Answers of several listings may come in one message.
+# One message may hold the answers to several listings.
 _RECEIVE_BYTES_MAX = 67_108_864
 
 Metadata = tuple[tuple[str, str], ...]
 
 
 def open_channel(address: str, tls: Tls | None) -> grpc.Channel:
-    """Make it; it connects with the first call."""
+    """Make a channel; it connects with the first call."""
     options: list[tuple[str, int | str]] = [
         ("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX),
-        # Whether and when to try again is for the connection's owner to say.
+        # The connection's owner decides whether and when to retry.
         ("grpc.enable_retries", 0),
         ("grpc.use_local_subchannel_pool", 1),
     ]
@@ -30,5 +30,5 @@ def open_channel(address: str, tls: Tls | None) -> grpc.Channel:
 
 
 def metadata_of(headers: Headers) -> Metadata:
-    """Return headers as gRPC has them."""
+    """Return headers as gRPC metadata, which needs keys in lower case."""
     return tuple((key.lower(), value) for key, value in headers.items())

@@ -1,4 +1,4 @@
-"""The seam between what is asked for and the way to a server: something that takes commands and gives results."""
+"""The interface between the calls and a connection: a connection takes commands and delivers results."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from rowlock.v1.lock_service_pb2 import SessionCommand, SessionOpened, SessionRe
 
 
 class Connection(Protocol):
-    """A way to one server. All of it is used on the thread of the engine."""
+    """A connection to one server, for use on the engine's thread only."""
 
     address: str
     opened: SessionOpened | None
-    """What is in force; None until the server has answered."""
+    """The bounds of the connection; None until the server has answered."""
 
     @property
     def via_session(self) -> bool:
-        """Whether one stream carries all calls: then the ticket of a place can be followed."""
+        """Whether one stream carries all calls. Only such a connection can follow the ticket of a place."""
 
     @property
     def renewals_at_once(self) -> int:
-        """How many leases one command may renew."""
+        """The most leases that one command may renew."""
 
     @property
     def command_bytes_max(self) -> int:
-        """Bytes that a command may have."""
+        """The most bytes that a command may have."""
 
     def send(self, command: SessionCommand) -> None:
-        """Ask for it, at the end of this turn at the latest."""
+        """Send the command, at the end of this turn of the engine at the latest."""
 
     def acknowledge(self) -> None:
-        """Say in this turn what was received."""
+        """Tell the server in this turn which responses were received."""
 
     def close(self, within: float, closed: Callable[[], None]) -> None:
-        """Close it in good order, and at once when the time is over; tell when that is done."""
+        """Close it gracefully, or after `within` seconds at once; then call `closed`."""
 
     def destroy(self) -> None:
-        """End it at once, without a word to its owner."""
+        """End it at once, without notifying its owner."""
 
 
 class Owner(Protocol):
-    """Who is told what a connection brings."""
+    """Receives the responses and the end of a connection."""
 
     def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:
-        """Take a response; what it says was so at `basis` or later."""
+        """Take a response, which the server made at `basis` or later."""
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
-        """Take its end, which comes once, unless it was ended from here."""
+        """Take the end of a connection. It comes once, and not after `close` or `destroy`."""

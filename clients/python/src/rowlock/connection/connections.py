@@ -1,7 +1,7 @@
-"""Keeps one connection open while it is needed.
+"""Keeps one connection open while it is needed, and knows nothing of the calls in it.
 
-Through the first server that answers, and through another one when it is lost or its server stops: a session, or calls of their own
-where a session is refused before its server has said anything. Knows nothing of what is asked for.
+It connects to the first server that answers, and to another one when the connection is lost or its server stops.
+A connection is a session; if a session is refused before the server's first response, it is one of unary calls.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ from rowlock.options import ConnectionEvent, Headers, Settings
 from rowlock.reasons import Reason
 from rowlock.v1.lock_service_pb2 import SessionResponse
 
-# What any server takes, until one has said more: the least that can be configured.
+# Request bytes that any server takes: the least that can be configured. It holds until a server reports its bound.
 _BYTES_MAX_AT_FIRST = 1_024
-# A connection that does not last so long counts as a failure: its successor is not opened at once.
+# A connection that ends within so many seconds counts as a failure, so that its successor is not opened at once.
 _LASTED = 1.0
-# Another server would say the same.
+# Another server would answer the same.
 _HOPELESS_CODES = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
-# How an older server, or a proxy that lets no stream through, refuses a session: by a status of its own, or by one of HTTP
-# (404; 400 and a reset stream; 405 and others; 403).
+# An older server, or a proxy that lets no stream through, refuses a session with one of these codes: its own one, or
+# one that gRPC derives from HTTP (404; 400 and a reset stream; 405 and others; 403).
 _NO_STREAM_CODES = ("UNIMPLEMENTED", "INTERNAL", "UNKNOWN", "PERMISSION_DENIED")
 
 
 class Owner(Protocol):
-    """Who is told of connections that come and go."""
+    """Receives the events of all connections."""
 
     def is_needed(self) -> bool:
-        """Whether anything is held or asked for."""
+        """Whether a lease is held or a call is open."""
 
     def begun(self, connection: Connection) -> None:
-        """Take note that commands can be sent, but nothing was heard of the server yet."""
+        """Take a new connection: it takes commands, but its server has not answered yet."""
 
     def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:
         """Take a response."""
 
     def leaving(self, connection: Connection) -> None:
-        """Send nothing more to it, as its server stops; answers may still come."""
+        """Send nothing more to the connection, as its server stops; answers may still come."""
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
-        """Take note of its end."""
+        """Take the end of a connection."""
 
     def hopeless(self, error: RowlockError) -> None:
-        """Take note that no server will have this client as it is."""
+        """Take an error that every server would answer with."""
 
     def told(self, event: ConnectionEvent) -> None:
-        """Tell the user."""
+        """Notify the user."""
 
 
 class Connections:
-    """Lives on the thread of the engine."""
+    """For use on the engine's thread only."""
 
     def __init__(
         self,
@@ -70,16 +70,16 @@ class Connections:
         now: Clock,
         owner: Owner,
     ) -> None:
-        """A function that makes headers may block: it is called on a thread of its own."""
+        """If `headers` is a function, it may block: a separate thread calls it."""
         self._settings = settings
         self._headers = headers
         self._loop = loop
         self._now = now
         self._owner = owner
-        # All that have not ended: the current one, and those whose servers stop.
+        # All connections that have not ended: the current one, and those whose servers stop.
         self._connections: set[Connection] = set()
         self._current: Connection | None = None
-        # Which attempt to open one is under way; 0: none.
+        # The number of the current attempt to open a connection; 0: none.
         self._attempt = 0
         self._attempts = 0
         self._metadata: Metadata = ()
@@ -91,7 +91,7 @@ class Connections:
         self._opened_at = math.inf
         self._is_closed = False
         self.last_error: RowlockError | None = None
-        """Why the last connection has ended, or could not be had."""
+        """Why the last connection ended, or could not be opened."""
 
     @property
     def is_open(self) -> bool:
@@ -100,11 +100,11 @@ class Connections:
 
     @property
     def renewals_at_once(self) -> int:
-        """How many leases may be renewed by one command."""
+        """The most leases that one command may renew."""
         return self._current.renewals_at_once if self._current else 1
 
     def need(self) -> None:
-        """Open one unless there is one."""
+        """Open a connection, unless there is one or one is being opened."""
         if self._current or self._pause or self._attempt or self._is_closed:
             return
         self._attempts += 1
@@ -123,7 +123,10 @@ class Connections:
             self._loop.post(lambda: self._open(attempt, metadata))
 
     def leave(self, error: RowlockError) -> None:
-        """Try another server, where there is one and this one had its time: it answers, but cannot do what is asked."""
+        """Move to another server, as this one answers but fails the renewals.
+
+        It stays if there is only one server, or if the connection is still new.
+        """
         connection = self._current
         if connection is None or not self._has_lasted(connection) or len(self._settings.addresses) < 2:
             return
@@ -131,7 +134,7 @@ class Connections:
         self.ended(connection, error)
 
     def close(self, within: float, closed: Callable[[], None]) -> None:
-        """Close all of them in good order, within the time; tell when that is done."""
+        """Close all connections gracefully, within so many seconds; then call `closed`."""
         self._is_closed = True
         self._stop_timers()
         connections, self._connections, self._current = self._connections, set(), None
@@ -153,10 +156,10 @@ class Connections:
                 connection.close(within, one_closed)
 
     def _ask_for_headers(self, attempt: int, make: Callable[[], Headers]) -> None:
-        """On a thread of its own."""
+        """Runs on its own thread."""
         try:
             metadata = metadata_of(make())
-        # SystemExit ends a thread in silence, and then nobody says that there are no headers.
+        # SystemExit, too: it would end this thread silently, and nobody would report that there are no headers.
         except BaseException as failure:
             message = f"The headers for a connection could not be had: {failure}"
             error = RowlockError(Reason.UNKNOWN, "UNAUTHENTICATED", message)
@@ -172,7 +175,7 @@ class Connections:
         self._owner.hopeless(error)
 
     def _timed_out(self, attempt: int) -> None:
-        """No headers have come, or no answer."""
+        """The headers or the server's first answer did not come in time."""
         if self._attempt != attempt:
             return
         address, timeout = self._address_now, self._settings.connect_timeout
@@ -247,7 +250,7 @@ class Connections:
         self._owner.responded(connection, response, basis)
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
-        """Take note of its end, and open another one if it was the current one."""
+        """Take the end of a connection, and open another one if it was the current one."""
         if connection not in self._connections:
             return
         self._connections.discard(connection)
@@ -259,7 +262,7 @@ class Connections:
             self._open_unary(connection.address)
             return
         self._owner.told(ConnectionEvent("disconnected", connection.address, _via(connection), error=error))
-        # First of all, as whoever is told asks for a connection at once.
+        # Before the owner is notified, as the owner asks for a connection at once.
         if was_current:
             self._next(error, self._has_lasted(connection))
         self._owner.ended(connection, error)
@@ -267,7 +270,7 @@ class Connections:
             self._owner.hopeless(error)
 
     def _next(self, error: RowlockError, has_lasted: bool) -> None:
-        """At once, unless all servers have failed in turn."""
+        """Try the next server: at once, or after a pause when all servers have failed in turn."""
         self._stop_timers()
         count = len(self._settings.addresses)
         self.last_error = error
@@ -284,7 +287,7 @@ class Connections:
             self.need()
 
     def _stop_timers(self) -> None:
-        """None is waited for any more."""
+        """Cancel the current attempt, if any."""
         self._attempt = 0
         for timer in (self._pause, self._open_timer):
             if timer:

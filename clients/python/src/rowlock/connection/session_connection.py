@@ -1,7 +1,7 @@
 """One session with one server.
 
-It gathers what is asked for in a turn into requests, knows when each of them was sent, is heard as often as the server wants, and
-notices a server that falls silent. The stream is read by a thread of its own, which hands over what it has read.
+It gathers the commands of a turn into requests, records when it sent each request, sends heartbeats as often as the
+server wants, and detects a silent server. A separate thread reads the stream and posts the responses to the engine.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from rowlock.v1.lock_service_pb2 import (
 )
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
-# Of a request beside its commands, and of a command beside its own bytes.
+# Upper bounds of the bytes of a request without its commands, and of the framing of one command.
 _FRAME_BYTES = 64
 _TAG_BYTES = 6
-# Silence is counted in ticks, of which one passes at the most while this process is frozen.
+# Silence is counted in ticks instead of seconds, as at most one tick passes while this process is frozen.
 _SILENT_TICKS_MAX = 4
 
 
 class SessionConnection:
-    """Begins to connect when it is made; what goes wrong is told by its end."""
+    """Starts to connect when it is made, and reports a failure as its end."""
 
     via_session = True
-    # Well within what a request may hold by default.
+    # A renewal of so many leases is well below the default bound of a request.
     renewals_at_once = 500
 
     def __init__(
@@ -56,7 +56,7 @@ class SessionConnection:
         now: Clock,
         owner: Owner,
     ) -> None:
-        """`bytes_max` is what a request may hold until the server has said it."""
+        """`bytes_max` is the bound of a request until the server reports its own."""
         self.address = address
         self.opened: SessionOpened | None = None
         self._channel = channel
@@ -67,7 +67,7 @@ class SessionConnection:
         self._open: SessionOpen | None = SessionOpen(owner=session_owner, labels=labels)
         self._commands: list[SessionCommand] = []
         self._is_scheduled = False
-        # When each request was sent that the server has not yet been known to hear: the first is number `_heard` + 1.
+        # The send times of the requests that the server has not yet reported as heard, from number `_heard` + 1 on.
         self._sent_at: deque[float] = deque()
         self._heard = 0
         self._heard_sent_at = now()
@@ -79,7 +79,7 @@ class SessionConnection:
         self._is_over = False
         self._is_half_closed = False
         self._closed: Callable[[], None] | None = None
-        # Read by a thread of gRPC, which ends with None.
+        # A gRPC thread reads it; None ends the stream.
         self._requests: queue.SimpleQueue[SessionRequest | None] = queue.SimpleQueue()
         self._call = LockServiceStub(channel).Session(iter(self._requests.get, None), metadata=metadata)
         threading.Thread(target=self._read, name="rowlock-session", daemon=True).start()
@@ -87,28 +87,28 @@ class SessionConnection:
 
     @property
     def command_bytes_max(self) -> int:
-        """Bytes that a command may have to fit into a request of its own."""
+        """The most bytes of a command that still fits into a request by itself."""
         return self._bytes_max - _FRAME_BYTES
 
     @property
     def bytes_max(self) -> int:
-        """What a request may hold."""
+        """The most bytes of a request."""
         return self._bytes_max
 
     def send(self, command: SessionCommand) -> None:
-        """Add it to the next request, which is sent at the end of this turn."""
+        """Add the command to the next request, which is sent at the end of this turn."""
         self._commands.append(command)
         self.acknowledge()
 
     def acknowledge(self) -> None:
-        """Send a request in this turn, if only an empty one."""
+        """Send a request at the end of this turn, an empty one if there is no command."""
         if self._is_scheduled or self._is_over or self._is_half_closed:
             return
         self._is_scheduled = True
         self._loop.at_end_of_turn(self._flush)
 
     def close(self, within: float, closed: Callable[[], None]) -> None:
-        """Half-close it; it is closed when the server has done so, too, or the time is over."""
+        """Half-close the stream; the session is closed when the server ends the stream, or after `within` seconds."""
         if self._is_over:
             closed()
             return
@@ -119,7 +119,7 @@ class SessionConnection:
         self._timers["close"] = self._loop.call_later(within, self.destroy)
 
     def destroy(self) -> None:
-        """End it at once, without a word to its owner."""
+        """End it at once, without notifying its owner."""
         if self._is_over:
             return
         self._is_over = True
@@ -158,7 +158,7 @@ class SessionConnection:
                 return
 
     def _read(self) -> None:
-        """On the thread that reads."""
+        """Runs on the reading thread."""
         try:
             for response in self._call:
                 self._hand_over(response)
@@ -205,7 +205,7 @@ class SessionConnection:
         self._sent_since_beat = False
 
     def _listen(self) -> None:
-        """Every request is answered, so a server that says nothing to one of them is gone."""
+        """Count silent ticks: the server answers every request, so a server that leaves one unanswered is gone."""
         is_silent = not self._received_since_tick and len(self._sent_at) > 0
         self._silent_ticks = self._silent_ticks + 1 if is_silent else 0
         self._received_since_tick = False

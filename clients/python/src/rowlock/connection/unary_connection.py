@@ -1,7 +1,8 @@
-"""Calls of their own, for where no stream gets through: an older server, or a proxy that refuses streams.
+"""A connection of unary calls, if no stream gets through: with an older server, or a proxy that refuses streams.
 
-Each command is its unary call. A wait asks again and again under its request id, which is its sign of life, tells its place, and
-confirms a grant. Answers are handed over as a session would, each as of when its call was sent.
+Each command is one unary call. A wait polls: it repeats an Acquire under its request id. Each poll is a sign of life,
+returns the place, and confirms a grant. Answers are delivered as a session would deliver them, with the time at which
+their call was sent as their basis.
 """
 
 from __future__ import annotations
@@ -38,26 +39,26 @@ from rowlock.v1.lock_service_pb2 import (
 )
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
-# A server that has not answered a call by then is taken for gone; where it waits, so long after the end of that.
+# Seconds without an answer after which a server counts as gone; a call that waits gets them in addition to its wait.
 _ANSWER_WITHIN = 10.0
 _COMMANDS_MAX = 100
 _WAITS_MAX = 100_000
 _BYTES_MAX = 2**31 - 1
-# Of all waits together, at once and in a second.
+# Polls of all waits together: open at once, and started in a second.
 _POLLS_MAX = 50
 _POLLS_A_SECOND = 300
 _POLL_EVERY_MIN = 0.1
 _POLL_EVERY_MAX = 1.0
-# A wait that is over is asked about so much later, so that the server has noticed it, too.
+# Seconds from the end of a wait to its last poll, so that the server has noticed the end, too.
 _LATE = 0.02
 
 _Method = Any
-# What becomes of a call that was sent at that time: its answer, or the status with which it has failed.
+# Takes the answer of a call, or the status with which it failed, and the time at which it was sent.
 _Done = Callable[[object, float], None]
 
 
 class _Wait:
-    """One who waits, and asks again and again."""
+    """One wait in a queue, which polls."""
 
     def __init__(self, number: int, asked: WaitInQueueRequest, now: float) -> None:
         self.number = number
@@ -74,7 +75,7 @@ class _Wait:
         self.is_over = False
 
     def has_news(self, ticket: Ticket, now: float) -> bool:
-        """Whether the place is to be told."""
+        """Whether to report this place: it has moved, and the last report is old enough."""
         if self.told is None:
             return True
         has_moved = (ticket.ahead, ticket.permits_ahead) != (self.told.ahead, self.told.permits_ahead)
@@ -82,7 +83,7 @@ class _Wait:
 
 
 class UnaryConnection:
-    """Counts as open from the beginning; that there is no server is told by the first call."""
+    """Counts as open from the beginning; the first call finds out whether there is a server."""
 
     via_session = False
     renewals_at_once = 1
@@ -119,11 +120,11 @@ class UnaryConnection:
 
     @property
     def command_bytes_max(self) -> int:
-        """Bytes that a command may have: as many as it likes, and the server says if they are too many."""
+        """No bound: the server refuses a call that is too large."""
         return _BYTES_MAX
 
     def send(self, command: SessionCommand) -> None:
-        """Begin the call."""
+        """Start the call of the command."""
         if self._is_over:
             return
         number, kind = command.call, command.WhichOneof("command")
@@ -138,19 +139,19 @@ class UnaryConnection:
             self._command(number, command)
 
     def acknowledge(self) -> None:
-        """Nothing is said of what was received: a wait that asks again confirms its grant by that."""
+        """Do nothing: the next poll of a wait confirms its grant."""
 
     def close(self, within: float, closed: Callable[[], None]) -> None:
-        """End it; there is nothing to close in good order."""
+        """End it at once: unary calls have no graceful close."""
         self.destroy()
         closed()
 
     def destroy(self) -> None:
-        """End it at once, without a word to its owner."""
+        """End it at once, without notifying its owner."""
         self._is_over = True
         for wait in self._waits.values():
             self._leave(wait)
-        # It fails what is under way, which nobody hears any more.
+        # This fails the open calls, whose answers are then ignored.
         self._channel.close()
 
     def _begin(self) -> None:
@@ -190,7 +191,7 @@ class UnaryConnection:
                 self._capture(number, command.capture)
 
     def _complete(self, request: AcquireRequest | CaptureRequest) -> None:
-        """Add what a session would have said once for all."""
+        """Add the owner and the labels, which a session sends once."""
         request.owner = request.owner or self._session_owner
         for key, value in self._labels.items():
             if key not in request.labels:
@@ -207,7 +208,7 @@ class UnaryConnection:
         return done
 
     def _capture(self, number: int, request: CaptureRequest) -> None:
-        """It may wait, in one call, and be given up meanwhile."""
+        """A capture may wait within its one call, and can be cancelled meanwhile."""
         self._complete(request)
         within = seconds_of(request.max_wait) + _ANSWER_WITHIN
         answered = self._answered(number, "capture")
@@ -218,7 +219,7 @@ class UnaryConnection:
             self._captures[number] = call
 
     def _renew(self, number: int, command: SessionCommand) -> None:
-        """One lease: see `renewals_at_once`."""
+        """The command has exactly one lease: see `renewals_at_once`."""
 
         def done(answer: object, sent_at: float) -> None:
             if isinstance(answer, Status):
@@ -269,7 +270,7 @@ class UnaryConnection:
                 case "ticket":
                     self._placed(wait, answer.ticket, sent_at)
                 case "lease" if answer.lease.provisional:
-                    # The next one confirms it.
+                    # The next poll confirms the lease.
                     self._poll_soon(wait)
                 case "lease":
                     update = WaitInQueueResponse(granted=answer.lease)
@@ -292,7 +293,7 @@ class UnaryConnection:
         every = min(max(wait.tell_every, _POLL_EVERY_MIN), _POLL_EVERY_MAX)
         every = min(max(every, len(self._waits) / _POLLS_A_SECOND), self._kept_for / 3)
         pause = max(0.0, min(every, wait.until - now))
-        # Asked once at the end of the wait, and no more often than usual after that.
+        # The wait polls once at its end, and at the usual pace after that.
         wait.until = math.inf if pause < every else wait.until
         wait.timer = self._loop.call_later(pause, lambda: self._poll_soon(wait))
 
@@ -309,7 +310,10 @@ class UnaryConnection:
         within: float = _ANSWER_WITHIN,
         is_wanted: Callable[[], object] = lambda: True,
     ) -> Any:
-        """Return the call of gRPC; None where the connection is over. `is_wanted` is asked when it has ended."""
+        """Start a gRPC call and return it; None if the connection is over.
+
+        When the call ends, its answer is dropped if `is_wanted` returns false.
+        """
         if self._is_over:
             return None
         sent_at = self._now()
@@ -319,7 +323,7 @@ class UnaryConnection:
                 self._done(call, done, sent_at)
 
         future = method.future(request, timeout=within, metadata=self._metadata)
-        # On a thread of gRPC.
+        # gRPC calls it on one of its own threads.
         future.add_done_callback(lambda call: self._loop.post(lambda: ended(call)))
         return future
 
@@ -338,7 +342,7 @@ class UnaryConnection:
             self._owner.ended(self, failure)
             return
         done(status, sent_at)
-        # What else is under way is asked for elsewhere.
+        # The owner repeats the other open calls at another server.
         if failure.reason == Reason.SHUTTING_DOWN and not self._is_over:
             self.destroy()
             self._owner.ended(self, failure)
@@ -348,5 +352,5 @@ class UnaryConnection:
 
 
 def _is_of_the_way(error: RowlockError) -> bool:
-    """Whether no server has said it: nothing gets through, or nothing has come back in time."""
+    """Whether the error comes from the connection instead of a server: no call gets through, or no answer in time."""
     return error.reason == Reason.UNKNOWN and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")

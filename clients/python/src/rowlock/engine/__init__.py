@@ -1,1 +1,1 @@
-"""What keeps the locks of a client, on a thread of its own."""
+"""The engine: keeps the locks of a client, on its own thread."""

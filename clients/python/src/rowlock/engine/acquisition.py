@@ -1,6 +1,6 @@
-"""One lock being asked for: from the first request to the grant or the refusal, however many connections that takes.
+"""The request for one lock, from the first try to the grant or the refusal, over any number of connections.
 
-Whoever gives up leaves nothing behind: the place is given back as soon as its ticket is known.
+If the caller gives up, the acquisition gives the place back as soon as it knows the ticket.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ from rowlock.v1.lock_service_pb2 import (
     WaitInQueueRequest,
 )
 
-Outcome = Union[HeldLease, Refusal]  # noqa: UP007 - It is looked at when it runs.
+Outcome = Union[HeldLease, Refusal]  # noqa: UP007 - Evaluated at run time.
 
-# Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody.
+# The caller never learned of the lease, or the place was lost: asking again takes nothing from anybody.
 _UNTOLD_ENDS = (Reason.LAPSED, Reason.EXPIRED)
 _UNTOLD_FAILURES = (Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST)
-# How often a lease is renewed that came too late to be relied on, before it is called too short.
+# How many times a lease that arrives too late to be relied on is renewed before the acquisition fails.
 _LATE_GRANTS_MAX = 3
-# What the server may take for a wait that is over to say so.
+# Seconds that the server may take to report that a wait is over.
 _LATE = 2.0
-# Positions that nobody looks at are told this seldom.
+# Seconds between positions if nobody looks at them.
 _SELDOM = 3_600.0
-# What the protocol takes for the shortest wait.
+# The shortest wait of the protocol, in seconds.
 _WAIT_MIN = 0.001
 
 
 class Acquisition:
-    """Lives on the thread of the engine; its outcome can be waited for and cancelled on any."""
+    """For use on the engine's thread only; any thread may wait for its outcome and cancel it."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Acquisition:
         moved: Callable[[Place], object] | None,
         is_shared: Callable[[Acquisition], bool],
     ) -> None:
-        """`moved` is told each place, and must not block; `is_shared`: whether another call waits for the same claim."""
+        """`moved` takes each place and must not block; `is_shared`: whether another call waits for the same claim."""
         self.outcome: Future[Outcome] = Future()
         self._calls = calls
         self._now = now
@@ -83,7 +83,7 @@ class Acquisition:
         self._moved = moved
         self._is_shared = is_shared
         self.shared_id = asked.request_id
-        """The request id that the caller has chosen; None: nobody else can know it."""
+        """The request id that the caller chose; None: the client made it, so nobody else can know it."""
         self._is_wait = asked.wait != 0
         self._until = now() + asked.wait
         self._request_id = asked.request_id or str(uuid.uuid4())
@@ -94,7 +94,7 @@ class Acquisition:
         self._is_abandoned = False
 
     def begin(self) -> None:
-        """Ask for it."""
+        """Start to ask for the lock."""
         if self.outcome.cancelled():
             self._settle()
             return
@@ -110,7 +110,10 @@ class Acquisition:
         )
 
     def abandon(self, why: BaseException | None) -> None:
-        """Fail with `why`, unless who asked has given up, and give back what was or will be got."""
+        """Fail with `why`, if given, and give back the place or lease that was or will be granted.
+
+        None: the caller has given up, so nobody needs the outcome.
+        """
         if self._is_settled:
             return
         if why:
@@ -127,7 +130,7 @@ class Acquisition:
         self._on_ended(self)
 
     def _resolve(self, outcome: Outcome) -> bool:
-        """Whether anybody wants it still."""
+        """Answer the caller; return false if the caller has given up."""
         if self._is_settled:
             return False
         self._settle()
@@ -140,7 +143,7 @@ class Acquisition:
         reject(self.outcome, error)
 
     def _again(self) -> None:
-        """Ask for the lock under another id, as what there was under the last one is gone."""
+        """Ask for the lock under another request id, as the claim of the last one is gone."""
         self._request_id = str(uuid.uuid4())
         self._ticket_id = None
         self.begin()
@@ -158,7 +161,7 @@ class Acquisition:
         if not self._is_wait:
             return SessionCommand(acquire=self._request(WHEN_BUSY_REFUSE))
         wait = WaitInQueueRequest(min_update_interval=self._update_interval)
-        # A ticket can be followed in a session alone; the request id stands for the same place.
+        # Only a session can follow a ticket; elsewhere the request id leads to the same place.
         if self._ticket_id and connection.via_session:
             wait.ticket_id = self._ticket_id
         else:
@@ -196,7 +199,7 @@ class Acquisition:
         return True
 
     def _placed(self, ticket: Ticket) -> bool:
-        """Whether nobody wants it any more."""
+        """Take a place; return whether the call is over, as the caller has given up."""
         self._ticket_id = ticket.ticket_id
         if self._is_abandoned:
             self._unwanted(ticket.ticket_id)
@@ -210,7 +213,7 @@ class Acquisition:
         if self._is_abandoned or self.outcome.cancelled():
             self._unwanted(lease.lease_id)
             return
-        # It was asked for before, under the same request id.
+        # An earlier call with the same request id got this lease.
         known = self._holder.find(lease.lease_id)
         if known:
             self._resolve(known)
@@ -225,13 +228,13 @@ class Acquisition:
             else:
                 self._renew(lease.lease_id)
             return
-        # In this very turn, so that nothing that is said of it is missed.
+        # In this turn, so that no later message about this lease is missed.
         self._holder.keep(held)
         if not self._resolve(held) and not self._is_shared(self):
             self._holder.let_go(held)
 
     def _renew(self, lease_id: str) -> None:
-        """Rely on it only when it is renewed: the grant was long on its way, or is not confirmed yet."""
+        """Renew the lease before anybody relies on it: the grant took long to arrive, or is not confirmed yet."""
 
         def answered(result: SessionResult, basis: float) -> bool:
             self._granted(result.renew.lease, basis)
@@ -267,7 +270,10 @@ class Acquisition:
         return self._asked.request.no_expiry
 
     def _leave(self, error: RowlockError) -> RowlockError:
-        """Of what a server may have granted, nothing stays for ever. Who has chosen the request id may come back for it."""
+        """Give back a lease without end that a server may have granted, and return the error for the caller.
+
+        If the caller chose the request id, the lease stays, as the caller may ask for it again under that id.
+        """
         if not error.is_in_doubt or self._call is None or self._call.times_sent == 0:
             return error
         is_own = self.shared_id is None or self._is_abandoned
@@ -281,7 +287,7 @@ class Acquisition:
 
     @property
     def _may_ask_again(self) -> bool:
-        """A request id that the caller has chosen stands for one claim."""
+        """Whether another request id may be used: one that the caller chose stands for one claim."""
         return self._asked.request_id is None and not self._is_abandoned
 
     def _give_back(self, ticket_id: str) -> None:

@@ -1,4 +1,4 @@
-"""A call that is answered once: a command, and a future of what the server says to it."""
+"""A call with one answer: a command, and a future of its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ask_once(
     repeat: Repeat = "always",
     kind: Kind = "other",
 ) -> None:
-    """Ask for it; `read` is told how often a server was asked. On the thread of the engine."""
+    """Send the command; `read` also receives how many times it was sent. For use on the engine's thread only."""
 
     def this(_: Connection) -> SessionCommand:
         asked = SessionCommand()

@@ -1,7 +1,7 @@
-"""All that is asked for and not yet answered.
+"""All calls that are not yet answered.
 
-A call outlives connections: what was not answered in one is asked for again in the next, where that is safe; it is retried when
-it could not be done at the moment, and given up when no answer comes in time.
+A call outlives connections. If one connection is lost before the answer, the call is repeated in the next one, provided
+that this is safe. A call that a server could not do at the moment is retried. A call without an answer in time fails.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ from rowlock.reasons import Reason
 from rowlock.v1.lock_service_pb2 import SessionCommand, SessionResult
 
 Kind = Literal["urgent", "other", "wait"]
-# Each kind is asked for in order of arrival, and has bounds of its own: what keeps leases, what waits, and the rest.
+# The order of sending: calls that keep or end leases, then the rest, then waits; each kind in order of arrival.
 _KINDS: tuple[Kind, ...] = ("urgent", "other", "wait")
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked for, and how."""
+    """What a call asks for, and how it is repeated."""
 
     kind: Kind
     command: Callable[[Connection], SessionCommand | None]
-    """What to ask for, each time that it is asked for; without its number. None: nobody wants it any more."""
+    """Makes the command for each try, without its number. None: nobody wants the call any more."""
     repeat: Literal["always", "unsent", "in this connection"]
-    """always; not once it may have taken effect; or not in another connection."""
+    """always: any time; unsent: only if it cannot have taken effect; in this connection: not in another one."""
     give_up_after: Callable[[], float]
-    """Without an answer for so many seconds it fails. Infinity: it is not given up."""
+    """Seconds without an answer after which the call fails; infinity: never."""
     answered: Callable[[SessionResult, float], bool]
-    """Told of a result, which was so at that time or later. Whether it was the last one."""
+    """Takes a result and its basis: the server made it at that time or later. Returns whether it was the last one."""
     failed: Callable[[RowlockError], None]
 
 
 class Call:
-    """One of them, until it was answered or has failed."""
+    """One call, until it is answered or fails."""
 
     def __init__(self, ask: Ask, order: int) -> None:
         self.ask = ask
         self.order = order
-        """Calls are asked for again in the order in which they began."""
+        """Calls are repeated in the order in which they began."""
         self.number = 0
         self.link: _Link | None = None
         self.asked_at = 0.0
-        """When it was asked for; infinity once it was answered."""
+        """When it was sent last; infinity once it was answered."""
         self.times_sent = 0
-        """How often a server was asked, or may have been."""
+        """How many times it was sent, whether or not a server received it."""
         self.is_over = False
         self.failures = 0
         self.last_error: RowlockError | None = None
-        """What it was answered last, where that was no result."""
+        """The last transient error that a server answered with."""
         self.retry_timer: Timer | None = None
         self.give_up_timer: Timer | None = None
 
 
 @dataclass(eq=False)
 class _Link:
-    """How much of a connection's bounds is used."""
+    """A connection, and how many of its commands and waits are in use."""
 
     connection: Connection
     commands: int = 0
@@ -71,7 +71,7 @@ class _Link:
 
 
 class Calls:
-    """Lives on the thread of the engine."""
+    """For use on the engine's thread only."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Calls:
         need: Callable[[], None],
         last_error: Callable[[], RowlockError | None],
     ) -> None:
-        """`need`: there should be a connection. `last_error`: why there was none lately."""
+        """`need` requests a connection; `last_error` returns why the last one ended or could not be opened."""
         self._loop = loop
         self._now = now
         self._addresses = addresses
@@ -100,11 +100,11 @@ class Calls:
 
     @property
     def is_owed(self) -> bool:
-        """Whether a server may know of any of them, or has to hear of one for the sake of others."""
+        """Whether a server may know of an open call, or must still receive one that keeps or ends a lease."""
         return any(call.times_sent > 0 or call.ask.kind == "urgent" for call in self._open)
 
     def begin(self, ask: Ask) -> Call:
-        """Ask for it, as soon as there is a connection with room for it."""
+        """Start a call; it is sent as soon as there is a connection with room for it."""
         self._begun += 1
         call = Call(ask, self._begun)
         self._open.add(call)
@@ -115,7 +115,7 @@ class Calls:
         return call
 
     def cancel(self, call: Call) -> None:
-        """From now on, its answers are nobody's business. The server is told; what it has done by then stays done."""
+        """Ignore all further answers, and send the server a cancellation, which does not undo what it has done."""
         if call.is_over:
             return
         if call.link and call.number in self._by_number:
@@ -123,41 +123,41 @@ class Calls:
         self._close(call)
 
     def withdraw(self, call: Call) -> None:
-        """Tell the server that nobody waits any more. What it had done by then may still be answered."""
-        # A call of its own that is cancelled is answered no more.
+        """Send the server a cancellation, but still take an answer to what the server had done before that."""
+        # A cancelled unary call gets no answer.
         if call.link is None or not call.link.connection.via_session:
             self.cancel(call)
         else:
             call.link.connection.send(SessionCommand(cancel=call.number))
 
     def when_idle(self, tell: Callable[[], None]) -> None:
-        """Tell when nothing is open any more."""
+        """Call `tell` when no call is open."""
         if self._open:
             self._on_idle.append(tell)
         else:
             tell()
 
     def fail_all(self, error: RowlockError) -> None:
-        """Fail all that is open."""
+        """Fail all open calls, in the order in which they began."""
         for call in sorted(self._open, key=lambda call: call.order):
             self._fail(call, error)
 
     def begun(self, connection: Connection) -> None:
-        """From now on, calls go there."""
+        """Send calls to this connection from now on."""
         self._current = _Link(connection)
         self._pump()
 
     def leaving(self, connection: Connection) -> None:
-        """Nothing goes there any more."""
+        """Send no more calls to this connection."""
         if self._current and self._current.connection is connection:
             self._current = None
 
     def opened(self) -> None:
-        """Its server has answered, so that more may be asked of it."""
+        """Send the calls that waited for the server's first answer."""
         self._pump()
 
     def results(self, results: Sequence[SessionResult], basis: float) -> None:
-        """Tell them to whom it concerns; they were so at `basis` or later."""
+        """Pass results to their calls; the server made them at `basis` or later."""
         for result in results:
             call = self._by_number.get(result.call)
             kind = result.WhichOneof("result")
@@ -170,9 +170,9 @@ class Calls:
                 call.give_up_timer.cancel()
                 call.give_up_timer = None
             call.failures = 0
-            # The server may have heard more of this client between its decision and the response that tells it: what is
-            # decided for a call counts from when it was asked for. Of a grant after a place only the response says when it
-            # was made.
+            # The first result counts from when the call was sent, as the server may have heard later requests of this
+            # client between its decision and its response. A grant after a place counts from the response's basis,
+            # as nothing else says when it was made.
             at = min(basis, call.asked_at)
             call.asked_at = math.inf
             if call.ask.answered(result, at):
@@ -180,7 +180,7 @@ class Calls:
         self._pump()
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
-        """Ask for what was asked for there elsewhere, or fail it."""
+        """Repeat the calls of this connection in the next one, or fail them."""
         self.leaving(connection)
         lost = [call for call in self._by_number.values() if call.link and call.link.connection is connection]
         for call in lost:
@@ -219,7 +219,7 @@ class Calls:
         self._pump()
 
     def _unanswered(self, call: Call) -> None:
-        """Fail it unless something comes within its time."""
+        """Start the timer that fails the call unless a result comes in time."""
         within = call.ask.give_up_after()
         if call.give_up_timer or within == math.inf:
             return
@@ -240,12 +240,12 @@ class Calls:
             del queue[:sent]
 
     def _send(self, call: Call, link: _Link) -> bool:
-        """Whether it was sent, or has failed by that."""
+        """Send a call; return false if it must wait for room or for the server's first answer."""
         connection, ask = link.connection, call.ask
         opened = connection.opened
         if opened is None:
-            # A server of which nothing was heard may not be there, and then this would be in doubt for nothing. All else a
-            # first request is free to name, before the server has named its bounds.
+            # A server that has not answered may not be there, and then a call that must not be repeated would be in
+            # doubt for nothing. A first request may hold all other calls, before the server reports its bounds.
             if ask.repeat == "unsent":
                 return False
         elif ask.kind == "wait":
@@ -255,7 +255,7 @@ class Calls:
             return False
         command = ask.command(connection)
         if command is None:
-            # Not in this turn: whoever is told that nothing is open may ask for more.
+            # In a later turn, as a listener for "nothing is open" may start more calls.
             self._loop.post(lambda: self._close(call))
             return True
         self._numbers += 1
@@ -264,7 +264,7 @@ class Calls:
         if size > connection.command_bytes_max:
             if opened is None:
                 return False
-            # Not in this turn: whoever is told may ask for more.
+            # In a later turn, as the caller may start more calls when this one fails.
             error = _too_large(size, connection.command_bytes_max)
             self._loop.post(lambda: self._fail(call, error))
             return True

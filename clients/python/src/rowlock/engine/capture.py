@@ -1,6 +1,7 @@
-"""Some of many locks being asked for: from the first request to the leases, or to none, however many connections that takes.
+"""A capture of some of many locks, from the first try to the leases, or to none, over any number of connections.
 
-A long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy cuts it off.
+It splits a long wait into short requests, so that it detects a server that hangs and no proxy cuts the wait off. A
+capture has no place in a queue that this could lose.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import CaptureRequest, RenewRequest, SessionCommand, SessionResult
 
-# What one piece of a wait takes at the most; and at the most half of the time after which a call without an answer fails.
+# The longest piece of a wait, in seconds; a piece also takes at most half of `give_up_after`.
 _PIECE = 15.0
-# What the protocol takes for the shortest wait.
+# The shortest wait of the protocol, in seconds.
 _WAIT_MIN = 0.001
-# As for one lock.
+# As for one lock: see acquisition.py.
 _LATE_GRANTS_MAX = 3
-# Nobody can hold these any more.
+# A lease that fails so has ended: there is nothing to give back.
 _GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
 
 
 @dataclass(frozen=True)
 class CapturedLeases:
-    """What was taken, those longest due first."""
+    """The captured leases, longest due first."""
 
     leases: tuple[HeldLease, ...]
     retry_after: float | None = None
-    """Where there are none: when another try may be worth while, as far as that is known."""
+    """If there are no leases: seconds until another try may succeed; None if the server does not know."""
 
 
 class Capture:
-    """Lives on the thread of the engine; its outcome can be waited for and cancelled on any."""
+    """For use on the engine's thread only; any thread may wait for its outcome and cancel it."""
 
     def __init__(
         self,
@@ -66,22 +67,22 @@ class Capture:
         self._until = now() + asked.wait
         self._request_id = ""
         self._piece_ends = 0.0
-        # Whose leases had all ended before they could be relied on.
+        # Answers with leases so far; if too many end before anybody can rely on them, the ttl is too short.
         self._late_answers = 0
         self._name = ""
         self._call: Call | None = None
-        # Those that this capture has brought; others may have been held before.
+        # The leases that this capture got; others of the same request id may have been held before.
         self._kept: list[HeldLease] = []
         self._is_spent = False
         self._is_settled = False
         self._is_abandoned = False
 
     def begin(self) -> None:
-        """Ask for them."""
+        """Send the first or the next piece of the request."""
         if self.outcome.cancelled():
             self._settle()
             return
-        # If something was got under the last one after all, and was lost on its way, that id gets nothing else any more.
+        # A new id for each piece: if the last one got leases that were lost on their way, it never gets others.
         self._request_id = self._asked.request_id or str(uuid.uuid4())
         piece = min(self._left, _PIECE, self._give_up_after / 2)
         self._piece_ends = self._now() + piece
@@ -97,7 +98,10 @@ class Capture:
         )
 
     def abandon(self, why: BaseException | None) -> None:
-        """Fail with `why`, unless who asked has given up, and give back what was or will be got."""
+        """Fail with `why`, if given, and give back the leases that were or will be granted.
+
+        None: the caller has given up, so nobody needs the outcome.
+        """
         if self._is_settled:
             return
         self._is_abandoned = True
@@ -126,7 +130,7 @@ class Capture:
         return max(_WAIT_MIN, self._until - self._now())
 
     def _command(self, _: Connection) -> SessionCommand | None:
-        # Its connection was lost, and nobody wants it any more.
+        # The connection was lost, and the caller has given up.
         if self._is_abandoned:
             return None
         request = CaptureRequest()
@@ -139,7 +143,7 @@ class Capture:
     def _answered(self, result: SessionResult, basis: float) -> bool:
         answer = result.capture
         retry_after = seconds_of(answer.retry_after) if answer.HasField("retry_after") else None
-        # What the caller's own id had has ended, and it gets nothing else.
+        # The caller's own request id had leases before, and never gets others.
         self._is_spent = answer.is_repeated and bool(self._asked.request_id)
         taken: list[HeldLease | None] = [None] * len(answer.leases)
         left = len(taken)
@@ -164,7 +168,7 @@ class Capture:
     def _take(
         self, lease: Lease, basis: float, taken: Callable[[HeldLease | None], None], late_grants: int = 0
     ) -> None:
-        """None: it was lost on its way, or nobody wants it any more."""
+        """Keep a lease and pass it to `taken`; pass None if it has ended or the caller has given up."""
         if self._is_abandoned or self.outcome.cancelled():
             self._holder.give_back(lease.lease_id, self._asked.terms)
             taken(None)
@@ -181,7 +185,7 @@ class Capture:
         if held.is_too_early:
             self._renew(lease.lease_id, taken, late_grants + 1)
             return
-        # In this very turn, so that nothing that is said of it is missed.
+        # In this turn, so that no later message about this lease is missed.
         self._holder.keep(held)
         self._kept.append(held)
         taken(held)
@@ -191,7 +195,7 @@ class Capture:
         self._failed(error)
 
     def _renew(self, lease_id: str, taken: Callable[[HeldLease | None], None], late_grants: int) -> None:
-        """Rely on it only when it is renewed: the grant was long on its way, or came after a wait."""
+        """Renew the lease before anybody relies on it: the grant took long to arrive, or came after a wait."""
 
         def answered(result: SessionResult, basis: float) -> bool:
             self._take(result.renew.lease, basis, taken, late_grants)

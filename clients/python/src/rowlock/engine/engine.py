@@ -1,6 +1,6 @@
-"""The engine of a client: one thread, one connection, and all that is held and asked for. Both kinds of client stand on it.
+"""The engine of a client: one thread, one connection, and all leases and calls. Both clients are built on it.
 
-What it is asked for is answered by futures of concurrent.futures; whoever cancels one gives up.
+It answers with futures of concurrent.futures; cancelling a future cancels its wait.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from rowlock.v1.lock_service_pb2 import (
     SessionResult,
 )
 
-# What closing may take: to give back what is held, and then to close the connection in good order.
+# Seconds that closing may take to give back the leases, and then to close the connection gracefully.
 _GIVE_BACK_WITHIN = 2.0
 _CLOSE_WITHIN = 1.0
 _JOIN_WITHIN = _GIVE_BACK_WITHIN + _CLOSE_WITHIN + 1.0
@@ -48,7 +48,7 @@ Value = TypeVar("Value")
 
 
 class Engine:
-    """Begins with the first thing that is asked for. Its methods may be called on any thread, and do not wait."""
+    """Starts its thread with the first call. Any thread may call its methods, which do not block unless they say so."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Engine:
         tell: Callable[[ConnectionEvent], None],
         now: Clock = clock_now,
     ) -> None:
-        """`headers`, where they are a function, may block; `tell` must not."""
+        """`headers` may block if it is a function; `tell` must not block."""
         self._settings = settings
         self._now = now
         self._tell = tell
@@ -79,14 +79,14 @@ class Engine:
         self._acquisitions: set[Acquisition | Capture] = set()
         self._closed: Future[None] | None = None
         self._is_finished = False
-        # Read on any thread.
+        # Makes the error of all further calls; any thread reads it.
         self._refuse: Callable[[], RowlockError] | None = None
         _engines.add(self)
 
     def acquire(
         self, asked: Asked, on_position: Callable[[Place], object] | None, tell: Tell
     ) -> Future[Outcome]:
-        """Ask for a lock; `on_position` is called where `tell` has it run, until there is an outcome."""
+        """Ask for a lock. `tell` decides where `on_position` is called, which ends with the outcome."""
         self._check()
 
         def moved(place: Place) -> None:
@@ -94,7 +94,7 @@ class Engine:
                 return
             try:
                 on_position(place)
-            # SystemExit, too: it is raised where the lock is waited for.
+            # SystemExit, too: the wait for the lock raises it.
             except BaseException as error:
                 why = error
                 self._loop.post(lambda: acquisition.abandon(why))
@@ -129,12 +129,12 @@ class Engine:
         return capture.outcome
 
     def give_up(self, outcome: Future[Outcome] | Future[CapturedLeases]) -> None:
-        """Cancel what was asked for, and give back what came in that moment."""
+        """Cancel a request, and give back the leases if it succeeds at the same moment."""
         if not outcome.cancel():
             outcome.add_done_callback(self._let_go_of)
 
     def release(self, lease: HeldLease, request: ReleaseRequest) -> Future[Released]:
-        """Give it back, with what the lock remembers of it. It is nobody's from now on."""
+        """Give a lease back, with the changes to the lock's record. The client counts it as released from now on."""
         future: Future[Released] = Future()
         if self._refuse is forked:
             reject(future, forked())
@@ -151,7 +151,7 @@ class Engine:
         return future
 
     def release_by_id(self, request: ReleaseRequest) -> Future[Released]:
-        """End a lease or give up a place."""
+        """End a lease or give up a place, by its id."""
         self._check()
         lease = self._held.find(request.lease_id)
         if lease:
@@ -161,7 +161,7 @@ class Engine:
         return future
 
     def hand_over(self, lease: HeldLease, ttl: float | None) -> Future[Lease]:
-        """Renew it once more, and then no more."""
+        """Renew a lease once more, and stop renewing it."""
         command = renew_command(lease.id, ttl)
 
         def read(result: SessionResult) -> Lease:
@@ -178,7 +178,7 @@ class Engine:
         repeat: Repeat = "always",
         is_urgent: bool = False,
     ) -> Future[Value]:
-        """Ask for what is answered once."""
+        """Send a command with one answer, which `read` converts."""
         self._check()
         future: Future[Value] = Future()
         self._post(
@@ -196,7 +196,7 @@ class Engine:
         return future
 
     def close(self) -> Future[None]:
-        """Give up all waits, release all locks, and close the connection. Never fails, and ends in bounded time."""
+        """Give up all waits, release all locks, and close the connection. It never fails, and ends in bounded time."""
         self.check_fork()
         if self._closed is None:
             self._closed = Future()
@@ -205,33 +205,33 @@ class Engine:
         return self._closed
 
     def join(self) -> None:
-        """Wait for the end of the thread of a client that was closed."""
+        """Wait for the end of the thread, after `close`. This blocks, at most some seconds."""
         self._loop.join(_JOIN_WITHIN)
 
     def check_fork(self) -> None:
-        """Raise in the child of a fork."""
+        """Raise CLOSED in the child of a fork."""
         if self._refuse is forked:
             raise forked()
 
     def forked(self) -> None:
-        """Take note that this is the child of a fork: there is no thread here, and the locks belong to the parent."""
+        """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent."""
         self._refuse = forked
         for lease in self._held:
             lease.disown(forked())
 
-    # What the connections tell.
+    # Events of the connections.
 
     def is_needed(self) -> bool:
-        """Whether anything is held or asked for."""
+        """Whether a lease is held or a call is open."""
         return len(self._calls) > 0 or len(self._keeper) > 0
 
     def begun(self, connection: Connection) -> None:
-        """Send what there is."""
+        """Send the renewals and the open calls to a new connection."""
         self._keeper.begun(connection)
         self._calls.begun(connection)
 
     def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:
-        """Tell everybody whom it concerns."""
+        """Pass a response to the keeper and the calls, and acknowledge provisional leases."""
         self._keeper.confirmed(response.confirmed, basis)
         self._calls.results(response.results, basis)
         self._keeper.lost(response.lost)
@@ -241,29 +241,29 @@ class Engine:
             connection.acknowledge()
 
     def leaving(self, connection: Connection) -> None:
-        """Send nothing there any more."""
+        """Send nothing more to this connection."""
         self._keeper.orphaned()
         self._calls.leaving(connection)
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
-        """Go on elsewhere."""
+        """Repeat the calls of an ended connection in the next one."""
         self._keeper.orphaned()
         self._calls.ended(connection, error)
 
     def hopeless(self, error: RowlockError) -> None:
-        """Fail what was asked for."""
+        """Fail all open calls, as every server would."""
         self._calls.fail_all(error)
 
     def told(self, event: ConnectionEvent) -> None:
-        """Tell the user."""
+        """Notify the user."""
         self._tell(event)
 
-    # On the thread of the engine.
+    # Internals, on the engine's thread unless they say otherwise.
 
     def _begin(
         self, acquisition: Acquisition | Capture, outcome: Future[Outcome] | Future[CapturedLeases]
     ) -> None:
-        """On any thread."""
+        """Start a request; on any thread."""
 
         def begin() -> None:
             if self._closed:
@@ -280,7 +280,7 @@ class Engine:
         self._loop.post(begin)
 
     def _is_shared(self, acquisition: Acquisition) -> bool:
-        """Of two calls under one request id, the one that is given up leaves the claim to the other."""
+        """Whether another call waits under the same request id, so that giving up this one must leave the claim."""
         shared = acquisition.shared_id
         return shared is not None and any(
             isinstance(each, Acquisition) and each is not acquisition and each.shared_id == shared
@@ -306,9 +306,10 @@ class Engine:
     def _close(self) -> None:
         for acquisition in list(self._acquisitions):
             acquisition.abandon(closed())
-        # What cannot be told now ends by itself, a lease with its time to live, a place with the grace period, or is left behind.
+        # If no server hears it, a lease ends with its time to live and a place with the grace period; a lease without
+        # end is left behind: see LeftBehind.
         self._held.release_all()
-        # The first request of a connection has commands, too, before anything was heard of its server.
+        # Calls may be on their way before any server has answered: the first request of a connection holds commands.
         if not self._calls.is_owed:
             self._finish()
             return
@@ -334,21 +335,21 @@ class Engine:
             resolve(self._closed, None)
 
     def _crashed(self, bug: Exception) -> None:
-        """Nothing is known for certain any more, so nothing is held."""
+        """Lose all leases and fail all calls after a bug, as the state is no longer reliable."""
         error = RowlockError(Reason.UNKNOWN, "INTERNAL", f"A bug in this client: {bug!r}")
         error.__cause__ = bug
         for lease in self._held:
             lease.lose(error)
         self._calls.fail_all(error)
 
-    # On any thread.
+    # Internals, on any thread.
 
     def _check(self) -> None:
         if self._refuse:
             raise self._refuse()
 
     def _post(self, begin: Callable[[], None], future: Future[Value]) -> None:
-        """Run it on the thread, unless it was closed by then."""
+        """Run `begin` on the engine's thread, or fail the future if the client is closed by then."""
 
         def run() -> None:
             if self._is_finished:
@@ -360,13 +361,13 @@ class Engine:
 
 
 def _is_provisional(result: SessionResult) -> bool:
-    """Whether it brings a lease that is to be acknowledged."""
+    """Whether the result holds a provisional lease, which the client must acknowledge."""
     return result.wait_in_queue.granted.provisional or any(
         lease.provisional for lease in result.capture.leases
     )
 
 
-# Those whose thread may run.
+# The engines whose threads may run.
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
@@ -377,7 +378,7 @@ def _in_child() -> None:
 
 
 def _at_exit() -> None:
-    """Release what a program that ends has left held: nobody works under it any more."""
+    """Release the locks that the program still holds at its end, as no work under them goes on."""
     engines = list(_engines)
     for engine in engines:
         engine.close()

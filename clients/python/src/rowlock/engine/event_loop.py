@@ -1,6 +1,6 @@
-"""The thread on which all of a client's state lives: it runs what other threads hand to it, and timers.
+"""The engine's thread, which owns all state of a client: it runs the tasks that other threads post, and timers.
 
-Nothing that runs there may block, and no code of the user does, so that renewals are in time whatever the program is doing.
+No task may block, and no code of the user runs there, so that renewals are in time whatever the program does.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from rowlock.clock import Clock
 
 Task = Callable[[], object]
 
-# The clock is looked at so often while there are timers: one that slept with its machine must notice it.
+# The longest sleep in seconds while there are timers, so that the loop notices a suspended machine soon.
 _LOOK_EVERY = 1.0
 
 _log = logging.getLogger("rowlock")
 
 
 class Timer:
-    """What is to be run later, unless it is cancelled."""
+    """A task that runs later, unless it is cancelled."""
 
     __slots__ = ("at", "is_cancelled", "run")
 
@@ -33,21 +33,21 @@ class Timer:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Can be called at any time, on the thread."""
+        """Cancel the timer; on the loop's thread. It has no effect after the timer has run."""
         self.is_cancelled = True
 
 
 class EventLoop:
-    """Begins with the first task, and ends with `stop`."""
+    """Starts its thread with the first task, and ends it with `stop`."""
 
     def __init__(self, name: str, now: Clock, crashed: Callable[[Exception], None]) -> None:
-        """`crashed` is told of an error that nobody has foreseen; the loop goes on."""
+        """`crashed` receives an exception that a task raises, which is a bug; the loop goes on."""
         self._now = now
         self._crashed = crashed
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._starting = threading.Lock()
         self._is_started = False
-        # It can be put into by a signal handler, also while it is being put into.
+        # SimpleQueue.put is reentrant, so a signal handler may post even while it interrupts a post.
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
@@ -56,7 +56,7 @@ class EventLoop:
         self._is_ended = False
 
     def post(self, task: Task) -> None:
-        """Run it soon, in order; from any thread. After the end it is run at once, to find that it is too late."""
+        """Run a task soon, in order; from any thread. After the end of the loop it runs at once, on this thread."""
         self._tasks.put(task)
         if not self._is_started:
             self._start()
@@ -64,21 +64,21 @@ class EventLoop:
             self._drain()
 
     def call_later(self, seconds: float, run: Task) -> Timer:
-        """Run it after so many seconds; on the thread."""
+        """Run a task after so many seconds; on the loop's thread."""
         timer = Timer(self._now() + seconds, run)
         heapq.heappush(self._timers, (timer.at, next(self._order), timer))
         return timer
 
     def at_end_of_turn(self, run: Task) -> None:
-        """Run it when all that is there to be done was done; on the thread."""
+        """Run a task after the tasks and timers of this turn; on the loop's thread."""
         self._ends_of_turn.append(run)
 
     def stop(self) -> None:
-        """End it with this turn; on the thread."""
+        """End the loop after this turn; on the loop's thread."""
         self._is_stopped = True
 
     def join(self, timeout: float) -> None:
-        """Wait for its end, unless called on the thread itself."""
+        """Wait for the end of the loop, at most `timeout` seconds; return at once on the loop's own thread."""
         if self._is_started and threading.current_thread() is not self._thread:
             self._thread.join(timeout)
 
@@ -92,7 +92,7 @@ class EventLoop:
     def _run(self) -> None:
         while not self._is_stopped:
             self._wait()
-            # What these add comes after the timers, which are not to wait for it.
+            # Only the tasks that are there now: the timers do not wait for tasks that these add.
             for _ in range(self._tasks.qsize()):
                 self._do(self._tasks.get())
             self._run_timers()

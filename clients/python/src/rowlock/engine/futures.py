@@ -1,4 +1,4 @@
-"""How the engine answers: once, unless who asked has given up."""
+"""Completes futures, unless the caller has cancelled them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 def resolve(future: Future[Value], value: Value) -> bool:
-    """Answer it. Whether anybody wants it still."""
+    """Complete the future; return false if the caller has cancelled it."""
     if not future.set_running_or_notify_cancel():
         return False
     future.set_result(value)
@@ -17,6 +17,6 @@ def resolve(future: Future[Value], value: Value) -> bool:
 
 
 def reject(future: Future[Value], error: BaseException) -> None:
-    """Fail it, if anybody wants it still."""
+    """Fail the future, unless the caller has cancelled it."""
     if future.set_running_or_notify_cancel():
         future.set_exception(error)

@@ -1,10 +1,11 @@
-"""One lease that this client holds: until when its holder may count on it, and the event that says that it is over.
+"""One lease that this client holds: its state, its deadline, and the event that signals its end.
 
     held -- no answer to its renewals --> uncertain -- an answer --> held
-      `-----------------+-- its time is over, or the server says that it has ended --> lost
+      `-----------------+-- its deadline passes, or the server reports its end --> lost
 
-Lost is final. So is given back: then the event is set, too, and nothing renews it. The thread of the engine prolongs it; any
-thread may look at it, and finds it lost when its time is over, also where the engine had no time to.
+Lost is final. A lease that is given back ends in the same way: the event is set, and nothing renews the lease. The
+engine's thread prolongs the lease. Any thread may look at it, and finds it lost after the deadline, even if the
+engine's thread was too busy to notice.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from rowlock.records import Terms
 from rowlock.times import seconds_of
 from rowlock.v1 import lock_pb2
 
-# A renewal that has not succeeded by this share of the time to live is overdue; the first one begins at half of it.
+# Shares of the time to live: a renewal is overdue after the first one, and starts after the second one.
 _OVERDUE_SHARE = 2 / 3
 _RENEWED_SHARE = 1 / 3
-# Of one that was longer on its way, too little is left for its renewals.
+# If a smaller share is left when a lease arrives, there is too little time for its renewals.
 _SHARE_TO_BEGIN = 1 / 3
-# A lease that waits for its confirmation must last for so many margins, or it is renewed before anybody relies on it.
+# An unconfirmed lease that lasts less than so many margins is renewed before anybody relies on it.
 _MARGINS_TO_BEGIN = 4
 _NO_TERMS = Terms()
 
 
 class LockState(str, Enum):
-    """How much its holder may count on a lock."""
+    """How far its holder may rely on a lock."""
 
     HELD = "held"
     UNCERTAIN = "uncertain"
-    """A renewal is overdue, but there is time left."""
+    """Still held, but a renewal is overdue or the connection was lost."""
     LOST = "lost"
-    """Its time is over, or the server says that it has ended; or it was released."""
+    """Its deadline has passed, the server reports that it has ended, or it was released."""
 
     def __str__(self) -> str:
         return self.value
@@ -49,7 +50,7 @@ Listener = Callable[[LockState], object]
 
 
 class HeldLease:
-    """Made of a lease that the server has told, in an answer of `basis` or later."""
+    """Made from a lease in a server's response. Its time to live counts from `basis`."""
 
     def __init__(
         self,
@@ -68,11 +69,11 @@ class HeldLease:
         self.permits = lease.permits
         self.margin = margin
         self.terms = terms
-        """What the lock shall remember of it."""
+        """The lease's terms for the lock's record."""
         self.is_endless = is_endless
-        """It was asked for without end, which it has once it is confirmed."""
+        """Asked for without end; it has none once it is confirmed."""
         self.told_at = now()
-        """When this client was told of it, and had not acknowledged it yet."""
+        """When the client received it, before it acknowledged it."""
         self.is_renewing = False
         self.renew_at = math.inf
         """When the next renewal is due."""
@@ -81,20 +82,20 @@ class HeldLease:
         """Set when it is lost or given back; `loss` says why."""
         self.loss: RowlockError | None = None
         self._now = now
-        # Taken again by a signal handler that looks at it, for one.
+        # Reentrant, as a signal handler that looks at the lease may interrupt a holder of it.
         self._mutex = threading.RLock()
-        # The session in which it was last heard of is gone.
+        # Whether the connection that brought the last answer about it is gone.
         self._is_orphan = False
         self._listeners: list[Listener] = []
         self._told = LockState.HELD
-        # Time to live as of the last answer, and when that was asked for.
+        # The time to live in the last answer, and the time from which it counts.
         self._ttl = math.inf
         self._basis = 0.0
         self.prolonged(lease, basis)
 
     @property
     def deadline(self) -> float:
-        """By the client's clock: the work must have stopped `margin` later at the latest."""
+        """When the client counts it as lost, by the client's clock; the work must have stopped `margin` later."""
         return self._basis + self._ttl - self.margin
 
     @property
@@ -104,10 +105,10 @@ class HeldLease:
 
     @property
     def is_too_early(self) -> bool:
-        """Whether it has to be renewed before anybody relies on it.
+        """Whether the client must renew it before anybody relies on it.
 
-        So it is for a grant that was long on its way, and for one that is not confirmed yet and that leaves too little time to
-        begin with, or has terms: its end leaves a mark in the lock's record only where the server knows that somebody came for it.
+        That is so if the grant took long to arrive. It is also so for an unconfirmed lease that leaves too little
+        time, or that has terms: its end leaves a mark in the lock's record only if the lease was confirmed.
         """
         is_late = self.remaining < self._ttl * _SHARE_TO_BEGIN
         is_brief = self._ttl < self.margin * _MARGINS_TO_BEGIN
@@ -115,12 +116,12 @@ class HeldLease:
 
     @property
     def may_renew_at(self) -> float:
-        """When half of the time until its renewal would be due has passed: it may come along with others."""
+        """Half of the way to its next renewal: from then on it may be renewed together with others."""
         return (self._basis + self.renew_at) / 2
 
     @property
     def state(self) -> LockState:
-        """Looks at the clock."""
+        """Its state now. Checks the clock."""
         self.look()
         if self.loss:
             return LockState.LOST
@@ -130,12 +131,12 @@ class HeldLease:
 
     @property
     def remaining(self) -> float:
-        """Seconds left, as far as its holder may count on it."""
+        """Seconds until the deadline; 0 if it is lost."""
         with self._mutex:
             return 0.0 if self.loss else max(0.0, self.deadline - self._now())
 
     def prolonged(self, lease: lock_pb2.Lease, basis: float) -> None:
-        """Take what the server has said, unless it was lost by this client's own count: then it stays lost."""
+        """Take the server's new time to live, unless the deadline has passed: then the lease stays lost."""
         self.look()
         with self._mutex:
             if self.loss:
@@ -148,12 +149,12 @@ class HeldLease:
         self.tell()
 
     def orphaned(self) -> None:
-        """Note that the connection is gone in which it was last heard of."""
+        """Note that the connection that brought the last answer about it is gone."""
         self._is_orphan = True
         self.tell()
 
     def look(self) -> None:
-        """Lose it if its time is over."""
+        """Lose the lease if its deadline has passed."""
         with self._mutex:
             if self.loss or self._ttl == math.inf or self._now() < self.deadline:
                 return
@@ -164,7 +165,7 @@ class HeldLease:
             self.lose(why)
 
     def lose(self, why: RowlockError) -> None:
-        """Only the first reason counts."""
+        """End the lease. Only the first reason counts."""
         with self._mutex:
             if self.loss:
                 return
@@ -173,21 +174,21 @@ class HeldLease:
         self.tell()
 
     def give_back(self, how: str = "released") -> None:
-        """Nobody counts on it any more."""
+        """End the lease because the user gave it back."""
         message = f'The lock "{self.lock_name}" was {how} by this client.'
         self.lose(RowlockError(Reason.RELEASED, "CANCELLED", message))
 
     def disown(self, why: RowlockError) -> None:
-        """Lose it in the child of a fork, where another thread of the parent may have held any mutex."""
+        """Lose the lease in the child of a fork; with a new mutex, as a thread of the parent may hold the old one."""
         self._mutex = threading.RLock()
         self.over = threading.Event()
         self.over.set()
         self.loss = why
 
     def listen(self, listener: Listener) -> None:
-        """Call it with each change of the state, on whatever thread notices it: it must not block.
+        """Call `listener` with each new state, on the thread that notices it. It must not block.
 
-        It is called at once where the state is another one than `held`.
+        It is called at once if the state is not `held`.
         """
         with self._mutex:
             self._listeners.append(listener)
@@ -196,7 +197,7 @@ class HeldLease:
             listener(told)
 
     def tell(self) -> None:
-        """Tell those who listen where the state has changed."""
+        """Notify the listeners if the state has changed."""
         with self._mutex:
             state = self.state
             if state is self._told:

@@ -1,4 +1,4 @@
-"""The leases that this client holds: what becomes of them when they are released or handed over, and of what nobody wants."""
+"""The leases that this client holds: it releases them, hands them over, and gives back claims that nobody wants."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from rowlock.v1.lock_service_pb2 import AcquireRequest, ReleaseRequest, SessionC
 
 @dataclass(frozen=True)
 class Released:
-    """What became of a lease that was given back."""
+    """The result of a release."""
 
     by_this_call: bool
     had_ended: bool = False
-    """The server says that it had ended before, and no earlier try of this call can have done that."""
+    """The lease had ended before, and no earlier try of this call can have ended it."""
 
 
 class HeldLeases:
-    """Lives on the thread of the engine; only `find` and iterating over it may be done on any."""
+    """For use on the engine's thread, except `find` and iteration, which any thread may use."""
 
     def __init__(
         self, calls: Calls, keeper: LeaseKeeper, left_behind: LeftBehind, give_up_after: float
@@ -46,54 +46,54 @@ class HeldLeases:
         return iter(list(self._held.values()))
 
     def find(self, lease_id: str) -> HeldLease | None:
-        """Return one that is held already, as when it is asked for again under its request id."""
+        """Return a lease that is already held, for example when a call repeats its request id."""
         lease = self._held.get(lease_id)
         return lease if lease and lease.loss is None else None
 
     def keep(self, lease: HeldLease) -> None:
-        """Hold it from now on."""
+        """Hold and renew a lease from now on."""
         self._held[lease.id] = lease
         self._keeper.keep(lease)
 
     def forget(self, lease: HeldLease, how: str) -> None:
-        """Hold it no more; whose it is from now on is not said here."""
+        """Stop holding a lease, without a message to the server."""
         if self._held.get(lease.id) is lease:
             del self._held[lease.id]
         self._keeper.drop(lease)
         lease.give_back(how)
 
     def release(self, lease: HeldLease, request: ReleaseRequest, future: Future[Released]) -> None:
-        """Give it back, with what the lock remembers of it."""
+        """Give a lease back, with the changes to the lock's record."""
         is_held = lease.loss is None
-        # By then it has ended by itself.
+        # After so many seconds the lease has ended by itself.
         within = lease.remaining + lease.margin
         self.forget(lease, "released")
         if is_held:
             future.add_done_callback(self._heard_of(lease.id, lease.is_endless))
             self.end(request, future, within)
             return
-        # It was lost by this client's own count, perhaps, and the server keeps it still. Where the lock shall remember that it
-        # was lost, it has to end by itself.
+        # Perhaps only this client counts it as lost, and the server still keeps it. If the lock's record is to remember
+        # the loss, the lease has to end by itself.
         if not lease.terms.remembers_loss:
             self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
         resolve(future, Released(False))
 
     def release_all(self) -> None:
-        """A lease whose release is not heard ends by itself, or is left behind."""
+        """Release all leases. One whose release no server hears ends by itself; one without end is left behind."""
         for lease in self:
             self.release(lease, ReleaseRequest(lease_id=lease.id), Future())
 
     def let_go(self, lease: HeldLease) -> None:
-        """End one that was kept and that nobody was told of."""
+        """Give back a lease that is held, but that no caller received."""
         self.forget(lease, "released")
         self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
 
     def give_back_unheard(self, request: AcquireRequest) -> None:
-        """End what this request for a lease without end may have been granted."""
+        """Give back the lease without end that a server may have granted for this request."""
         self._left_behind.add_request(request)
 
     def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
-        """End what nobody wants any more, unless another call has it."""
+        """End what nobody wants any more, unless another call holds it."""
         if self.find(claim_id):
             return
         plain = ReleaseRequest(lease_id=claim_id)
@@ -105,17 +105,20 @@ class HeldLeases:
 
         def failed(unused: Future[Released]) -> None:
             error = unused.exception()
-            # A ticket leaves the queue without a word about the lock.
+            # A ticket can only leave the queue without changes to the lock's record.
             if isinstance(error, RowlockError) and error.reason == Reason.NOT_GRANTED_YET:
                 self.end(plain, Future())
 
         unused: Future[Released] = Future()
         unused.add_done_callback(failed)
-        # What was never used does not count as a run, after which the next one is not due yet.
+        # A cool_down of 0, as a lease that nobody used must not start the `min_interval` of a run.
         self.end(ReleaseRequest(lease_id=claim_id, cool_down=Duration()), unused)
 
     def _heard_of(self, claim_id: str, is_endless: bool) -> Callable[[Future[Released]], None]:
-        """Return what looks at its release: one that does not arrive leaves a lease that ends by itself, unless it has no end."""
+        """Return a callback for the release of a claim: if the answer is in doubt, a lease without end is left behind.
+
+        Any other lease ends by itself.
+        """
 
         def heard(released: Future[Released]) -> None:
             error = None if released.cancelled() else released.exception()
@@ -125,7 +128,7 @@ class HeldLeases:
         return heard
 
     def end(self, request: ReleaseRequest, future: Future[Released], within: float = math.inf) -> None:
-        """End a lease, or give up a place."""
+        """Send a release, which ends a lease or gives up a place."""
 
         def read(result: SessionResult, times_sent: int) -> Released:
             released = result.release.released

@@ -1,4 +1,4 @@
-"""The seam between what asks for leases and what holds them."""
+"""The interface between the requests for leases and the component that holds them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from rowlock.v1.lock_service_pb2 import AcquireRequest
 
 
 class Holder(Protocol):
-    """Who keeps the leases."""
+    """Holds leases, and gives back those that nobody wants."""
 
     def find(self, lease_id: str) -> HeldLease | None:
-        """Return one that is held already, as when it is asked for again under its request id."""
+        """Return a lease that is already held, for example when a call repeats its request id."""
 
     def keep(self, lease: HeldLease) -> None:
-        """Hold it from now on."""
+        """Hold and renew a lease from now on."""
 
     def let_go(self, lease: HeldLease) -> None:
-        """End one that was kept and that nobody was told of."""
+        """Give back a lease that is held, but that no caller received."""
 
     def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
-        """End a claim that nobody wants any more, unless another call has it."""
+        """End a claim that nobody wants any more, unless another call holds it."""
 
     def give_back_unheard(self, request: AcquireRequest) -> None:
-        """End what this request for a lease without end may have been granted."""
+        """Give back the lease without end that a server may have granted for this request."""

@@ -1,6 +1,6 @@
-"""Renews the leases that this client holds, all together.
+"""Renews the leases that this client holds, many in one command, and detects lost ones.
 
-And notices those that are lost: by their time, which is looked at before anything is renewed, or because the server says so.
+A lease is lost when its deadline has passed, which the keeper checks before each renewal, or when the server says so.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rowlock.v1.lock_service_pb2 import (
     SessionResult,
 )
 
-# While anything is held, the clock is looked at so often: a machine that slept must notice it.
+# Seconds between checks of the clock while a lease is held, to notice that the machine was suspended.
 _LOOK_EVERY = 1.0
-# When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl.
+# Seconds until a failed renewal is retried: soon, but at most twice in a third of the shortest ttl.
 _AGAIN = 0.15
-# The server says so: it has ended, or did so long ago.
+# The reasons by which the server says that a lease has ended.
 _GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
 
 
 class LeaseKeeper:
-    """Lives on the thread of the engine."""
+    """For use on the engine's thread only."""
 
     def __init__(self, calls: Calls, loop: EventLoop, now: Clock) -> None:
         self._calls = calls
@@ -49,14 +49,14 @@ class LeaseKeeper:
         return len(self._held)
 
     def keep(self, lease: HeldLease) -> None:
-        """Renew it from now on."""
+        """Renew a lease from now on."""
         self._held[lease.id] = lease
-        # Its own times alone, as many may come at once.
+        # Look at this lease only, as many may come at once.
         now = self._now()
         self._wake_at(min(self._due(lease, now), now + _LOOK_EVERY))
 
     def drop(self, lease: HeldLease) -> None:
-        """Renew it no more."""
+        """Stop renewing a lease."""
         if self._held.get(lease.id) is lease:
             del self._held[lease.id]
         if not self._held:
@@ -68,26 +68,26 @@ class LeaseKeeper:
         self._renew(list(self._held.values()), connection.renewals_at_once)
 
     def orphaned(self) -> None:
-        """Note that the connection is gone that they were told in."""
+        """Note for all leases that their connection is gone."""
         for lease in self._held.values():
             lease.orphaned()
 
     def confirmed(self, leases: Iterable[Lease], basis: float) -> None:
-        """Take what is provisional no more, as of `basis` or later."""
+        """Take leases that the server has confirmed, at `basis` or later."""
         for lease in leases:
             held = self._held.get(lease.lease_id)
-            # It was confirmed after the acknowledgement, and the response may have heard more than that.
+            # The server confirmed it after the acknowledgement, but the response may have heard later requests, too.
             if held:
                 held.prolonged(lease, min(basis, held.told_at))
         self._wake()
 
     def lost(self, leases: Iterable[LostLease]) -> None:
-        """Believe the server that these have ended."""
+        """Lose the leases that the server reports as ended."""
         for lease in leases:
             self._lose(lease.lease_id, lost(lease.lock_name, str(end_of(lease.reason))))
 
     def stop(self) -> None:
-        """Renew nothing any more, until something is kept."""
+        """Stop renewing until another lease is kept."""
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -99,7 +99,7 @@ class LeaseKeeper:
     def _look_at_all(self) -> None:
         for lease in list(self._held.values()):
             lease.look()
-            # It may have become uncertain.
+            # The lease may have become uncertain.
             lease.tell()
             if lease.loss:
                 del self._held[lease.id]
@@ -140,7 +140,7 @@ class LeaseKeeper:
                 self._failed(lease, error)
             self._wake()
 
-        # The next connection renews all leases that are left by then.
+        # Not repeated in another connection, which begins by renewing all leases.
         ask = Ask("urgent", command, "in this connection", lambda: math.inf, answered, failed)
         self._calls.begin(ask)
 
@@ -166,7 +166,7 @@ class LeaseKeeper:
             lease.lose(error)
 
     def _wake(self) -> None:
-        """Look again when the first thing is due."""
+        """Set the timer to the first time at which a lease needs attention."""
         self.stop()
         if not self._held:
             return
@@ -179,7 +179,7 @@ class LeaseKeeper:
         at = lease.deadline
         if now < lease.overdue_at < at:
             at = lease.overdue_at
-        # Without a connection, its beginning renews them.
+        # Without a connection, no renewal is due: the next connection begins by renewing all leases.
         if is_open and not lease.is_renewing and lease.renew_at < at:
             at = lease.renew_at
         return at

@@ -1,7 +1,7 @@
-"""Leases without end that this client may have and nobody uses: their grant or the answer to their release was not heard.
+"""Leases without end that this client may hold but nobody uses: the answer to their request or release was lost.
 
-No time ends them, so they are given back for as long as the program lives, also when the client is closed. A lease with a time to
-live ends by itself and is not kept here.
+As nothing else ends them, it tries to give them back for as long as the program lives, even after the client is closed.
+A lease with a time to live ends by itself and is not kept here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE
 from rowlock.v1.lock_service_pb2 import AcquireRequest, AcquireResponse, ReleaseRequest
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
-# For one answer a server may take as long as for a new connection, but not for ever.
+# An answer may take as long as a new connection (`connect_timeout`), but at most so many seconds.
 _ANSWER_WITHIN_MAX = 30.0
-# The server has looked at it: there is nothing to give back.
+# The server has checked the claim, and there is nothing to give back.
 _REFUSED = (Reason.BAD_REQUEST, Reason.REQUEST_ID_REUSED, Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST)
 
-# By its request, or by its id where that is known.
-_Claim = Union[AcquireRequest, str]  # noqa: UP007 - It is looked at when it runs.
+# A claim by its request, or by its id if that is known.
+_Claim = Union[AcquireRequest, str]  # noqa: UP007 - Evaluated at run time.
 
 
 class LeftBehind:
-    """Any thread may add to it. It has a thread of its own while there is anything, which keeps no program from its end."""
+    """Any thread may add claims. While there are any, a daemon thread gives them back."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class LeftBehind:
         headers: Headers | Callable[[], Headers],
         is_held: Callable[[str], bool],
     ) -> None:
-        """`is_held`: whether somebody has come back for the lease of this id."""
+        """`is_held`: whether the caller has come back for the lease of this id."""
         self._settings = settings
         self._headers = headers
         self._is_held = is_held
@@ -50,15 +50,15 @@ class LeftBehind:
         self._address = 0
 
     def add_request(self, request: AcquireRequest) -> None:
-        """Give back what a server may have granted. Its request id must be unknown to everybody else."""
+        """Give back the lease that a server may have granted. Nobody else may know its request id."""
         self._add(f"request {request.request_id}", request)
 
     def add_claim(self, claim_id: str) -> None:
-        """Give back what may not have been released."""
+        """Give back a claim whose release may not have arrived."""
         self._add(f"claim {claim_id}", claim_id)
 
     def forget(self, request_id: str) -> None:
-        """Leave it to somebody who asks for it again."""
+        """Keep the lease of this request id, as the caller asks for it again."""
         with self._mutex:
             self._claims.pop(f"request {request_id}", None)
 
@@ -84,7 +84,7 @@ class LeftBehind:
                 threading.Event().wait(backoff(failures))
 
     def _try(self) -> bool:
-        """Whether all was given back. Why not is nobody's business: who asked was told that it may take a while."""
+        """Return whether all claims were given back. Errors are dropped: the caller knows that the lock may be held."""
         try:
             self._give_all_back()
         except Exception:
@@ -92,7 +92,7 @@ class LeftBehind:
         return True
 
     def _give_all_back(self) -> None:
-        """Raise where a server does not answer, or cannot do it."""
+        """Give back all claims through one server; raise if it does not answer or cannot do it."""
         addresses = self._settings.addresses
         headers = self._headers() if callable(self._headers) else self._headers
         metadata = metadata_of(headers)
@@ -101,7 +101,7 @@ class LeftBehind:
             with self._mutex:
                 claims = list(self._claims.items())
             for key, claim in claims:
-                # The next round begins with another one.
+                # Move it to the end, so that the next round begins with another claim if this one fails.
                 with self._mutex:
                     if self._claims.pop(key, None) is None:
                         continue
@@ -117,15 +117,15 @@ class LeftBehind:
                 asked = ReleaseRequest(lease_id=claim_id)
                 stub.Release(asked, metadata=metadata, timeout=self._answer_within)
         except grpc.RpcError as failure:
-            # What a call raises that was waited for is the call, too.
+            # The exception of a blocking gRPC call is also the call.
             if of_status(status_of(cast(grpc.Call, failure))).reason not in _REFUSED:
                 raise
 
     def _find(self, stub: LockServiceStub, metadata: Metadata, asked: AcquireRequest) -> str:
-        """Ask again under the same request id. An empty id: it has ended already.
+        """Ask again under the same request id, and return the claim's id; empty if the claim has ended.
 
-        Takes a place where that is not known yet, so that a first request that is still on its way finds that its claim has
-        ended.
+        If the server does not know the request id yet, this takes a place, whose release ends the claim. So the first
+        request, if it arrives later, finds its claim ended.
         """
         request = AcquireRequest()
         request.CopyFrom(asked)

@@ -1,4 +1,4 @@
-"""What a lock's scope comes to, when it is left."""
+"""The result of a lock's scope: how its end reports a loss."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rowlock.reasons import Reason
 
 
 def loss_of(lease: HeldLease) -> LockLost | None:
-    """Return how it was lost, if it was, and was not given back."""
+    """Return how the lease was lost; None if it is held or was given back."""
     lease.look()
     return lease.loss if isinstance(lease.loss, LockLost) else None
 
 
 def loss_by(lease: HeldLease, released: Released) -> LockLost | None:
-    """Return that it was lost unseen, if its release says so."""
+    """Return a loss that only the answer to the release reveals, if any."""
     if not released.had_ended:
         return None
     message = (
@@ -25,11 +25,11 @@ def loss_by(lease: HeldLease, released: Released) -> LockLost | None:
 
 
 def is_harmless(error: RowlockError) -> bool:
-    """Whether a release that has failed so can be left to the end of the lease."""
+    """Whether a scope may ignore this failure of its release, as the lease ends by itself."""
     return error.code == "UNAVAILABLE" or error.reason == Reason.CLOSED
 
 
 def note(error: BaseException | None, loss: LockLost | None) -> None:
-    """Say beside what has ended the scope that the lock was lost, too."""
+    """Add to the exception that ends a scope a note that the lock was lost, too (Python 3.11 and newer)."""
     if error is not None and loss is not None and hasattr(error, "add_note"):
         error.add_note(f"Besides, the lock was lost: {loss.message}")

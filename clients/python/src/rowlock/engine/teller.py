@@ -1,4 +1,4 @@
-"""The thread that calls what the user wants called, so that one that blocks delays no renewal."""
+"""The callback thread, which calls the user's callbacks, so that a callback that blocks delays no renewal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 Tell = Callable[[Callable[[], object]], object]
-"""Has something run where the user's code may run."""
+"""Runs a function where the user's code may run."""
 
 _log = logging.getLogger("rowlock")
 
 
 class Teller:
-    """Begins with the first thing to be told."""
+    """Starts its thread with the first callback."""
 
     def __init__(self) -> None:
         self._tasks: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
@@ -24,13 +24,13 @@ class Teller:
         self._thread: threading.Thread | None = None
 
     def tell(self, run: Callable[[], object]) -> None:
-        """Run it soon, in order; from any thread."""
+        """Run a callback soon, in order; from any thread."""
         self._tasks.put(run)
         if self._thread is None:
             self._start()
 
     def close(self, within: float) -> None:
-        """Run what was told, and end; wait for that so long."""
+        """Run the remaining callbacks, and end the thread; wait for that at most `within` seconds."""
         thread = self._thread
         if thread is None:
             return
@@ -51,13 +51,16 @@ class Teller:
                 return
             try:
                 run()
-            # SystemExit ends a thread in silence, and with this one all that is told after it.
+            # SystemExit, too: it would end this thread silently, and no later callback would run.
             except BaseException:
                 _log.exception("What was to be called has failed")
 
 
 class Latest(Generic[Value]):
-    """Tells what is new, and leaves out what is old by the time that it could be told: there is never more than one to tell."""
+    """Passes the newest value to a callback, and drops values that are outdated before it can run.
+
+    At most one value is pending.
+    """
 
     def __init__(self, tell: Tell, call: Callable[[Value], object]) -> None:
         self._tell = tell
@@ -66,7 +69,7 @@ class Latest(Generic[Value]):
         self._values: list[Value] = []
 
     def __call__(self, value: Value) -> None:
-        """Have it told."""
+        """Pass on a value."""
         with self._mutex:
             is_first = not self._values
             self._values = [value]

@@ -1,4 +1,4 @@
-"""The verbs that are answered once, by what people ask: a future of each answer."""
+"""The calls with one answer: each returns a future of its result."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
     from rowlock.engine.ask_once import Repeat
 
-# A repeated change could undo what others have set since.
+# The client does not repeat a change that may have taken effect, as that could undo what others have set since.
 _CHANGE: Repeat = "unsent"
 
 Order = Literal["name", "longest wait", "most waiters"]
-"""Of a listing. The two orders by waiters have one page."""
+"""The order of a listing. The two orders by waiters return only one page."""
 
 _ORDERS: dict[str, ListOrder] = {
     "name": LIST_ORDER_NAME,
@@ -54,13 +54,13 @@ _ORDERS: dict[str, ListOrder] = {
 
 
 class Verbs:
-    """Can be asked on any thread. Raises a ValueError or a TypeError for what no server could be asked."""
+    """For use on any thread. Raises ValueError or TypeError for values that no request can hold."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def renew(self, lease_id: str, ttl: float | None) -> Future[RenewedLease]:
-        """None: the ttl as it was asked for last."""
+        """Renew a lease once; a ttl of None keeps the one last asked for."""
         command = renew_command(lease_id, ttl)
         return self._engine.ask(command, lambda result: renewed_lease(result.renew.lease), is_urgent=True)
 
@@ -73,7 +73,7 @@ class Verbs:
         if_version: int | None,
         reason: str,
     ) -> Future[LimitInForce]:
-        """Set the limit of a name or a pattern; None takes it away."""
+        """Set the limit of a name or a pattern; None unsets it."""
         if (name is None) == (pattern is None):
             raise ValueError("name, pattern: give one of them")
         request = SetLimitRequest(reason=reason)
@@ -96,7 +96,7 @@ class Verbs:
     def update_lock(
         self, name: str, if_version: int | None, **changes: Unpack[LockChanges]
     ) -> Future[RecordView]:
-        """Set any of what a lock remembers."""
+        """Change what a lock remembers."""
         return self._engine.ask(
             SessionCommand(update_lock=update_of(name, if_version, **changes)),
             lambda result: record_view(result.update_lock.record),
@@ -104,7 +104,7 @@ class Verbs:
         )
 
     def delete_lock(self, name: str, if_version: int | None) -> Future[bool]:
-        """Take away what a lock remembers."""
+        """Delete what a lock remembers."""
         request = DeleteLockRequest(name=name, expected_version=if_version)
         return self._engine.ask(
             SessionCommand(delete_lock=request),
@@ -113,14 +113,14 @@ class Verbs:
         )
 
     def get_lock(self, name: str) -> Future[LockView]:
-        """Look at one lock."""
+        """Return one lock."""
         command = SessionCommand(get_lock=GetLockRequest(name=name))
         return self._engine.ask(command, lambda result: lock_view(result.get_lock.lock))
 
     def list_locks(
         self, prefix: str, busy_only: bool, order: Order, page_size: int, page_token: str
     ) -> Future[ListLocksResponse]:
-        """Return one page."""
+        """Return one page of locks."""
         if order not in _ORDERS:
             raise ValueError(f"order: {order!r} is none of {', '.join(_ORDERS)}")
         request = ListLocksRequest(
@@ -133,7 +133,7 @@ class Verbs:
         return self._engine.ask(SessionCommand(list_locks=request), lambda result: result.list_locks)
 
     def list_limits(self, prefix: str, page_token: str) -> Future[ListLimitsResponse]:
-        """Return one page."""
+        """Return one page of limits."""
         request = ListLimitsRequest(prefix=prefix, page_token=page_token)
         return self._engine.ask(SessionCommand(list_limits=request), lambda result: result.list_limits)
 
@@ -150,6 +150,6 @@ class Verbs:
                 ended=tuple(map(claim_view, result.force_release.ended)),
                 remaining=result.force_release.remaining,
             ),
-            # Of a name, a repeated one would end those who were granted by the first.
+            # For all holders, a repeated call would also end those who were granted the lock since the first one.
             repeat="unsent" if ticket_number is None else "always",
         )
