@@ -1,5 +1,5 @@
-// Puts the configuration of a server together: file < environment < flag. Checks each value that counts and each name in
-// every source, and tells all faults at once. Reads files through its caller.
+// Puts the configuration of a server together: file < environment < flag. Checks each value that takes effect and each
+// name in every source, and reports all faults at once. Reads files only through its caller.
 
 import type { ListenAddress } from "./listen-address.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
@@ -18,24 +18,24 @@ export interface Config extends Omit<SettingValues, TlsFiles> {
 }
 
 export interface ConfigInput {
-  /** By the name of the setting, as written: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
+  /** As written, keyed by the setting's name: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
   readonly argvFlags: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The text of a file; throws if it cannot be read. */
   readonly readFile: (path: string) => string;
-  /** Throws an Error for a database URL that cannot be used, whose message may be shown. */
+  /** Throws an Error if the database URL cannot be used; its message may be shown. */
   readonly checkDatabaseUrl: (url: string) => void;
 }
 
 export type Loaded<Value> = { readonly config: Value } | { readonly faults: readonly string[] };
 
-/** The whole configuration of a server, or everything that is wrong with it, each fault with what to do. */
+/** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { faults, written } = gather(input);
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of Object.keys(SETTINGS) as SettingKey[]) values[key] = check(key, written, faults);
   checkDatabaseUrl(values.databaseUrl, input, faults);
-  // Faults of single settings leave undefined behind, so what depends on several is checked where all are there.
+  // A setting that has a fault is undefined here, so a check across settings runs only if all of them are there.
   const checked = values as { [Key in SettingKey]: SettingValues[Key] | undefined };
   const tls = readTlsMaterial(
     {
@@ -52,7 +52,7 @@ export function loadConfig(input: ConfigInput): Loaded<Config> {
   return { config: { ...rest, tls } };
 }
 
-/** Only what a command needs that works on the database and serves nothing. */
+/** Returns only what commands need that work on the database and serve nothing. */
 export function loadDatabaseConfig(
   input: ConfigInput,
 ): Loaded<Pick<Config, "databaseUrl" | "startupTimeoutMs">> {
@@ -70,7 +70,7 @@ interface Written {
   readonly where: string;
 }
 
-/** All sources, checked for names that nobody knows, and by name what counts. */
+/** Reads all sources, reports unknown names, and returns for each name the value that takes effect. */
 function gather(input: ConfigInput): { faults: string[]; written: Map<string, Written> } {
   const faults: string[] = [];
   const file = input.argvFlags[CONFIG_NAME] ?? input.env[CONFIG_NAME] ?? "";
@@ -84,7 +84,7 @@ function gather(input: ConfigInput): { faults: string[]; written: Map<string, Wr
     faults.push(...sourceFaults(source));
     for (const name of knownNames()) {
       const text = source.values[name];
-      // Compose files and shells pass on what is unset as empty, so empty means unset.
+      // Compose files and shells pass on unset variables as empty, so empty means unset.
       if (text === undefined || text === "") continue;
       const where = source.where === "flag" ? `flag --${flagOf(name)}` : source.where;
       written.set(name, { text, where });
@@ -118,10 +118,12 @@ function checkDatabaseUrl(url: unknown, input: ConfigInput, faults: string[]): v
   }
 }
 
-/** Levels at which lines of level info are written. */
+/** Log levels at which lines of level info are written. */
 const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
 
-/** What is wrong only together. A setting that has a fault of its own already is undefined here. */
+/**
+ * Returns the faults of settings that contradict each other. A setting that has a fault of its own is undefined here.
+ */
 function contradictions(values: { readonly [Key in SettingKey]: SettingValues[Key] | undefined }): string[] {
   const faults: string[] = [];
   const { listen, metricsListen, lanes, poolSize, tlsCertFile, allowPlaintext, auditLog, logLevel } = values;

@@ -1,18 +1,18 @@
-// Where a server listens: how such an address is written and read.
+// The addresses on which servers listen: writes and reads them.
 
-/** Port 0 takes a free one. An IPv6 host is kept without its brackets. */
+/** Port 0 stands for any free port. An IPv6 host is stored without its brackets. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** As it is written in settings and URLs. */
+/** Writes the address as settings and URLs do. */
 export function formatListenAddress(address: ListenAddress): string {
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
   return `${host}:${address.port}`;
 }
 
-/** null for what is no address. */
+/** null: the text is no address. */
 export function parseListenAddress(text: string): ListenAddress | null {
   const parts = /^(?:\[([0-9A-Fa-f:.%a-z]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/.exec(text);
   if (!parts) return null;
@@ -20,12 +20,12 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return port <= 65_535 ? { host: (parts[1] ?? parts[2]) as string, port } : null;
 }
 
-/** Whether it stands for all addresses of the machine. */
+/** Whether the host stands for all addresses of the machine. */
 export function isAnyHost(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** Whether only programs of the same machine can reach it. */
+/** Whether only programs on the same machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

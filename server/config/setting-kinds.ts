@@ -32,7 +32,7 @@ export function count(min: number, max: number): Kind<number> {
   });
 }
 
-/** The same, or `auto`, which is null: whoever uses the setting decides. */
+/** The same, or `auto`, which becomes null: the code that uses the setting then decides. */
 export function orAuto<Value>({ placeholder, bound, schema }: Kind<Value>): Kind<Value | null> {
   return kind(placeholder, `${bound}, or auto`, (text, refuse) => {
     if (text === "auto") return null;
@@ -67,7 +67,7 @@ export function listenAddress(): Kind<ListenAddress> {
   );
 }
 
-/** An address, or `off`, which is null. */
+/** An address, or `off`, which becomes null. */
 export function listenAddressOrOff(): Kind<ListenAddress | null> {
   return kind("<host:port>", "host:port, [IPv6]:port, or off", (text, refuse) => {
     if (text === "off") return null;
@@ -77,24 +77,24 @@ export function listenAddressOrOff(): Kind<ListenAddress | null> {
   });
 }
 
-/** Name of a file; null when there is none. Whether it can be read is seen when it is. */
+/** The name of a file; null: none. Does not check whether the file can be read. */
 export function optionalFile(): Kind<string | null> {
   return kind("<file>", "a PEM file", (text) => (text === "" ? null : text));
 }
 
-/** A file that the server writes itself. */
+/** The name of a file that the server writes itself; null: none. */
 export function ownFile(): Kind<string | null> {
   return kind("<file>", "a file in a directory that outlives the server", (text) =>
     text === "" ? null : text,
   );
 }
 
-/** Any text; what it means is known where it is used. */
+/** Any text; the code that uses it checks it. */
 export function text(placeholder: string, bound: string): Kind<string> {
   return kind(placeholder, bound, (written) => written);
 }
 
-/** Exact names and patterns (a prefix and a star) that names are put into classes by, separated by commas. */
+/** Names and patterns (a prefix and a star), separated by commas, that put names into classes. */
 export function namePatterns(
   maxPatterns: number,
   maxBytes: number,
@@ -127,13 +127,13 @@ export function namePatterns(
   });
 }
 
-/** Milliseconds, or null for what is no duration. */
+/** Milliseconds; null: the text is no duration. */
 function parseDurationMs(text: string): number | null {
   const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNIT_MS[parts[2] as keyof typeof UNIT_MS] : null;
 }
 
-/** `refuse` records what to do; its result is to be returned in place of a value. */
+/** `refuse` records what to write instead; `read` must return its result instead of a value. */
 function kind<Value>(
   placeholder: string,
   bound: string,

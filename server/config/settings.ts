@@ -1,5 +1,5 @@
-// Every setting of the server, in one table: name, default, bound, one sentence. The flags of `rowlock serve`, its help
-// and the table of docs/settings.md are made from it. Reads nothing: where values come from is in config.ts.
+// Every setting of the server, in one table: name, default, bound, description. The flags of `rowlock serve`, its help
+// and the table in docs/settings.md are made from it. Reads nothing: config.ts reads the values.
 
 import type { z } from "zod";
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
@@ -18,11 +18,11 @@ import {
   text,
 } from "./setting-kinds.ts";
 
-/** What all names of settings begin with. */
+/** The prefix of all setting names. */
 export const PREFIX = "ROWLOCK_";
-/** Names the file with settings; only the environment and a flag can. */
+/** Names the file with settings; only the environment and a flag can set it. */
 export const CONFIG_NAME = "ROWLOCK_CONFIG";
-/** Class of the names that no pattern of ROWLOCK_METRICS_CLASSES matches. */
+/** The class of the names that no pattern of ROWLOCK_METRICS_CLASSES matches. */
 export const CLASS_OTHER = "other";
 
 const METRICS_CLASSES_MAX = 50;
@@ -34,11 +34,11 @@ interface Setting<Value> {
   readonly kind: Kind<Value>;
   /** What it is for, in a sentence or two. */
   readonly about: string;
-  /** Never shown: not in logs, not in faults. */
+  /** The value is never shown, neither in logs nor in faults. */
   readonly secret?: true;
 }
 
-/** The keys are those of Config; durations end in Ms there. */
+/** The keys are those of Config, where the names of durations end in Ms. */
 export const SETTINGS = {
   databaseUrl: {
     name: "ROWLOCK_DATABASE_URL",
@@ -111,7 +111,7 @@ export const SETTINGS = {
   },
   drainTimeoutMs: {
     name: "ROWLOCK_DRAIN_TIMEOUT",
-    // Docker kills what has not stopped after 10 s, and the connections to the database close last.
+    // Docker kills a container that has not stopped after 10 s, and the connections to the database close last.
     default: "8s",
     kind: duration("100ms", "10m"),
     about: "How long calls under way may take to finish when the server is told to stop.",
@@ -284,7 +284,7 @@ interface SettingDescription {
   readonly about: string;
 }
 
-/** All settings, the file that may hold them first. */
+/** Describes all settings; the first one names the file that may hold the others. */
 export function describeSettings(): SettingDescription[] {
   const described = Object.values<Setting<unknown>>(SETTINGS).map((setting) => ({
     name: setting.name,
@@ -305,7 +305,7 @@ export function describeSettings(): SettingDescription[] {
   return [config, ...described];
 }
 
-/** `ROWLOCK_QUEUE_MAX` is `--queue-max`, without the dashes. */
+/** The flag of a setting, without its dashes: `queue-max` for `ROWLOCK_QUEUE_MAX`. */
 export function flagOf(name: string): string {
   return name.slice(PREFIX.length).toLowerCase().replaceAll("_", "-");
 }

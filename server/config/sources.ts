@@ -1,15 +1,15 @@
-// Where settings are written: a file of NAME=value lines, the environment, the flags. Finds names that nobody knows,
-// so that a slip of the pen is an error and not a setting that silently does nothing. Does not look at values.
+// Where settings are written: a file of NAME=value lines, the environment, the flags. Finds unknown names, so that a
+// slip of the pen is an error and not a setting that silently does nothing. Does not look at values.
 
 import { parseEnv } from "node:util";
 import { CONFIG_NAME, PREFIX, SETTINGS } from "./settings.ts";
 import { SHELL_NAMES } from "./shell-names.ts";
 
 export interface Source {
-  /** As a fault names it. */
+  /** How faults name this source. */
   readonly where: string;
   readonly values: Readonly<Record<string, string | undefined>>;
-  /** Whether all of it is ours; the environment has names of others. */
+  /** Whether every name in it must be a setting; the environment also has the names of other programs. */
   readonly exclusive: boolean;
 }
 
@@ -24,7 +24,7 @@ const KUBERNETES_NAME =
   /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;
 
-/** A name is taken for a slip of the pen if at most one letter in this many is wrong. */
+/** A name counts as a misspelt setting if at most one letter in this many is wrong. */
 const LETTERS_PER_SLIP = 3;
 
 /** The environment or the flags. */
@@ -32,7 +32,7 @@ export function sourceOf(values: Source["values"], where: string): Source {
   return { where, values, exclusive: false };
 }
 
-/** A file of NAME=value lines. One that cannot be read is a fault and holds nothing. */
+/** A file of NAME=value lines. If it cannot be read, this adds a fault and returns an empty source. */
 export function fileSource(path: string, readFile: (path: string) => string, faults: string[]): Source {
   let text = "";
   try {
@@ -42,7 +42,7 @@ export function fileSource(path: string, readFile: (path: string) => string, fau
       `${CONFIG_NAME} is "${path}", which cannot be read (${reasonOf(error)}): name a readable file of NAME=value lines.`,
     );
   }
-  // parseEnv passes over lines that it does not understand; here each has to mean something.
+  // parseEnv skips lines that it does not understand; here each such line is a fault.
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(#.*)?$/.test(line) || /^\s*(export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=/.test(line)) continue;
     faults.push(
@@ -52,7 +52,7 @@ export function fileSource(path: string, readFile: (path: string) => string, fau
   return { where: path, values: parseEnv(text), exclusive: true };
 }
 
-/** Names in it that are no settings, each with the nearest that is one. */
+/** Returns a fault for each name that is no setting, with the nearest setting if one is near. */
 export function sourceFaults(source: Source): string[] {
   const faults: string[] = [];
   const known = knownNames();
@@ -79,7 +79,7 @@ export function knownNames(): ReadonlySet<string> {
   return KNOWN_NAMES;
 }
 
-/** What went wrong with a file, without the path, which the fault names already. */
+/** Why a file could not be read, without the path, which the fault already names. */
 export function reasonOf(error: unknown): string {
   if (error instanceof Error && "code" in error) return String(error.code);
   return error instanceof Error ? error.message : String(error);
@@ -96,7 +96,7 @@ function isForeign(name: string, value: string): boolean {
   );
 }
 
-/** null where none is near. The prefix is the same in all of them, so it counts for nothing. */
+/** null: none is near. All names share the prefix, so the distance is measured without it. */
 function nearestName(name: string, known: ReadonlySet<string>): string | null {
   const meant = withoutPrefix(name.toUpperCase());
   let best: string | null = null;
@@ -114,7 +114,7 @@ function withoutPrefix(name: string): string {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
 }
 
-/** Letters to insert, delete or replace to make one of the other. */
+/** How many letters to insert, delete or replace to turn one name into the other. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

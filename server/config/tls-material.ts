@@ -1,5 +1,5 @@
-// The PEM files of the gRPC listener: read and proved to belong together before anything listens, so that a wrong
-// file is told beside all other faults of the settings, and not as an error of OpenSSL at the first handshake.
+// The PEM files of the gRPC listener: reads them and checks that they belong together before anything listens, so that
+// a wrong file is reported beside all other faults of the settings, and not as an OpenSSL error at the first handshake.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { reasonOf } from "./sources.ts";
@@ -18,7 +18,10 @@ interface TlsFileNames {
   readonly clientCa: string | null;
 }
 
-/** null if there is nothing to read or something is wrong, which is then added to `faults`. */
+/**
+ * Reads and checks the files, and adds what is wrong to `faults`: the result counts only if this adds none. null: there
+ * is no certificate with a key.
+ */
 export function readTlsMaterial(
   files: TlsFileNames,
   readFile: (path: string) => string,
@@ -75,7 +78,7 @@ function parse<Parsed>(
   try {
     return parser(pem);
   } catch {
-    // What OpenSSL says of it helps nobody, and may quote the file.
+    // OpenSSL's message helps nobody, and may quote the file.
     faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
     return null;
   }

@@ -1,15 +1,18 @@
-// Which build this is: the version of the package, with the commit as build metadata where that is known, `0.1.0+9c4bf8e`. A
-// build has it in a file, a checkout in its .git, which is read without git.
+// Which build this is: the version of the package, with the commit as build metadata if it is known, `0.1.0+9c4bf8e`. A
+// build has the commit in a file; a checkout has it in .git, which this reads without running git.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const SHOWN_CHARACTERS = 7;
-/** In the folder of a build. */
+/** The file with the commit, in the folder of a build. */
 export const COMMIT_FILE = "commit";
 
-/** Of the program whose `server` folder this is: that of a checkout, or of a build, which lies one deeper. */
+/**
+ * The version of the program whose `server` folder this is: of a checkout, or of a build, whose folder lies one level
+ * deeper. `unknown` if there is no package.json.
+ */
 export function versionOf(folder: string): string {
   const isBuild = !existsSync(join(folder, "../package.json"));
   const root = join(folder, isBuild ? "../.." : "..");
@@ -20,7 +23,7 @@ export function versionOf(folder: string): string {
   return commit === null ? version : `${version}+${commit.slice(0, SHOWN_CHARACTERS)}`;
 }
 
-/** The commit that is checked out in this folder; null: it is no checkout, or its git keeps that elsewhere. */
+/** The commit that is checked out in this folder; null: it is no checkout, or git keeps the commit elsewhere. */
 export function commitOf(root: string): string | null {
   const link = /^gitdir: (.+)$/.exec(textOf(join(root, ".git")) ?? "")?.[1];
   const own = link === undefined ? join(root, ".git") : resolve(root, link);
@@ -34,12 +37,12 @@ export function commitOf(root: string): string | null {
   return commitIn(textOf(join(shared, ref)) ?? line?.split(" ")[0] ?? "");
 }
 
-/** Null where the text is none. */
+/** null: the text is no commit. */
 export function commitIn(text: string): string | null {
   return COMMIT.test(text) ? text : null;
 }
 
-/** Null where there is no such file. */
+/** null: the file cannot be read. */
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, "utf8").trim();

@@ -1,5 +1,5 @@
-// A call that fails by the contract, with a reason that programs act on. status.ts makes of it what a client sees. An
-// expected "no" is not an error: see refusal.ts.
+// The errors that the contract defines, each with a reason that programs act on. status.ts turns them into what a
+// client sees. An expected "no" is not an error: see refusal.ts.
 
 import { status } from "@grpc/grpc-js";
 import type { Claim } from "../../core/claim.ts";
@@ -18,7 +18,7 @@ export const CODE_OF_REASON = {
   VERSION_MISMATCH: status.ABORTED,
   OVERLOADED: status.RESOURCE_EXHAUSTED,
   MESSAGE_TOO_LARGE: status.RESOURCE_EXHAUSTED,
-  // Not UNAVAILABLE, which proxies and interceptors repeat by themselves.
+  // Not UNAVAILABLE: proxies and interceptors retry that by themselves.
   OUTCOME_UNKNOWN: status.UNKNOWN,
   DATABASE_UNAVAILABLE: status.UNAVAILABLE,
   SHUTTING_DOWN: status.UNAVAILABLE,
@@ -55,7 +55,7 @@ export class CallError extends Error {
   }
 }
 
-/** Thrown where a call waits whose client hung up or let its deadline pass: nobody hears an answer. */
+/** Thrown if the client of a call that waits hung up or let its deadline pass: nobody receives an answer. */
 export class ClientGone extends Error {
   constructor() {
     super("The client does not wait any more.");
@@ -63,7 +63,7 @@ export class ClientGone extends Error {
   }
 }
 
-/** All violations at once; there must be one at least. */
+/** Reports all violations; there must be at least one. */
 export function badRequest(violations: readonly Violation[]): CallError {
   const [first] = violations;
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more in the details)` : "";
@@ -84,7 +84,7 @@ export function unknownLock(name: string): CallError {
   );
 }
 
-/** For a claim that has ended; metadata says how. */
+/** For an ended claim; the metadata says how it ended. */
 export function leaseLost(claim: Claim): CallError {
   const how = (claim.endReason ?? "").toUpperCase();
   return new CallError(
@@ -133,7 +133,7 @@ export function lockInUse(name: string): CallError {
   );
 }
 
-/** `waitsMax`: how many one connection may have. */
+/** `waitsMax`: the waits that one connection may have. */
 export function tooManyWaits(waitsMax: number): CallError {
   return new CallError(
     "OVERLOADED",
@@ -158,7 +158,7 @@ export function tooMuchUnderWay(bound: string): CallError {
   );
 }
 
-/** `what`: of which it has as many as its memory holds. */
+/** `what`: waits or sessions, for which the server has no more room. */
 export function serverIsFull(bound: string, what: string): CallError {
   return new CallError("OVERLOADED", `This server has no room for more ${what}: try again, or another one.`, {
     metadata: { bound },
@@ -187,7 +187,7 @@ export function cancelled(): CallError {
   return new CallError("CANCELLED", "The client cancelled the call. It may have taken effect.");
 }
 
-/** The same reason, as the client is to do the same. */
+/** Has the reason of `shuttingDown`, because the client has to do the same. */
 export function servedElsewhere(): CallError {
   const message = "This server has lost its database, and another one has it: call again, through that one.";
   return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });

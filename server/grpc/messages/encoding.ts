@@ -1,15 +1,15 @@
-// Messages to bytes and back, without a copy where none is needed.
+// Encodes and decodes messages, without a copy if none is needed.
 
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CallError } from "./call-error.ts";
 
-/** Throws a CallError if the bytes are not that message. */
+/** Throws a CallError (MALFORMED_MESSAGE) if the bytes are not that message. */
 export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
   try {
     return fromBinary(schema, bytes, { readUnknownFields: false });
   } catch {
-    // Whatever the decoder says, it is about its reading of the caller's bytes.
+    // Every error of the decoder is about the caller's bytes.
     throw new CallError(
       "MALFORMED_MESSAGE",
       `The bytes are not a ${schema.typeName}: encode it as protobuf, and all text in it as UTF-8.`,
@@ -17,7 +17,7 @@ export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer
   }
 }
 
-/** An answer as bytes, which it may be already. */
+/** Encodes an answer, or returns it if it already consists of bytes. */
 export function encode(schema: DescMessage, answer: MessageInitShape<DescMessage> | Buffer): Buffer {
   if (Buffer.isBuffer(answer)) return answer;
   const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });

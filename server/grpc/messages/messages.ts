@@ -1,4 +1,5 @@
-// Claims, places and locks as messages. Pure. Shows a secret id only in a Lease and a Ticket, which go to whoever asked.
+// Claims, places and locks as messages. Pure. Only a Lease and a Ticket contain a secret id: they go to the client that
+// asked for them.
 
 import { create } from "@bufbuild/protobuf";
 import type {
@@ -48,7 +49,7 @@ const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
   name: LimitSource.NAME,
 };
 
-/** A held claim. `nowUs`: when the remaining time counts from, by the database's clock. */
+/** A held claim. `nowUs`: when its remaining time counts from, by the database's clock. */
 export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lease {
   const { deadlineUs, grantedAtUs } = claim;
   const leftUs = leaseLeftUs(claim, nowUs);
@@ -90,7 +91,7 @@ export function ticketMessage(
   });
 }
 
-/** A waiting or held claim as everybody may see it. */
+/** A waiting or held claim as everybody may see it: without its secret id. */
 export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
   const { grantedAtUs, deadlineUs } = claim;
   return create(ClaimSchema, {

@@ -1,8 +1,8 @@
-// The tokens between two pages of a listing: the bytes of what was listed last. Pure.
+// The page tokens of listings: the bytes of the name or pattern that was listed last. Pure.
 
 import type { LimitSetting } from "../../engine/lock-engine.ts";
 
-/** Names and patterns are told apart by the first letter. */
+/** The first letter distinguishes names from patterns. */
 const LETTERS = { pattern: "p", name: "n" } as const;
 
 /** The token of the page of locks that begins after `lastName`. */
@@ -15,14 +15,14 @@ export function limitsTokenAfter({ kind, target }: Pick<LimitSetting, "kind" | "
   return pageTokenAfter(LETTERS[kind] + target);
 }
 
-/** What `pageTokenAfter` was given; null for a token that it has never made. */
+/** The argument that `pageTokenAfter` made the token from; null: it never made this token. */
 export function nameOfPageToken(token: string): string | null {
   const name = Buffer.from(token, "base64url").toString();
-  // Neither decoder is strict: what does not come out again as it went in was never given out.
+  // Neither decoder is strict, so a token counts only if encoding its name gives the same token again.
   return pageTokenAfter(name) === token ? name : null;
 }
 
-/** What `limitsTokenAfter` was given; null for a token that it has never made. */
+/** The argument that `limitsTokenAfter` made the token from; null: it never made this token. */
 export function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "target"> | null {
   const text = nameOfPageToken(token);
   const target = text?.slice(1) ?? "";

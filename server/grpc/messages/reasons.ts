@@ -1,4 +1,4 @@
-// The reasons of a refusal and of an end, as the contract names them. Pure.
+// The reasons of refusals and of ended claims, as the contract names them. Pure.
 
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { EndReason } from "../../core/claim.ts";

@@ -1,4 +1,4 @@
-// What a lock remembers, as messages. Pure.
+// A lock's record as messages. Pure.
 
 import { create } from "@bufbuild/protobuf";
 import type {

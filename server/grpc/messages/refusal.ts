@@ -1,5 +1,5 @@
-// Expected answers of "no", as messages that a program acts on and a person understands. Pure: who holds the lock is
-// an argument.
+// Expected answers of "no", as messages that a program acts on and a person understands. Pure: the caller passes the
+// holders.
 
 import { create } from "@bufbuild/protobuf";
 import type { Refusal, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
@@ -12,18 +12,18 @@ import { claimMessage, limitMessage } from "./messages.ts";
 import { reasonMessage, refusedReason } from "./reasons.ts";
 import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
 
-/** First holders of a lock, when they were read. */
+/** The first holders of a lock, and when they were read. */
 export interface Holders {
   readonly nowUs: number;
   readonly claims: readonly Claim[];
 }
 
-/** Whether people will want to see who holds the lock. */
+/** Whether a refusal with this reason shows who holds the lock. */
 export function showsHolders(reason: Refused | EndReason): boolean {
   return reason === "busy" || reason === "timed_out";
 }
 
-/** Why a request left nothing behind. `holders`: null unless showsHolders. */
+/** Says why a request left no claim behind. `holders`: null unless showsHolders. */
 export function refusedMessage(
   lockName: string,
   refused: OutcomeNamed<"refused">,
@@ -44,8 +44,8 @@ export function refusedMessage(
 }
 
 /**
- * How a claim ended that was asked for again, or waited for. `holders`: null unless showsHolders. `limit`: that is in force
- * now, where the claim could no longer fit.
+ * Says how a claim ended that was asked for again or waited for. `holders`: null unless showsHolders. `limit`: the
+ * limit now in force, if the claim no longer fits it.
  */
 export function endedMessage(
   lockName: string,
@@ -146,7 +146,7 @@ function untilText(holders: Holders): string {
     : `; the next lease ends in ${spanText(endUs)} unless renewed`;
 }
 
-/** Time until the first of the leases ends; null if none does. */
+/** Time until the first of these leases ends; null if none has an end. */
 function nextEndUs({ nowUs, claims }: Holders): number | null {
   const left = claims.map((claim) => leaseLeftUs(claim, nowUs)).filter((leftUs) => leftUs !== null);
   return left.length === 0 ? null : Math.min(...left);

@@ -1,5 +1,5 @@
-// The one place where anything that was thrown becomes a gRPC status: CallErrors by the table of reasons, faults of the
-// engine by the table below, and everything else, which is a bug, as INTERNAL without a word about its cause.
+// The one place where anything thrown becomes a gRPC status: CallErrors by the table of reasons, faults of the engine
+// by the table below, and everything else, which is a bug, as INTERNAL without its cause.
 
 import { randomBytes } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -22,13 +22,13 @@ const REASON_OF_FAULT: Record<FaultKind, Reason> = {
   shutting_down: "SHUTTING_DOWN",
 };
 
-/** A failed call: what the client is told, and what the log needs to know. */
+/** A failed call: what the client receives, and what the log needs. */
 export interface Failure {
-  /** The same as google.rpc.Status. */
+  /** `status` as a google.rpc.Status. */
   readonly packed: Status;
   readonly status: StatusObject;
   readonly reason: Reason;
-  /** Set for a bug: the name under which the client and the log mean the same one. */
+  /** Set for a bug: an id that the client's error and the log line have in common. */
   readonly incident: string | undefined;
 }
 

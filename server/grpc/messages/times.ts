@@ -1,11 +1,11 @@
-// Microseconds, as the core counts, to the well-known protobuf types, exactly. Pure.
+// Converts microseconds, in which the core counts, to protobuf's well-known types, exactly. Pure.
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Claim } from "../../core/claim.ts";
 
 const SECOND_US = 1_000_000;
 
-/** A span of time; one that has run out already is 0. */
+/** A span of time; a negative one becomes 0. */
 export function durationMessage(spanUs: number): Duration {
   const us = Math.max(0, spanUs);
   const seconds = Math.floor(us / SECOND_US);
@@ -17,8 +17,8 @@ export function durationMessage(spanUs: number): Duration {
 }
 
 /**
- * What is left of a lease, as everybody is told; null: it has no end. Never more than it was given for, although the clock may
- * be read earlier than the one who gave it had it, or be set back.
+ * The remaining time of a lease, as every client gets it; null: it has no end. Never more than the lease was given for:
+ * the clock may be read before the reading by which the lease was given, or be set back.
  */
 export function leaseLeftUs(
   { deadlineUs, grantedAtUs, ttlUs, provisional }: Claim,

@@ -1,4 +1,4 @@
-// What an AcquireRequest must be, alone and inside a WaitInQueueRequest. Pure.
+// Checks an AcquireRequest, alone or inside a WaitInQueueRequest. Pure.
 
 import { Mode as WireMode, WhenBusy as WireWhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -42,6 +42,7 @@ const WHEN_BUSY: Record<WireWhenBusy, WhenBusy> = {
   [WireWhenBusy.WAIT]: "wait",
 };
 
+/** Throws a CallError with all violations. */
 export function checkAcquire(message: AcquireRequest): CheckedAcquire {
   const violations = new Violations();
   const whenBusy = checkWhenBusy(message, violations);
@@ -55,7 +56,7 @@ export function checkAcquire(message: AcquireRequest): CheckedAcquire {
   return violations.checked({ ask, whenBusy });
 }
 
-/** Inside a WaitInQueueRequest, which always waits. */
+/** Checks a request inside a WaitInQueueRequest, which always waits. Adds to `violations`. */
 export function checkNestedAcquire(message: AcquireRequest, violations: Violations): AcquireInput {
   checkWhenBusy(message, violations);
   if (message.whenBusy === WireWhenBusy.REFUSE) {
@@ -86,7 +87,7 @@ function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violati
 }
 
 function checkMode({ mode }: AcquireRequest, violations: Violations): Mode {
-  // An enum of proto3 is open: any number can come.
+  // Enums of proto3 are open: any number can arrive.
   const known: Mode | undefined = MODES[mode];
   if (!known)
     violations.add("mode", `is ${mode}, which nobody knows: use MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE`);
@@ -101,7 +102,7 @@ function checkWhenBusy({ whenBusy }: AcquireRequest, violations: Violations): Wh
       `is ${whenBusy}, which nobody knows: use WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT`,
     );
   }
-  // Taken as one that waits, so that a max_wait beside it is not reported as well.
+  // Treated as a request that waits, so that a max_wait beside it is not reported as well.
   return known ?? "wait";
 }
 

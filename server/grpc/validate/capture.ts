@@ -1,4 +1,4 @@
-// What a CaptureRequest must be. Pure.
+// Checks a CaptureRequest. Pure.
 
 import type { CaptureRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
@@ -21,10 +21,11 @@ import { checkTerms } from "./records.ts";
 
 interface CheckedCapture {
   readonly ask: CaptureInput;
-  /** null: not at all. */
+  /** null: the call does not wait. */
   readonly maxWaitUs: number | null;
 }
 
+/** Throws a CallError with all violations. */
 export function checkCapture(message: CaptureRequest): CheckedCapture {
   const violations = new Violations();
   const { ttl, maxWait } = message;
@@ -75,6 +76,6 @@ function checkNames(names: readonly string[], violations: Violations): void {
     if (name === "" || isOwnName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
       own.push([index, () => void checkName(name, field, violations)]);
   });
-  // All of a thousand would not fit into the trailer.
+  // The violations of a thousand names would not fit into the trailer.
   for (const [, report] of own.slice(0, VIOLATIONS_OF_NAMES_MAX)) report();
 }

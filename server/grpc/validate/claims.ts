@@ -1,4 +1,5 @@
-// What the requests about claims that exist must be: Renew, Release and ForceRelease. Pure.
+// Checks the requests about existing claims: Renew, Release and ForceRelease. They throw a CallError with all
+// violations. Pure.
 
 import type {
   ForceReleaseRequest,
@@ -17,7 +18,7 @@ const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
 export interface CheckedRenew {
   readonly ref: ClaimRef;
-  /** undefined: as last asked for. */
+  /** undefined: the time to live last asked for. */
   readonly ttlUs: number | undefined;
 }
 
@@ -62,7 +63,7 @@ export function checkRelease(message: ReleaseRequest): CheckedRelease {
   });
 }
 
-/** null: it says nothing of the lock's record. */
+/** null: the request says nothing about the lock's record. */
 function checkResult(message: ReleaseRequest, violations: Violations): RunResult | null {
   const coolDownUs = checkDelay(message.coolDown, "cool_down", violations);
   const status = checkStatus(message.status, "status", violations);

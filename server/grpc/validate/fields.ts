@@ -1,5 +1,5 @@
-// What all checks of requests share: the list of violations, and the checks of single fields. Each adds what it finds to
-// the list and returns a value that is only good if nothing was found. Pure. Refuses, never repairs.
+// Shared by all request checks: the list of violations, and the checks of single fields. Each check adds what it finds
+// to the list, and returns a value that is only good if it found nothing. Pure. Refuses values, never repairs them.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
@@ -13,13 +13,13 @@ import { spanText, spanUs } from "../messages/times.ts";
 const DURATION_SECONDS_MAX = 315_576_000_000n;
 const NANOS_MAX = 999_999_999;
 
-/** Stands in for one that was refused. */
+/** Stands in for a claim id that was refused. */
 export const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };
 
-/** What is wrong with a request, so that a caller learns of all of it at once. */
+/** Collects what is wrong with a request, so that the caller learns all of it at once. */
 export class Violations {
   readonly #found: Violation[];
-  /** What stands before the field's name. */
+  /** Stands before each field's name. */
   readonly #prefix: string;
 
   constructor(found: Violation[] = [], prefix = "") {
@@ -27,7 +27,7 @@ export class Violations {
     this.#prefix = prefix;
   }
 
-  /** `description` goes on where the field's name ends: `is 0 s; use 1 s to 24 days`. */
+  /** `description` continues the sentence that the field's name begins: `is 0 s; use 1 s to 24 days`. */
   add(field: string, description: string): void {
     this.#found.push({ field: this.#prefix + field, description });
   }
@@ -37,7 +37,7 @@ export class Violations {
     return new Violations(this.#found, `${this.#prefix}${parent}.`);
   }
 
-  /** `value` if nothing was found; otherwise throws a CallError with all that was. */
+  /** Returns `value` if nothing was found; otherwise throws a CallError with all violations. */
   checked<Value>(value: Value): Value {
     if (this.#found.length > 0) throw badRequest(this.#found);
     return value;
@@ -54,14 +54,14 @@ export function checkName(name: string, field: string, violations: Violations): 
 
 /** Text that may be empty. */
 export function checkText(text: string, bytesMax: number, field: string, violations: Violations): string {
-  // No character of UTF-16 takes more than 3 bytes in UTF-8, so most texts need not be measured.
+  // No UTF-16 code unit takes more than 3 bytes in UTF-8, so most texts need not be measured.
   const bytes = text.length * 3 <= bytesMax ? 0 : Buffer.byteLength(text);
   if (bytes > bytesMax)
     violations.add(field, `is ${bytes} bytes long; use at most ${bytesMax} bytes of UTF-8`);
   return text;
 }
 
-/** Why somebody did something. */
+/** The reason that a caller gives for a change. */
 export function checkReason(text: string, required: boolean, violations: Violations): string {
   if (required && text === "")
     violations.add("reason", `is required: say why, in 1 to ${TEXT_BYTES_MAX} bytes`);
@@ -69,8 +69,8 @@ export function checkReason(text: string, required: boolean, violations: Violati
 }
 
 /**
- * A span of time in microseconds. Parts of a microsecond are rounded up, so that nothing ends before the time that was
- * asked for; the bounds are those of the exact value.
+ * Returns a span of time in microseconds. Rounds parts of a microsecond up, so that nothing ends before the requested
+ * time; the bounds apply to the exact value.
  */
 export function checkDuration(
   duration: Duration,
@@ -86,7 +86,7 @@ export function checkDuration(
     );
     return 0;
   }
-  // Exact to the nanosecond within 104 days, and to a part of a microsecond within the bounds, wherever they are.
+  // A number is exact to the nanosecond within 104 days, and to a part of a microsecond within any bounds.
   const us = spanUs(duration);
   if (us < bounds.minUs || us > bounds.maxUs) {
     violations.add(
@@ -97,7 +97,7 @@ export function checkDuration(
   return Math.ceil(us);
 }
 
-/** A ticket or lease id. Whether there is such a claim is not known here. */
+/** A ticket or lease id. Does not check whether the claim exists. */
 export function checkClaimId(id: string, field: string, violations: Violations): ClaimRef {
   const ref = parseClaimId(id);
   if (!ref) {
@@ -117,7 +117,7 @@ function isWellFormed(seconds: bigint, nanos: number): boolean {
   return nanos === 0 || seconds === 0n || nanos > 0 === seconds > 0n;
 }
 
-/** As in protobuf's JSON: `-1.5s`. */
+/** For a person: `-1.5 s`. */
 function secondsText(seconds: bigint, nanos: number): string {
   const sign = seconds < 0n || nanos < 0 ? "-" : "";
   const whole = seconds < 0n ? -seconds : seconds;

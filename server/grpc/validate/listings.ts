@@ -1,4 +1,5 @@
-// What requests for GetLock, ListLocks, WatchLocks and ListLimits must be. Pure.
+// Checks the requests for GetLock, ListLocks, WatchLocks and ListLimits. They throw a CallError with all violations.
+// Pure.
 
 import type {
   GetLockRequest,
@@ -27,7 +28,7 @@ interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
   readonly pageSize: number;
 }
 
-/** The fields of every request for a page. */
+/** The fields that all requests for a page share. */
 type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
 
 export function checkGetLock({ name }: GetLockRequest): string {
@@ -46,7 +47,7 @@ export function checkListLocks(message: ListLocksRequest): CheckedListLocks {
   });
 }
 
-/** The prefix. */
+/** Returns the prefix. */
 export function checkWatchLocks({ prefix }: WatchLocksRequest): string {
   const violations = new Violations();
   return violations.checked(checkText(prefix, NAME_BYTES_MAX, "prefix", violations));
@@ -76,7 +77,7 @@ function checkPage({ prefix, pageSize }: PageRequest, violations: Violations) {
 }
 
 function checkOrder({ order }: ListLocksRequest, violations: Violations): LocksQuery["order"] {
-  // An enum of proto3 is open: any number can come.
+  // Enums of proto3 are open: any number can arrive.
   const known: LocksQuery["order"] | undefined = ORDERS[order];
   if (!known) {
     violations.add(
@@ -106,7 +107,10 @@ function checkAfterName(
   return name;
 }
 
-/** Whether a token was made for such a request. `last`: what it stands for; null: nothing. */
+/**
+ * Checks that the token was made for such a request. `last`: the name or pattern that it stands for; null: it is no
+ * token of this server.
+ */
 function checkPlace(last: string | null, { prefix }: PageRequest, violations: Violations): void {
   if (last === null || Buffer.byteLength(last) > NAME_BYTES_MAX) {
     violations.add(

@@ -1,4 +1,4 @@
-// What requests may say of a lock's record: the terms of an Acquire, UpdateLock and DeleteLock. Pure.
+// Checks what requests say about a lock's record: the terms of requests for leases, UpdateLock and DeleteLock. Pure.
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -10,7 +10,7 @@ import { checkDuration, checkName, checkText, Violations } from "./fields.ts";
 const DELAY = { minUs: 0, maxUs: DELAY_US_MAX };
 const NANOS_MAX = 999_999_999;
 
-/** The fields of a request for leases that are about records. */
+/** The record fields of a request for leases. */
 interface TermsRequest {
   readonly minInterval?: Duration | undefined;
   readonly lockDelay?: Duration | undefined;
@@ -23,7 +23,7 @@ interface CheckedDeleteLock {
   readonly expectedVersion: bigint | undefined;
 }
 
-/** null: it says nothing of records. */
+/** null: the request says nothing about records. */
 export function checkTerms(message: TermsRequest, violations: Violations): Terms | null {
   const { minInterval, lockDelay, statusIfLost, ifStatus } = message;
   const terms = {
@@ -44,7 +44,7 @@ function checkStatuses(statuses: readonly string[], violations: Violations): rea
   });
 }
 
-/** undefined: none is given. */
+/** undefined: the request gives none. */
 export function checkStatus(
   status: string | undefined,
   field: string,
@@ -53,7 +53,7 @@ export function checkStatus(
   return status === undefined ? undefined : checkText(status, STATUS_BYTES_MAX, field, violations);
 }
 
-/** From now to the next grant; undefined: none is given. */
+/** Microseconds from now to the next grant; undefined: the request gives none. */
 export function checkDelay(
   delay: Duration | undefined,
   field: string,
@@ -62,14 +62,14 @@ export function checkDelay(
   return delay && checkDuration(delay, DELAY, field, violations);
 }
 
-/** undefined: none are given. */
+/** undefined: the request gives none. */
 export function checkAttempts(attemptsLeft: number | undefined, violations: Violations): number | undefined {
   if (attemptsLeft !== undefined && attemptsLeft > ATTEMPTS_MAX)
     violations.add("attempts_left", `is ${attemptsLeft}; use 0 to ${ATTEMPTS_MAX}`);
   return attemptsLeft;
 }
 
-/** `nowUs`: the time from which bounds of instants count. */
+/** `nowUs`: the current time, from which the bound on not_before counts. Throws a CallError with all violations. */
 export function checkUpdateLock(message: UpdateLockRequest, nowUs: number): RecordUpdate {
   const violations = new Violations();
   const update = {
@@ -108,14 +108,17 @@ function checkNotBefore(
   return unsetNotBefore ? null : undefined;
 }
 
-/** An instant in microseconds since 1970. Parts of a microsecond are rounded up: nothing is granted before it. */
+/**
+ * Returns an instant in microseconds since 1970. Rounds parts of a microsecond up, so that nothing is granted before
+ * it.
+ */
 function checkInstant(instant: Timestamp, nowUs: number, violations: Violations): number {
   const { seconds, nanos } = instant;
   if (nanos < 0 || nanos > NANOS_MAX) {
     violations.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
     return 0;
   }
-  // Exactly, which a sum of parts of a microsecond would not be.
+  // Rounded before the sum, because a sum with parts of a microsecond would not be exact.
   const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
   if (seconds < 0n || us > nowUs + DELAY_US_MAX)
     violations.add(

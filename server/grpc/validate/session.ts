@@ -1,4 +1,4 @@
-// What the first request of a session, and the frame of its commands, must be. Pure.
+// Checks the first request of a session, and the timeouts of its commands. Pure.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -6,7 +6,7 @@ import { DURATION_US_MAX, TEXT_BYTES_MAX, WAIT_US_MIN } from "../../core/bounds.
 import { checkLabels } from "./acquire.ts";
 import { checkDuration, checkText, Violations } from "./fields.ts";
 
-/** The first request's, or a later one's, which must have none. */
+/** The first request must have `open`, and later ones must not. Throws a CallError with all violations. */
 export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
   const violations = new Violations();
   if (isFirst && !open) violations.add("open", "is required in the first request of a session");
@@ -18,7 +18,7 @@ export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): Sess
   return violations.checked(open);
 }
 
-/** undefined: without end. */
+/** Returns milliseconds; undefined: no timeout. Throws a CallError with all violations. */
 export function checkTimeout(timeout: Duration | undefined): number | undefined {
   const violations = new Violations();
   const us =

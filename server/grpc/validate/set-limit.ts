@@ -1,4 +1,4 @@
-// What a SetLimitRequest must be. Pure.
+// Checks a SetLimitRequest. Pure.
 
 import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
@@ -13,12 +13,13 @@ type LimitTarget =
 
 export interface CheckedSetLimit {
   readonly target: LimitTarget;
-  /** null: take the setting away. */
+  /** null: remove the setting. */
   readonly limit: number | null;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
 }
 
+/** Throws a CallError with all violations. */
 export function checkSetLimit(message: SetLimitRequest): CheckedSetLimit {
   const violations = new Violations();
   return violations.checked({

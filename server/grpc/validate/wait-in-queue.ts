@@ -1,4 +1,4 @@
-// What a WaitInQueueRequest must be. Pure.
+// Checks a WaitInQueueRequest. Pure.
 
 import type { WaitInQueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { UPDATE_INTERVAL_US_DEFAULT, UPDATE_INTERVAL_US_MAX } from "../../core/bounds.ts";
@@ -7,7 +7,7 @@ import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { checkNestedAcquire } from "./acquire.ts";
 import { checkClaimId, checkDuration, NO_CLAIM, Violations } from "./fields.ts";
 
-/** A new request, or a place that was taken before. */
+/** A new request, or a place taken before. */
 type WaitTarget =
   | { readonly kind: "ask"; readonly ask: AcquireInput }
   | { readonly kind: "ticket"; readonly ref: ClaimRef };
@@ -17,6 +17,7 @@ export interface CheckedWait {
   readonly updateIntervalMs: number;
 }
 
+/** Throws a CallError with all violations. */
 export function checkWaitInQueue(message: WaitInQueueRequest): CheckedWait {
   const violations = new Violations();
   const target = checkTarget(message.target, violations);
