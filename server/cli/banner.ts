@@ -1,10 +1,10 @@
-// The banner: what somebody sees who starts a server. Where it listens, on which database it runs, and a line to paste.
+// The banner that `rowlock serve` prints: where the server listens, on which database it runs, and a command to paste.
 
 import type { App } from "../app.ts";
 import type { Config } from "../config/config.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 
-/** Lines for a terminal. */
+/** Returns the banner's lines, for a terminal. */
 export function banner(config: Config, running: Omit<App, "stop">, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
   const lines = [
@@ -28,7 +28,7 @@ function transport(config: Config): string {
 }
 
 function takeALock(config: Config, running: Omit<App, "stop">): string {
-  // The address that it listens on may stand for all of them, and that is no place to go to.
+  // The listen address may stand for all addresses of the machine, and no client can connect to that.
   const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");

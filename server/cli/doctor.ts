@@ -1,4 +1,4 @@
-// `rowlock doctor`: looks at a database without changing it, and says what is wrong and what to do.
+// `rowlock doctor`: checks a database without changing it, and reports what is wrong and what to do.
 
 import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
@@ -12,7 +12,7 @@ import { verdict } from "./migrate.ts";
 import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
 import { shown } from "./shell/print.ts";
 
-/** More of the same kind say nothing new. */
+/** More findings of the same kind add nothing new. */
 const FINDINGS_MAX = 50;
 
 const HELP = `
@@ -87,7 +87,7 @@ async function findings(url: string, context: CliContext): Promise<Finding[]> {
   }
 }
 
-/** A server that has died stays in the register until another one finds it there. */
+/** Lists the servers in the register. A server that has died stays there until another server finds it. */
 async function tellReplicas(store: Store, context: CliContext): Promise<void> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is there\n");

@@ -1,4 +1,4 @@
-// `rowlock migrate`: the schema of the database, apart from any server.
+// `rowlock migrate`: updates the schema of the database, or shows its state, without a server.
 
 import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
@@ -72,7 +72,7 @@ async function status(url: string, context: CliContext): Promise<ExitCode> {
   });
 }
 
-/** What the state of a schema means and what to do about it. */
+/** Says what the state of a schema means and what to do about it. */
 export function verdict(
   pending: readonly string[],
   unknown: readonly string[],
@@ -87,7 +87,7 @@ export function verdict(
   return "The schema is up to date.";
 }
 
-/** What a store says of itself is meant for an operator; anything else is a bug and goes on. */
+/** Prints a StoreError, whose message is meant for an operator; any other error is a bug and is thrown on. */
 async function reporting(
   context: CliContext,
   failed: ExitCode,

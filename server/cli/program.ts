@@ -1,4 +1,4 @@
-// The command line: which commands there are, and how its mistakes are told. Each command has a file of its own.
+// The command line: which commands there are, and how its mistakes are reported. Each command has a file of its own.
 
 import { Command, CommanderError } from "commander";
 import type { CliContext, ExitCode } from "./context.ts";
@@ -10,11 +10,11 @@ const HELP_WIDTH = 110;
 
 interface Entry<Kind extends Command> {
   readonly tells: string;
-  /** What gives the command its flags, and does its work. Loaded only where the command is named. */
+  /** Loads the function that gives the command its flags and its action. Called only if the command is named. */
   readonly load: () => Promise<(command: Kind, context: CliContext, exit: (code: ExitCode) => void) => void>;
 }
 
-/** They run servers and look at databases. */
+/** Commands that run servers and look at databases. */
 const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
   serve: {
     tells: "run a server until it gets SIGTERM or SIGINT",
@@ -34,7 +34,7 @@ const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
   },
 };
 
-/** They talk to servers. */
+/** Commands that talk to servers. */
 const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
   run: {
     tells: "run a command while holding a lock",
@@ -84,7 +84,7 @@ const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
   },
 };
 
-/** Other exit codes are those of what they run. */
+/** Commands that return the exit code of what they run, so that their own mistakes need a code of their own. */
 const COMMAND_RUNNERS = ["run", "capture"];
 
 const ALL = Object.keys({ ...SERVER_COMMANDS, ...SHELL_COMMANDS });
@@ -101,7 +101,9 @@ Examples:
   rowlock watch etl/            how they change
 `;
 
-/** Runs what `args` (without the program's own name) say, and resolves with the exit code. Rejects for bugs only. */
+/**
+ * Runs the command in `args` (without the program's own name), and resolves with the exit code. Rejects only for bugs.
+ */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let code: ExitCode = EXIT.ok;
   const [first = "", second = ""] = args;
@@ -120,7 +122,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-/** With the names of all commands, and all about those that are `wanted`. */
+/** Makes a program with the names of all commands, and with the flags and actions of the `wanted` ones. */
 async function programOf(
   wanted: readonly string[],
   context: CliContext,
@@ -132,12 +134,12 @@ async function programOf(
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help of a command")
     .addHelpText("after", EXAMPLES)
-    // What stands after a command's name is that command's own, and not a flag of this one.
+    // Flags after a command's name belong to that command.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: context.out,
-      // A mistake quotes the words, which a script may have from others.
+      // Error messages quote arguments, which a script may have got from others.
       writeErr: (text) => context.err(text.split("\n").map(shown).join("\n")),
       getOutHelpWidth: () => HELP_WIDTH,
       getErrHelpWidth: () => HELP_WIDTH,

@@ -1,5 +1,5 @@
-// `rowlock restored`: notes that the database was restored from a backup, so that nothing is granted while leases may be held
-// that the backup does not know of.
+// `rowlock restored`: records that the database was restored from a backup, so that nothing is granted while leases may
+// be held that the backup does not know of.
 
 import type { Command } from "commander";
 import { loadDatabaseConfig } from "../config/config.ts";
@@ -75,7 +75,7 @@ async function note(store: Store, pauseUs: number, context: CliContext): Promise
   context.out(`grants   begin at ${from} UTC, in ${leftS} s; renewals and releases go on\n`);
 }
 
-/** What a transaction sees that decides nothing. */
+/** Loads the state in a transaction that changes nothing. */
 async function read(store: Store): Promise<Loaded> {
   const seen: Loaded[] = [];
   await retry(ROLLED_BACK, () =>

@@ -1,4 +1,4 @@
-// `rowlock serve`: runs a server until a signal asks it to stop. Prints the banner; the log goes elsewhere.
+// `rowlock serve`: runs a server until a signal asks it to stop. Prints the banner; the log goes to the error output.
 
 import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
@@ -38,12 +38,12 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
     if (!context.isTerminalGone())
       log.info({ signal: "SIGHUP" }, "nothing is reloaded, and the server goes on: SIGTERM stops it");
   });
-  // Loaded only here, so that the other commands and a wrong setting are answered at once.
+  // Loaded only here, so that other commands, and reports of wrong settings, start at once.
   const { startApp, StartupError } = await import("../app.ts");
   const { version, nodeVersion, memoryMax } = context;
   const starting = startApp(config, { log, version, nodeVersion, memoryMax });
   try {
-    // Nothing has been promised to anybody before the start is done: then there is nothing to finish either.
+    // Before the start is done, the server has promised nothing to any client, so there is nothing to finish.
     const early = await Promise.race([stopSignal, starting]);
     if (typeof early === "string") return EXIT.ok;
   } catch (error) {

@@ -1,4 +1,4 @@
-// Turns the table of settings into options of commands, and what was given back into names of settings.
+// Turns the table of settings into flags of commands, and the given flags back into named settings.
 
 import type { Command } from "commander";
 import { Option } from "commander";
@@ -17,19 +17,19 @@ export function addSettingOptions(command: Command, names?: readonly string[]): 
   return command;
 }
 
-/** What loadConfig and its kin read. */
+/** Returns the input of loadConfig and loadDatabaseConfig. */
 export function configInput(command: Command, context: CliContext): ConfigInput {
   const argvFlags: Record<string, string | undefined> = {};
   const options: Record<string, string | true | undefined> = command.opts();
   for (const setting of describeSettings()) {
     const given = options[new Option(setting.flag).attributeName()];
-    // `--allow-plaintext` alone says true.
+    // `--allow-plaintext` without a value means true.
     argvFlags[setting.name] = given === true ? "true" : given;
   }
   return { argvFlags, env: context.env, readFile: context.readFile, checkDatabaseUrl: parseDatabaseUrl };
 }
 
-/** The configuration, or null after its faults were told. */
+/** Returns the configuration, or prints its faults and returns null. */
 export function loadedOrTold<Value>(loaded: Loaded<Value>, context: CliContext): Value | null {
   if (!("faults" in loaded)) return loaded.config;
   const { faults } = loaded;

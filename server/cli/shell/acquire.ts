@@ -1,4 +1,4 @@
-// `rowlock acquire`: takes a lock for a script, which renews and releases it by the id that is printed.
+// `rowlock acquire`: takes a lock for a script, which renews and releases the lease by the id that this prints.
 
 import { setImmediate } from "node:timers/promises";
 import type { CliContext, ExitCode } from "../context.ts";
@@ -41,11 +41,11 @@ export function addAcquire(command: ShellCommand, context: CliContext, exit: (co
                   ? jsonLine({ name, leaseId, token })
                   : `ROWLOCK_NAME=${quoted(name)}\nROWLOCK_LEASE=${quoted(leaseId)}\nROWLOCK_TOKEN=${token}\n`,
               );
-              // Until it is known whether there was somebody to read it.
+              // By the next turn it is known whether anybody reads the output.
               await setImmediate();
               if (!context.outGone.aborted) return EXIT.ok;
             }
-            // Nobody knows its id, so nobody else would give it back.
+            // Nobody has received the lease id, so nobody else can release the lease.
             await rowlock.release(leaseId, unused(asked));
             return givingUp.code ?? EXIT.failed;
           }),
@@ -54,7 +54,7 @@ export function addAcquire(command: ShellCommand, context: CliContext, exit: (co
     });
 }
 
-/** For a shell. */
+/** Quotes the text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,5 @@
-// `rowlock capture`: takes some of the locks under a prefix: one of them for a command; or several for a script, which releases
-// them by the ids that are printed.
+// `rowlock capture`: takes some of the locks under a prefix: one of them for a command, or several for a script, which
+// releases them by the ids that this prints.
 
 import { setImmediate } from "node:timers/promises";
 import type { Captured, CaptureOptions, Lock, Rowlock } from "../../../clients/typescript/src/index.ts";
@@ -98,7 +98,7 @@ export function addCapture(command: ShellCommand, context: CliContext, exit: (co
     });
 }
 
-/** All of them, or none: then those that were are given back, and it rejects. */
+/** Hands over all of the leases or none: if one handover fails, this releases those handed over, and rejects. */
 async function handedOver(
   locks: readonly Lock[],
   rowlock: Rowlock,
@@ -115,16 +115,16 @@ async function handedOver(
   throw failed.reason;
 }
 
-/** Prints them. Whether somebody has read that. */
+/** Prints the leases, and returns whether anybody reads the output. */
 async function isRead(leases: readonly Lock[], json: Flags["json"], context: CliContext): Promise<boolean> {
   for (const { name, leaseId, token } of leases)
     context.out(json ? jsonLine({ name, leaseId, token }) : `${shown(name)}\t${leaseId}\t${token}\n`);
-  // Until it is known whether there was somebody to.
+  // By the next turn it is known whether anybody reads the output.
   await setImmediate();
   return !context.outGone.aborted;
 }
 
-/** Nobody knows their ids, so nobody else would. */
+/** Releases leases whose ids nobody has received, so that nobody else can release them. */
 async function giveBack(leases: readonly Lock[], rowlock: Rowlock, asked: CaptureOptions): Promise<void> {
   await Promise.all(leases.map(({ leaseId }) => rowlock.release(leaseId, unused(asked))));
 }

@@ -1,4 +1,4 @@
-// `rowlock completion`: scripts for shells, and the names that these ask for while somebody types.
+// `rowlock completion`: prints completion scripts for shells, and the names that these ask for while a person types.
 
 import { Argument, type Command } from "commander";
 import type { CliContext, ExitCode } from "../context.ts";
@@ -13,7 +13,7 @@ import { serverNames } from "./servers-file.ts";
 import type { ShellCommand } from "./shell-command.ts";
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
-/** Somebody waits for them with a finger on the key. */
+/** How long to wait for names, and how many to print: a person waits for them while typing. */
 const NAMES_WITHIN_MS = 1_000;
 const NAMES_MAX = 200;
 
@@ -28,7 +28,7 @@ Examples:
   source <(rowlock completion bash)          # in this shell only
 `;
 
-/** @param everything all commands with all about them. */
+/** @param everything loads all commands, with their flags. */
 export function addCompletion(
   command: ShellCommand,
   context: CliContext,
@@ -55,7 +55,9 @@ export function addCompletion(
     });
 }
 
-/** As many as come in time. What goes wrong is for a command to say that somebody has finished typing. */
+/**
+ * Prints the names that arrive in time. Reports no errors: a command reports them once the person has finished typing.
+ */
 async function printNames(
   servers: ReturnType<typeof serversOf>,
   prefix: string,
@@ -66,7 +68,8 @@ async function printNames(
   try {
     let count = 0;
     for await (const { name } of rowlock.listLocks({ prefix, pageSize: NAMES_MAX })) {
-      // One that has lines in it could not be told from several, and a terminal would obey others.
+      // The shell would take a name with line breaks for several names, and a terminal would obey other control
+      // characters.
       if (shown(name) === name) out(`${name}\n`);
       count += 1;
       if (count >= NAMES_MAX) break;

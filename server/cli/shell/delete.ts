@@ -1,4 +1,4 @@
-// `rowlock delete`: takes away what a lock remembers.
+// `rowlock delete`: deletes a lock's record.
 
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";

@@ -1,23 +1,23 @@
-// Finds out why no server has answered: connects to the address as anybody would, and looks at what comes back. Only asked
-// after a failure, so that a command that works pays nothing for it.
+// Finds out why no server has answered: connects to the address as any client would, and looks at what comes back. Runs
+// only after a failure, so that a command that works pays nothing for it.
 
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { hostOf, type Servers } from "./server-options.ts";
 
-/** Somebody waits for it in front of a screen. */
+/** How long one probe may take: a person waits for it in front of a screen. */
 const PROBE_MS = 1_000;
-/** How a client of HTTP/2 begins, with empty settings. */
+/** The first bytes of an HTTP/2 client: the preface and empty settings. */
 const HELLO = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1"),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
-/** The type of the frame of settings, by which a server of HTTP/2 begins. */
+/** The type of the SETTINGS frame, which every HTTP/2 server sends first. */
 const SETTINGS = 4;
 const FRAME_HEAD_BYTES = 9;
 const MYSQL_PROTOCOL = 10;
 
-/** What OpenSSL and Node call what is wrong with a certificate, and what to do. */
+/** What to do about a faulty certificate, keyed by the error codes of OpenSSL and Node. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired: whoever runs it has to renew that",
   CERT_NOT_YET_VALID: "its certificate is not valid yet: look at the clocks of both machines",
@@ -29,7 +29,7 @@ const NOT_ROWLOCK =
 const WANTS_TLS = "it wants TLS: add --ca with the certificate of its authority, or --tls";
 const UNTRUSTED = "its certificate comes from nobody whom this trusts: name its authority with --ca";
 
-/** One sentence without its end for each address, that says what is there and what to do. */
+/** Returns for each address a sentence without its full stop, which says what is there and what to do. */
 export function diagnose({ addresses, tls }: Servers): Promise<string[]> {
   return Promise.all(
     addresses.map(async (address) => {
@@ -45,7 +45,7 @@ async function inPlainText(host: string, port: number): Promise<string> {
   const plain = await plainProbe(host, port);
   if (plain.kind === "HTTP/2") return NOT_ROWLOCK;
   if (plain.kind === "nobody" || plain.kind === "other") return plain.sentence;
-  // It says nothing to what it does not understand.
+  // A server that does not understand plain text may just stay silent, so this tries TLS.
   const tls = await tlsProbe(host, port, {});
   return plain.kind === "TLS" || tls.kind === "TLS"
     ? WANTS_TLS
@@ -140,7 +140,7 @@ function tlsProbe(
       const { code } = (authorizationError ?? {}) as { code?: string };
       const fault = authorizationError ? (code ?? String(authorizationError)) : undefined;
       if (fault !== undefined) return done({ kind: "TLS", fault, protocol });
-      // A client's certificate is refused only after the handshake.
+      // The server refuses a client's certificate only after the handshake.
       socket.write(HELLO);
       socket.on("data", () => done({ kind: "TLS", fault: undefined, protocol }));
       socket.on("close", () => done({ kind: "TLS", fault: undefined, protocol }));
@@ -152,7 +152,7 @@ function tlsProbe(
   );
 }
 
-/** What is found, by the time: after `event` by `look`, or from the error that came before. */
+/** Resolves with what `look` finds after `event`, with `failed` of an error, or with `late` when the time is over. */
 function probe<Kind extends Socket, Found>(
   open: () => Kind,
   event: "connect" | "secureConnect",

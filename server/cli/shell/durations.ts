@@ -1,4 +1,4 @@
-// Times as people write them in a shell: 30s, 500ms, 5m, 2h, 1d; a bare number is seconds.
+// Durations as people write them in a shell: 30s, 500ms, 5m, 2h, 1d; a bare number is seconds.
 
 import { InvalidArgumentError } from "commander";
 import { UNIT_MS } from "../../config/duration-units.ts";
@@ -8,7 +8,7 @@ interface Span {
   readonly maxMs: number;
 }
 
-/** In milliseconds. Throws what commander tells. */
+/** Returns milliseconds. Throws an InvalidArgumentError, which commander reports. */
 export function parseDuration(text: string, { minMs, maxMs }: Span): number {
   const [, number = "", unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
   const ms = Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS];
@@ -18,7 +18,7 @@ export function parseDuration(text: string, { minMs, maxMs }: Span): number {
   return ms;
 }
 
-/** Whole numbers within the bounds. */
+/** Returns a whole number within the bounds. Throws an InvalidArgumentError, which commander reports. */
 export function parseCount(text: string, min = 0, max = Number.MAX_SAFE_INTEGER): number {
   const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(count)) throw new InvalidArgumentError("write a whole number");

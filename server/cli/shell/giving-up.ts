@@ -1,5 +1,5 @@
-// Signals that end a wait for a lock: its place in the queue is given up at once, and not only when the server misses this
-// process.
+// Signals that end a wait for a lock: the client gives up its place in the queue at once, and does not leave it to the
+// server to miss this process.
 
 import { constants } from "node:os";
 import type { CliContext, ExitCode } from "../context.ts";
@@ -7,8 +7,9 @@ import type { CliContext, ExitCode } from "../context.ts";
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 /**
- * What `work` resolves with; where it rejects as a signal has come, how a process ends that this signal has ended. `work` has
- * to look at `givingUp.code` before it trusts what it has got, and to stop it when it hears signals itself.
+ * Resolves with the exit code of `work`; if `work` rejects because of a signal, with the code of a process that this
+ * signal has ended. `work` must check `givingUp.code` before it relies on its result, and stop `givingUp` once it
+ * handles signals itself.
  */
 export async function unlessSignalled(
   context: CliContext,
@@ -25,7 +26,7 @@ export async function unlessSignalled(
   }
 }
 
-/** Listens from when it is made until `stop`. */
+/** Listens for the signals from its construction until `stop`. */
 export class GivingUp {
   readonly #controller = new AbortController();
   readonly #silence: (() => void)[];
@@ -45,7 +46,7 @@ export class GivingUp {
     return this.#controller.signal;
   }
 
-  /** How a process ends that one of these signals has ended; undefined where none has come. */
+  /** The exit code of a process that the first of these signals has ended; undefined: none has come. */
   get code(): ExitCode | undefined {
     return this.#code;
   }

@@ -1,5 +1,5 @@
-// A command that runs while a lock is held, in a process group of its own: passes signals on to the group, and stops all of it
-// before the lease can have ended.
+// A command that runs while a lock is held, in a process group of its own: passes signals on to the group, and stops
+// all of the group before the lease can have ended.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -7,7 +7,7 @@ import type { Lock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext } from "../context.ts";
 import { EXIT } from "../context.ts";
 
-/** Signals by which a process of this kind is told to end or to do something. */
+/** Signals that ask a process to end or to do something; they are passed on to the group. */
 const PASSED_ON: readonly NodeJS.Signals[] = [
   "SIGHUP",
   "SIGINT",
@@ -19,13 +19,16 @@ const PASSED_ON: readonly NodeJS.Signals[] = [
 ];
 
 export interface Ended {
-  /** That of the command; 128 and the signal's number where one has ended it; 126 or 127 where it could not be started. */
+  /**
+   * The command's exit code; 128 plus the signal's number if a signal has ended it; 126 or 127 if it could not be
+   * started.
+   */
   readonly code: number;
-  /** Why it could not be started. */
+  /** Set if the command could not be started: why. */
   readonly notStarted?: string;
 }
 
-/** @param killAfterMs from the loss of the lock to the end of those who do not stop when they are asked to. */
+/** @param killAfterMs the time from the loss of the lock until processes that do not stop when asked are killed. */
 export async function runHeld(
   [program = "", ...args]: readonly string[],
   lock: Lock,
@@ -39,14 +42,14 @@ export async function runHeld(
   let killTimer: NodeJS.Timeout | undefined;
   const stop = () => {
     send("SIGTERM");
-    // One that is stopped would not hear of it.
+    // A suspended process would not handle SIGTERM.
     send("SIGCONT");
     killTimer = setTimeout(() => send("SIGKILL"), killAfterMs);
   };
-  // Before the command begins: a signal that comes at that moment is heard in a later turn, and passed on.
+  // Listens before the command begins: a signal that arrives at that moment is handled in a later turn, and passed on.
   const silence = [
     ...PASSED_ON.map((signal) => context.onSignal(signal, () => send(signal))),
-    // Ctrl-Z stops this process: the command must not go on without anybody who renews its lease.
+    // Ctrl-Z suspends this process: the command must not run while nobody renews its lease.
     context.onSignal("SIGTSTP", () => {
       send("SIGSTOP");
       context.kill(0, "SIGSTOP");
@@ -55,13 +58,13 @@ export async function runHeld(
       if (!lock.signal.aborted) send("SIGCONT");
     }),
   ];
-  // A session, and so a group, of its own.
+  // `detached` gives the command a session, and so a process group, of its own.
   child = spawn(program, args, { stdio: "inherit", detached: true, env });
   if (lock.signal.aborted) stop();
   else lock.signal.addEventListener("abort", stop);
   try {
     const ended = await endOf(child, program);
-    // What it has left running ends with the lock that it ran under.
+    // Processes that the command left running must not outlive the lock.
     if (lock.signal.aborted) send("SIGKILL");
     return ended;
   } finally {

@@ -1,4 +1,4 @@
-// `rowlock limit`: looks at limits, and turns them.
+// `rowlock limit`: shows limits, and sets them.
 
 import type { LimitSettingView, LimitTarget, Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
@@ -21,7 +21,7 @@ Examples:
   rowlock limit --pattern 'etl/*' --unset
 `;
 
-/** Of settings that go before the one that was set. */
+/** How many settings are listed that override the one that was set. */
 const SHOWN_MAX = 20;
 
 interface Flags {
@@ -103,7 +103,7 @@ async function set(
   context.out(`not changed, as they have limits of their own: ${words.join(", ")}${more}\n`);
 }
 
-/** What it means that servers have not said that they decide by the limit, and what to do. */
+/** Says what it means that some servers have not confirmed the new limit, and what to do. */
 function behindWords(count: number): string {
   const servers = count === 1 ? "1 server has" : `${count} servers have`;
   return (
@@ -113,7 +113,10 @@ function behindWords(count: number): string {
   );
 }
 
-/** What was set for names under the pattern, and for longer patterns, to another limit: that goes before the pattern's. */
+/**
+ * Finds settings with another limit for names under the pattern, and for longer patterns: these override the pattern's
+ * limit.
+ */
 async function unaffected(rowlock: Rowlock, pattern: string, limit: number): Promise<LimitSettingView[]> {
   const prefix = pattern.slice(0, -1);
   const found: LimitSettingView[] = [];

@@ -1,4 +1,5 @@
-// A page on a terminal that is written over and over, on a screen of its own, so that what was there before comes back.
+// A page that is rewritten in place on the terminal's alternate screen, so that the earlier contents come back at the
+// end.
 
 import type { CliContext } from "../context.ts";
 import type { Paint } from "./print.ts";
@@ -32,7 +33,7 @@ export class LivePage {
     this.#context.out(LEAVE);
   }
 
-  /** As much of it as there is room for. Lines that are too long end at the edge, as the terminal does not wrap them. */
+  /** Draws as many lines as fit. Turns off line wrapping, so that lines that are too long end at the edge. */
   #draw(): void {
     const { rows = 24 } = this.#context.screen ?? {};
     const hidden = this.#lines.length - rows + 1;

@@ -22,6 +22,7 @@ interface Flags {
   readonly label?: Record<string, string>;
 }
 
+/** Adds the flags of a command that takes one lock by its name. */
 export function addLockOptions(command: ShellCommand): ShellCommand {
   command
     .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
@@ -36,7 +37,7 @@ export function addLockOptions(command: ShellCommand): ShellCommand {
   return addLeaseOptions(command);
 }
 
-/** Those of any lease, however it was got. */
+/** Adds the flags of any command that takes leases. */
 export function addLeaseOptions(command: ShellCommand): ShellCommand {
   command
     .option("--ttl <time>", "how long the lease outlives a holder that dies (default 30s)", parseTtl)
@@ -45,7 +46,7 @@ export function addLeaseOptions(command: ShellCommand): ShellCommand {
   return addRecordOptions(command);
 }
 
-/** A lock's name, as the server takes it. */
+/** Checks that the server accepts this name of a lock. */
 export function parseName(text: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > NAME_BYTES_MAX)
@@ -63,7 +64,7 @@ export function parseWait(text: string): number | "forever" {
   return text === "forever" ? text : parseDuration(text, { minMs: 0, maxMs: MS_MAX });
 }
 
-/** What they ask for. */
+/** Returns what the flags ask for. */
 export function lockOptions(command: ShellCommand): LockOptions {
   const { wait, permits, shared, exclusive }: Flags = command.opts();
   return {
@@ -85,7 +86,7 @@ export function leaseOptions(command: ShellCommand) {
   };
 }
 
-/** Why there is no lock, in one sentence. */
+/** Says in one sentence why the lock was not acquired. */
 export function refusedSentence(name: string, refusal: Refusal): string {
   switch (refusal.reason) {
     case "BUSY":

@@ -1,4 +1,4 @@
-// One lock for a person: its limit, who holds it, and the queue with what each waits for.
+// One lock for a person: its limit, who holds it, and the queue, with the reason why each waiter waits.
 
 import type { ClaimView, LockView } from "../../../clients/typescript/src/index.ts";
 import { told } from "./durations.ts";
@@ -47,7 +47,7 @@ function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] 
   return [`#${claim.ticketNumber}`, taken(claim), since(claim.requestedAt, nowMs), reason, ownerOf(claim)];
 }
 
-/** What keeps the one at this place in the queue from having it. */
+/** Says what the waiter at this place in the queue waits for. */
 function waitsFor(lock: LockView, at: number, nowMs: number): string {
   const { limit, heldPermits, holders, waiters, record } = lock;
   const before = waiters[at - 1];

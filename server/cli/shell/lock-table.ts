@@ -1,4 +1,4 @@
-// Many locks for a person, a line for each.
+// A table of locks for a person, with a line for each lock.
 
 import type { LockView } from "../../../clients/typescript/src/index.ts";
 import { columns, dueWords, type Paint, shown } from "./print.ts";
@@ -8,7 +8,7 @@ const OWNERS_MAX = 3;
 interface Column {
   readonly title: string;
   readonly cell: (lock: LockView, nowMs: number, paint: Paint) => string;
-  /** Left out where there is nothing in it. */
+  /** The column is left out if all of its cells are empty. */
   readonly isRare?: true;
 }
 
@@ -44,7 +44,7 @@ export function lockTable(locks: readonly LockView[], nowMs: number, paint: Pain
   return columns(rows);
 }
 
-/** The first of those who hold it. */
+/** The owners of the first leases, and how many more there are. */
 export function ownersOf({ holders, holderCount }: LockView): string {
   const owners = holders.slice(0, OWNERS_MAX).map(({ owner }) => shown(owner));
   const more = holderCount - owners.length;

@@ -1,4 +1,4 @@
-// `rowlock ls`: the locks there are.
+// `rowlock ls`: lists locks.
 
 import { Option } from "commander";
 import type { ListLocksOptions, LockView } from "../../../clients/typescript/src/index.ts";

@@ -1,11 +1,12 @@
-// How answers are written: as JSON, one object a line, for programs; as columns for people, with colours on a terminal.
+// How the shell commands print answers: for programs as JSON, one object a line; for people as columns, with colours on
+// a terminal.
 
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { LimitView, RecordView } from "../../../clients/typescript/src/index.ts";
 import type { CliContext } from "../context.ts";
 import { told } from "./durations.ts";
 
-/** What some texts look like on a terminal; elsewhere they are as they are. */
+/** Styles a text on a terminal; elsewhere returns it unchanged. */
 export type Paint = (style: "bold" | "dim" | "red" | "yellow" | "green", text: string) => string;
 
 export function paintOf({ screen, env }: CliContext): Paint {
@@ -13,14 +14,17 @@ export function paintOf({ screen, env }: CliContext): Paint {
   return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text);
 }
 
-/** Whole numbers that JSON readers may round become texts. */
+/** One line of JSON. Whole numbers that a JSON reader may round become strings. */
 export function jsonLine(value: object): string {
   const exact = (_: string, field: unknown) =>
     typeof field !== "bigint" ? field : field <= Number.MAX_SAFE_INTEGER ? Number(field) : String(field);
   return `${shown(JSON.stringify(value, exact))}\n`;
 }
 
-/** What others have written, with what a terminal would obey as JSON escapes it: a reader of JSON gets the same text. */
+/**
+ * Escapes, as JSON does, the characters of a foreign text that a terminal would obey. A reader of JSON gets the same
+ * text.
+ */
 export function shown(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
@@ -28,12 +32,12 @@ export function shown(text: string): string {
   );
 }
 
-/** A sentence of the shell's own, in one line, whatever others have written is in it. */
+/** A sentence of the shell's own on one line, even if it quotes text from others. */
 export function said(sentence: string): string {
   return `rowlock: ${shown(sentence)}\n`;
 }
 
-/** Each column as wide as its widest cell; the last one as it is. */
+/** Lays out rows: each column is as wide as its widest cell, and the last column is not padded. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widthOf = (cell = "") => stripVTControlCharacters(cell).length;
   const count = Math.max(0, ...rows.map((row) => row.length));
@@ -47,7 +51,7 @@ export function columns(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${line(row).trimEnd()}\n`).join("");
 }
 
-/** What it is, and where it comes from. */
+/** The limit, and where it comes from. */
 export function limitWords({ limit, source, pattern = "", reason, version }: LimitView): string {
   const from =
     source === "default"
@@ -64,14 +68,14 @@ export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** When it may be granted again, or since when. */
+/** In how long the lock is due, or for how long it has been. */
 export function dueWords({ notBefore }: RecordView, nowMs: number): string {
   if (!notBefore) return "";
   const inMs = notBefore.getTime() - nowMs;
   return inMs > 0 ? `in ${told(inMs)}` : `for ${told(-inMs)}`;
 }
 
-/** What a lock remembers, a line each. */
+/** A lock's record, with a row for each field. */
 export function recordRows(record: RecordView, nowMs: number): string[][] {
   const { status, notBefore, attemptsLeft, lastRun, version } = record;
   return [

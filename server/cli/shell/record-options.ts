@@ -1,4 +1,4 @@
-// The flags by which a command says what a lock shall remember, and what it has to remember for a grant.
+// The flags about a lock's record: what the lock remembers, and what it must remember for a grant.
 
 import { InvalidArgumentError } from "commander";
 import type { RecordOptions, ReleaseOptions } from "../../../clients/typescript/src/index.ts";
@@ -18,7 +18,7 @@ interface Flags {
   readonly lockDelay?: number;
 }
 
-/** What a lease asks of the lock's record. */
+/** Adds the flags by which a lease depends on the lock's record, or changes it. */
 export function addRecordOptions(command: ShellCommand): ShellCommand {
   return command
     .option("--if-status <word>", "only where the lock has this status; may be repeated", addStatus)
@@ -31,7 +31,7 @@ export function addRecordOptions(command: ShellCommand): ShellCommand {
     .option("--lock-delay <time>", "once lost, it is not due for so long", parseDelay);
 }
 
-/** What becomes of the lock when the command under it has ended. */
+/** Adds the flags for what the lock remembers when the command under it has ended. */
 export function addOutcomeOptions(command: ShellCommand): ShellCommand {
   return command
     .option("--status-done <word>", "the lock's status after a command that ends with 0", parseStatus)
@@ -59,7 +59,7 @@ export function recordOptions(command: ShellCommand): RecordOptions {
   };
 }
 
-/** What the lock remembers of a command that has ended with this code. */
+/** Returns what the lock remembers when the command has ended with this code. */
 export function outcomeOf(command: ShellCommand, code: number): ReleaseOptions {
   const { statusDone, statusFailed, coolDownFailed }: Flags = command.opts();
   const status = code === 0 ? statusDone : statusFailed;

@@ -1,4 +1,4 @@
-// `rowlock release`: gives a lease back by its id; or, by force, ends the leases of others.
+// `rowlock release`: releases a lease by its id, or ends the leases of others by force.
 
 import type { ReleaseOptions, Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";

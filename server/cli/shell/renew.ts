@@ -1,4 +1,4 @@
-// `rowlock renew`: prolongs a lease that a script has acquired.
+// `rowlock renew`: renews a lease that a script has acquired.
 
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";

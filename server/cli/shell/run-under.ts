@@ -1,4 +1,5 @@
-// A command under a lock that was just taken, to its release: what `rowlock run` and `rowlock capture` share.
+// Runs a command under a lock that was just taken, and releases the lock: shared by `rowlock run` and `rowlock
+// capture`.
 
 import type {
   Lock,
@@ -13,12 +14,15 @@ import { runHeld } from "./held-command.ts";
 import { said } from "./print.ts";
 
 const TTL_MS = 30_000;
-/** How long before the lease can end the command is asked to stop, and when it is killed within that time. */
+/**
+ * The margin is how long before the lease can end the command is asked to stop: a share of the time to live, up to a
+ * maximum. The command is killed after KILL_AT_SHARE of the margin.
+ */
 const MARGIN_SHARE = 1 / 4;
 const MARGIN_MS_MAX = 10_000;
 const KILL_AT_SHARE = 3 / 4;
 
-/** What the lock has to be taken with, for the command to end before the lease can. */
+/** The options with which the lock must be taken, so that the command ends before the lease can. */
 export interface Hold extends RecordOptions {
   readonly ttl: number;
   readonly margin: number;
@@ -29,7 +33,7 @@ export function holdOf<Asked extends RecordOptions & Pick<LockOptions, "ttl">>(a
   return { ...asked, ttl, margin: Math.min(ttl * MARGIN_SHARE, MARGIN_MS_MAX) };
 }
 
-/** @param outcomeOf what the lock remembers of a command that has ended with this code. */
+/** @param outcomeOf returns what the lock remembers of a command that has ended with this code. */
 export async function runUnder(
   words: readonly string[],
   lock: Lock,
@@ -38,12 +42,12 @@ export async function runUnder(
   context: CliContext,
   givingUp: GivingUp,
 ): Promise<ExitCode> {
-  // A signal that came with the grant.
+  // A signal arrived together with the grant.
   if (givingUp.code !== undefined) {
     await giveBack(lock, unused(asked));
     return givingUp.code;
   }
-  // The command's part listens before this one stops to, so that no signal falls between.
+  // runHeld listens for signals before `givingUp` stops listening, so that no signal falls between.
   const running = runHeld(words, lock, margin * KILL_AT_SHARE, context);
   givingUp.stop();
   const { code, notStarted } = await running;
@@ -67,15 +71,17 @@ export async function runUnder(
   return code;
 }
 
-/** How a lease is released under which nothing was run: that is no run after which the next one is not due yet. */
+/** The options that release a lease under which nothing was run: as there was no run, the lock stays due. */
 export function unused({ minInterval }: RecordOptions): ReleaseOptions {
   return minInterval === undefined ? {} : { coolDown: 0 };
 }
 
-/** Whether it was this that ended the lease. Where no server answers it ends by itself. */
+/**
+ * Releases the lock, and returns whether this release ended the lease. If no server answers, the lease ends by itself.
+ */
 async function giveBack(lock: Lock, last: ReleaseOptions): Promise<boolean> {
   const released = lock.release(last).catch(() => false);
-  // Resolves with that release; rejects where it went wrong otherwise.
+  // Resolves once that release is done; rejects if it failed for another reason.
   await lock[Symbol.asyncDispose]();
   return await released;
 }

@@ -1,4 +1,4 @@
-// `rowlock run`: a command under a lock.
+// `rowlock run`: runs a command under a lock.
 
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";

@@ -1,5 +1,5 @@
-// Where the server is and how to know it: by flags, the environment or the file of named servers. Finds all that is wrong
-// with that before anything is sent.
+// Where the server is and how to verify it: by flags, the environment or the file of named servers. Finds all that is
+// wrong with these before anything is sent.
 
 import { isIP } from "node:net";
 import { WHERE } from "../../config/shell-names.ts";
@@ -21,7 +21,7 @@ which are tried in turn; or by its name in ${SERVERS_FILE} under --server, or RO
 unless told otherwise. --ca, --cert, --key and --server-name are also ROWLOCK_CA and so on.
 `;
 
-/** Where to connect to; what `connect` of the client takes. */
+/** Where to connect: the options of the client's `connect`. */
 export interface Servers {
   readonly addresses: readonly string[];
   readonly giveUpAfter: number;
@@ -52,7 +52,7 @@ export function addServerOptions(command: ShellCommand): ShellCommand {
     );
 }
 
-/** What is wrong is added to the faults of the command. */
+/** Adds what is wrong to the faults of the command. */
 export function serversOf(command: ShellCommand, context: CliContext): Servers {
   const flags: Flags = command.opts();
   const named = whichNamed(flags, command, context);
@@ -92,7 +92,7 @@ function whichNamed({ addr, server }: Flags, command: ShellCommand, context: Cli
   return found;
 }
 
-/** With what has said so. */
+/** Returns the addresses, and the flag or variable that they come from. */
 function addressesOf(
   { addr }: Flags,
   named: NamedServer | undefined,
@@ -103,7 +103,7 @@ function addressesOf(
   return [where, text.split(",").map((address) => address.trim())];
 }
 
-/** Flags before all else. A named server has files of its own, and is not known by those of the environment. */
+/** Flags come first. A named server has files of its own and does not use those of the environment. */
 function filesOf(flags: Flags, named: NamedServer | undefined, { env }: CliContext): TlsFiles {
   const files: { -readonly [Part in keyof TlsFiles]: string } = {};
   for (const part of ["ca", "cert", "key", "serverName"] as const) {
@@ -113,7 +113,7 @@ function filesOf(flags: Flags, named: NamedServer | undefined, { env }: CliConte
   return files;
 }
 
-/** What is wrong with it, and what to do. */
+/** Says what is wrong with the address and what to do; undefined: nothing. */
 export function wrongAddress(address: string): string | undefined {
   if (address === "") return "there is an empty address: write host:port, with commas between several";
   if (address.includes("/")) return `"${address}" is no address: write host:port, without a scheme or a path`;

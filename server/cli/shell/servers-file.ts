@@ -1,11 +1,11 @@
-// The file of named servers: for each name its addresses, and the files that TLS needs. Checked by hand, as a library for it
-// takes longer to load than all the rest of a command.
+// The file of named servers: for each name its addresses, and the files that TLS needs. Checks the file by hand,
+// because a library for that takes longer to load than the rest of a command.
 
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { CliContext } from "../context.ts";
 
-/** As help names it. */
+/** The path as help shows it. */
 export const SERVERS_FILE = "~/.config/rowlock/servers.json";
 const EXAMPLE = '{"production": {"addresses": ["locks-1:50051", "locks-2:50051"], "ca": "ca.pem"}}';
 
@@ -13,7 +13,7 @@ export interface NamedServer {
   readonly addresses: readonly string[];
   /** Encrypt, and trust the authorities that Node trusts. */
   readonly tls?: boolean;
-  /** Files; in the file itself their paths count from its folder. */
+  /** Paths of files. In the file of servers, relative paths start from its folder. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -30,19 +30,19 @@ const FIELDS: Readonly<Record<string, string>> = {
   serverName: "a name",
 };
 
-/** Where it is, by the rules of XDG. */
+/** The path of the file, by the rules of XDG. */
 export function serversPath({ env }: CliContext): string {
   const home = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config");
   return join(home, "rowlock", "servers.json");
 }
 
-/** The names in it; none where there is no file, or none that can be read. */
+/** The names in the file; none if there is no file that can be read. */
 export function serverNames(context: CliContext): string[] {
   const { servers } = readServers(context);
   return Object.keys(servers);
 }
 
-/** The servers of this name, or all that is wrong with the file. */
+/** Returns the servers of this name, or all that is wrong with the file. */
 export function namedServer(
   name: string,
   context: CliContext,
@@ -87,7 +87,7 @@ function readServers(context: CliContext): { servers: Record<string, NamedServer
   return { servers, faults };
 }
 
-/** What is wrong with one server, and what to do. */
+/** Says what is wrong with one server, and what to do. */
 function* faultsOf(fields: Readonly<Record<string, unknown>>): Generator<string> {
   if (!("addresses" in fields)) yield "it has no addresses: add them, as host:port";
   for (const [field, value] of Object.entries(fields)) {

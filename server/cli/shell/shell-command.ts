@@ -1,18 +1,21 @@
-// A command whose user learns of all that is wrong with its words at once. What is found is kept until `refuseFaults`.
+// A command that reports all that is wrong with its arguments at once. Keeps the faults until `refuseFaults`.
 
 import type { Argument, ErrorOptions, Option, ParseOptionsResult } from "commander";
 import { Command, InvalidArgumentError } from "commander";
 
-/** After these nothing else that could be said of the words would be true. */
+/** After one of these errors, any further fault may be wrong, so the command reports at once. */
 const ENDING = ["commander.unknownOption", "commander.unknownCommand", "commander.optionMissingArgument"];
-/** A word that is told again. */
+/** Characters of an argument that a fault quotes at most. */
 const QUOTED_MAX = 60;
 
 export class ShellCommand extends Command {
   readonly #faults: string[] = [];
   #runsCommand = false;
 
-  /** Its last words are a command to run, and stand after `--`: before it, their flags would be taken for its own. */
+  /**
+   * The last arguments are a command to run. They must follow `--`: before it, their flags would be taken for flags of
+   * this command.
+   */
   runsCommand(): this {
     this.#runsCommand = true;
     return this;
@@ -35,7 +38,7 @@ export class ShellCommand extends Command {
     return { operands: [...operands, ...toRun], unknown };
   }
 
-  /** Something is wrong, in a sentence that goes on after "error: ". */
+  /** Adds a fault: a sentence that continues after "error: ". */
   fault(sentence: string): void {
     this.#faults.push(sentence);
   }
@@ -44,7 +47,7 @@ export class ShellCommand extends Command {
     return this.#faults.length > 0;
   }
 
-  /** Tells all that is wrong, and ends the command, where anything is. */
+  /** If there are faults, prints all of them and ends the command. */
   refuseFaults(): void {
     const [first, ...more] = this.#faults.splice(0);
     if (first === undefined) return;
@@ -56,7 +59,10 @@ export class ShellCommand extends Command {
     );
   }
 
-  /** Commander's own finds: most of them are kept, and then it goes on, whatever its types say. */
+  /**
+   * Commander's own errors: keeps most of them as faults and then returns, although Commander's types say that it does
+   * not.
+   */
   override error(message: string, options: ErrorOptions = {}): never {
     const { code = "" } = options;
     if (!code.startsWith("commander.") || (ENDING.includes(code) && this.#faults.length === 0))
@@ -85,7 +91,7 @@ export class ShellCommand extends Command {
       } catch (error) {
         if (!(error instanceof InvalidArgumentError)) throw error;
         this.fault(`${words(text)}: ${error.message}`);
-        // Of no use to anybody, as the command will not run.
+        // Nobody uses the value, because the command will not run.
         return undefined as never;
       }
     };

@@ -1,4 +1,4 @@
-// `rowlock show`: one lock, with who holds it and who waits.
+// `rowlock show`: shows one lock, who holds it, and who waits.
 
 import type { CliContext, ExitCode } from "../context.ts";
 import { EXIT } from "../context.ts";

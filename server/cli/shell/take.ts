@@ -1,4 +1,4 @@
-// Waits for a lock as the flags say, tells the place meanwhile, and says why there is none.
+// Waits for a lock as the flags say, shows the place in the queue meanwhile, and says why the lock was not acquired.
 
 import type { Lock, LockOptions, Rowlock } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
@@ -10,12 +10,13 @@ import { WaitingLine } from "./waiting-line.ts";
 
 export interface Asked extends LockOptions {
   readonly name: string;
-  /** Do not tell the place, nor that there is no lock. */
+  /** Show neither the place in the queue, nor that the lock was not acquired. */
   readonly quiet: boolean;
 }
 
 /**
- * Takes the lock and goes on with `held`; its exit code, or that of a lock that was not had or of a signal that came before.
+ * Takes the lock and runs `held`. Resolves with the exit code of `held`, or with that of a lock that was not acquired
+ * or of a signal that came before.
  */
 export function take(
   rowlock: Rowlock,

@@ -1,9 +1,9 @@
-// The files that TLS needs, read and looked at, so that one that is wrong is named and not only a connection refused.
+// Reads and checks the files that TLS needs, so that a faulty file is named, and not only a connection refused.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { CliContext } from "../context.ts";
 
-/** Paths, and the name that the server's certificate has. */
+/** Paths, and the name in the server's certificate. */
 export interface TlsFiles {
   readonly ca?: string;
   readonly cert?: string;
@@ -11,7 +11,9 @@ export interface TlsFiles {
   readonly serverName?: string;
 }
 
-/** What the client takes, for paths that `fault` has nothing to say of. */
+/**
+ * Returns the client's TLS options; calls `fault` for each thing that is wrong. The result counts only if nothing is.
+ */
 export function tlsOf(
   { ca, cert, key, serverName }: TlsFiles,
   context: CliContext,
@@ -59,7 +61,7 @@ function read(
   }
 }
 
-/** The first one of the file. */
+/** Parses the first certificate of the file. */
 function certificate(
   flag: string,
   path: string | undefined,

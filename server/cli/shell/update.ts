@@ -1,4 +1,4 @@
-// `rowlock update`: sets what a lock remembers.
+// `rowlock update`: changes a lock's record.
 
 import { InvalidArgumentError } from "commander";
 import type { LockChanges } from "../../../clients/typescript/src/index.ts";
@@ -26,7 +26,7 @@ Examples:
 
 interface Flags {
   readonly notBefore?: Pick<LockChanges, "notBefore" | "notBeforeIn">;
-  /** Not as it is: commander takes null for an empty text. */
+  /** Wrapped in an object, because commander would take a plain null for an empty text. */
   readonly attempts?: Pick<LockChanges, "attemptsLeft">;
   readonly status?: string;
   readonly ifVersion?: number;

@@ -1,4 +1,4 @@
-// Tells the place in the queue: on a terminal in one line that is written over and over, elsewhere in a line for each place.
+// Shows the place in the queue: on a terminal in one line that is rewritten, elsewhere in a new line for each place.
 
 import type { Place } from "../../../clients/typescript/src/index.ts";
 import type { CliContext } from "../context.ts";
@@ -20,7 +20,7 @@ export class WaitingLine {
     this.#context = context;
   }
 
-  /** There is a new place. */
+  /** Shows a new place. */
   at(place: Place): void {
     this.#place = place;
     this.#toldMs = performance.now();

@@ -1,4 +1,4 @@
-// `rowlock watch`: locks as they change.
+// `rowlock watch`: shows locks as they change.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LockView, RowlockError } from "../../../clients/typescript/src/index.ts";
@@ -13,9 +13,9 @@ import type { ShellCommand } from "./shell-command.ts";
 import { type Changes, type Watched, WatchedLocks, watchedOf } from "./watching.ts";
 import { sentenceOf, withClient } from "./with-client.ts";
 
-/** How often a page is written anew on which nothing has changed but the time. */
+/** How often the page is redrawn if only the time has changed. */
 const REDRAW_MS = 1_000;
-/** Where no server has answered for long enough to say so, they are left alone for so long. */
+/** The pause after a report that no server answers, before the next attempt. */
 const AGAIN_MS = 1_000;
 const NOT_LET_THROUGH = ["UNIMPLEMENTED", "INTERNAL", "UNKNOWN"];
 const ENDS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
@@ -34,10 +34,10 @@ Examples:
   rowlock watch etl/ --json | jq 'select(.waiting > 10) | .name'
 `;
 
-/** Where what is seen goes. */
+/** Shows what is watched. */
 interface View {
   show(changes: Changes, watched: WatchedLocks): void;
-  /** It cannot be seen at present; `sentence` has a line end. */
+  /** The locks cannot be watched at present; `sentence` ends with a line break. */
   lost(sentence: string): void;
   close(): void;
 }
@@ -68,7 +68,7 @@ export function addWatch(command: ShellCommand, context: CliContext, exit: (code
                 context.err(notLetThrough(error));
                 return EXIT.noServer;
               }
-              // Until something was seen, what is wrong may be this command.
+              // Until the first locks were seen, the fault may lie in this command itself.
               if (!watched.wasSeen || !error.isTransient) throw error;
               view.lost(await sentenceOf(error, servers));
               await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
@@ -83,7 +83,10 @@ export function addWatch(command: ShellCommand, context: CliContext, exit: (code
     });
 }
 
-/** By what a proxy refuses a stream, or an older server a watch, where other calls came through; without a reason of ours. */
+/**
+ * Whether a proxy refuses streams, or an older server has no watches, although other calls came through: such errors
+ * carry no reason of ours.
+ */
 function isNotLetThrough({ reason, code }: RowlockError): boolean {
   return reason === "UNKNOWN" && NOT_LET_THROUGH.includes(code);
 }
@@ -94,7 +97,7 @@ function notLetThrough({ code, message }: RowlockError): string {
   );
 }
 
-/** Aborted by a signal, and when nobody reads what is written. */
+/** `signal` is aborted by a process signal, and when nobody reads the output any more. */
 function endOf(context: CliContext): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController();
   const silence = ENDS.map((signal) => context.onSignal(signal, () => controller.abort()));

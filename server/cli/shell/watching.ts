@@ -1,22 +1,22 @@
-// How watched locks stand, as servers tell it: kept from one connection to the next, so that it is known what has changed.
+// The state of watched locks, as servers send it: kept from one connection to the next, to find out what has changed.
 
 import type { LockView, Rowlock } from "../../../clients/typescript/src/index.ts";
 
 /** One lock, or all whose names begin with a prefix. */
 export type Watched = { readonly name: string } | { readonly prefix: string };
 
-/** A prefix ends in a slash or a star, or is empty; the star is not part of it. */
+/** Parses the argument: a prefix ends in a slash or a star, or is empty. The star is not part of the prefix. */
 export function watchedOf(text: string): Watched {
   if (text === "" || text.endsWith("/")) return { prefix: text };
   return text.endsWith("*") ? { prefix: text.slice(0, -1) } : { name: text };
 }
 
 export interface Changes {
-  /** Of what has changed before, not all was told. */
+  /** Some earlier changes may not have been reported. */
   readonly beganAnew: boolean;
-  /** As they stand. That a lease was renewed is no change. */
+  /** Locks in their new state. The renewal of a lease is no change. */
   readonly changed: readonly LockView[];
-  /** Names of locks that are no more. */
+  /** Names of locks that no longer exist. */
   readonly gone: readonly string[];
 }
 
@@ -29,17 +29,17 @@ export class WatchedLocks {
     this.#watched = watched;
   }
 
-  /** Whether they were ever seen. */
+  /** Whether the locks were ever seen. */
   get wasSeen(): boolean {
     return this.#wasSeen;
   }
 
-  /** As they stand, by their names. */
+  /** The locks in their latest state, sorted by name. */
   get locks(): readonly LockView[] {
     return [...this.#locks.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** Each time that a server has told something. Throws a RowlockError, or the reason of `ended`. */
+  /** Yields whenever a server has sent something. Throws a RowlockError, or the reason of `ended`. */
   changes(rowlock: Rowlock, ended: AbortSignal): AsyncGenerator<Changes, void, undefined> {
     const watched = this.#watched;
     return "name" in watched
@@ -65,7 +65,10 @@ export class WatchedLocks {
     }
   }
 
-  /** A watch shows not all who hold a lock, and nothing of one that nobody has used: so it says when to look at it. */
+  /**
+   * A watch does not show all holders of a lock, nor a lock that nobody has used, so it only shows when to read the
+   * lock.
+   */
   async *#ofName(name: string, rowlock: Rowlock, signal: AbortSignal): AsyncGenerator<Changes> {
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => {});

@@ -1,4 +1,4 @@
-// Runs a command with a client, and says in words what went wrong: each sentence says what to do, and there is an exit code.
+// Runs a command with a client, and reports errors in sentences that say what to do, with an exit code.
 
 import type { Rowlock, RowlockError } from "../../../clients/typescript/src/index.ts";
 import type { CliContext, ExitCode } from "../context.ts";
@@ -8,7 +8,7 @@ import { said, shown } from "./print.ts";
 import { type Servers, serversOf } from "./server-options.ts";
 import type { ShellCommand } from "./shell-command.ts";
 
-/** Fields of requests, as they are called in the shell. */
+/** What the shell calls the fields of requests. */
 const WORDS: Readonly<Record<string, string>> = {
   name: "the lock's name",
   prefix: "the prefix",
@@ -35,7 +35,10 @@ const WORDS: Readonly<Record<string, string>> = {
   attempts_left: "--attempts",
 };
 
-/** Refuses what is wrong with the command's words. Otherwise runs it with a client, and closes that; only here it is loaded. */
+/**
+ * Reports the command's faults, if there are any. Otherwise runs it with a client, which is loaded only here, and
+ * closes the client.
+ */
 export async function withClient(
   command: ShellCommand,
   context: CliContext,
@@ -57,7 +60,7 @@ export async function withClient(
   }
 }
 
-/** What went wrong and what to do, for a person: one sentence, or a line for each of several. */
+/** Says what went wrong and what to do, for a person: one sentence, or a line for each of several. */
 export async function sentenceOf(error: RowlockError, servers: Servers): Promise<string> {
   if (isNoServer(error)) {
     const { diagnose } = await import("./diagnosis.ts");
@@ -72,7 +75,7 @@ export async function sentenceOf(error: RowlockError, servers: Servers): Promise
   return said(inWords(error));
 }
 
-/** What answers may be another server, or a proxy: it has no reasons of ours. */
+/** Something else may have answered, such as another kind of server or a proxy: it has no reasons of ours. */
 function isNoServer({ reason, code }: RowlockError): boolean {
   return reason === "NO_SERVER" || (reason === "UNKNOWN" && code === "UNIMPLEMENTED");
 }

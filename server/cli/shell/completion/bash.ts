@@ -1,4 +1,5 @@
-// The script for bash, from version 3.2 on: a table of flags in `case` branches, and what walks through the words.
+// Makes the script for bash, from version 3.2 on: a table of flags in `case` branches, and the code that walks through
+// the words.
 
 import { type DescribedCommand, type Values, WHERE_FLAGS } from "./described.ts";
 
@@ -79,7 +80,7 @@ complete -F _rowlock rowlock
 `;
 }
 
-/** What stands after a flag, for all commands that have the same. */
+/** The branches that complete the values of flags; flags with the same kind of values share a branch. */
 function flagBranches(commands: readonly DescribedCommand[]): string {
   const patterns = new Map<string, string[]>();
   for (const { name, flags } of commands) {

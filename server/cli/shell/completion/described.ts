@@ -1,8 +1,8 @@
-// The command line as data, for scripts that complete it.
+// Describes the command line as data, for the completion scripts.
 
 import type { Argument, Command, Option } from "commander";
 
-/** What can be completed: nothing is known of a text. */
+/** The kind of values to complete; for a text there is nothing to propose. */
 export type Values =
   | { readonly kind: "text" | "file" | "server" | "lock" | "lock by force" | "command" }
   | { readonly kind: "choice"; readonly choices: readonly string[] };
@@ -11,7 +11,7 @@ export interface DescribedFlag {
   /** `--wait` and, where there is one, `-w`. */
   readonly names: readonly string[];
   readonly tells: string;
-  /** Unset: it takes none. */
+  /** Unset: the flag takes no value. */
   readonly value?: Values;
 }
 
@@ -19,13 +19,13 @@ export interface DescribedCommand {
   readonly name: string;
   readonly tells: string;
   readonly flags: readonly DescribedFlag[];
-  /** The first word after it. */
+  /** The first argument of the command. */
   readonly first?: Values;
-  /** Whether a command of its own stands after --. */
+  /** Whether a command to run follows after `--`. */
   readonly wraps: boolean;
 }
 
-/** Flags that say where the server is: names of locks are asked for with them, too. */
+/** Flags that say where the server is: the scripts also pass them on when they ask for the names of locks. */
 export const WHERE_FLAGS = ["--addr", "--server", "--ca", "--cert", "--key", "--server-name"] as const;
 
 export function described(program: Command): DescribedCommand[] {
@@ -49,7 +49,7 @@ function describedCommand(command: Command): DescribedCommand {
   };
 }
 
-/** With those of the commands within. */
+/** The flags of the command and of its subcommands. */
 function flagsOf(command: Command): DescribedFlag[] {
   const all = [command, ...command.commands]
     .flatMap(({ options }) => options)

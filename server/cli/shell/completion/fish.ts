@@ -1,4 +1,4 @@
-// The script for fish: a line for each command and flag.
+// Makes the script for fish: a line for each command and flag.
 
 import type { DescribedCommand, DescribedFlag, Values } from "./described.ts";
 import { WHERE_FLAGS } from "./described.ts";

@@ -1,4 +1,4 @@
-// The script for zsh, in the terms of its own _arguments.
+// Makes the script for zsh, which uses zsh's own `_arguments`.
 
 import type { DescribedCommand, DescribedFlag, Values } from "./described.ts";
 import { WHERE_FLAGS } from "./described.ts";
