@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// lateMax is what the server may take for a wait that is over to say so.
+	// lateMax is how long the server may take to report that a wait is over.
 	lateMax = 2 * time.Second
-	// seldom is how often positions are told that nobody looks at.
+	// seldom is the interval of position updates when the caller has no OnPosition.
 	seldom = time.Hour
 )
 
-// acquisition is one lock being asked for: from the first request to the grant or the refusal, however many connections that
-// takes. Whoever gives up leaves nothing behind: the place is given back as soon as its ticket is known.
+// acquisition asks for one lock, from the first request to the grant or the refusal, over as many connections as that
+// takes. An abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket.
 type acquisition struct {
 	client *Client
 	name   string
@@ -29,15 +29,15 @@ type acquisition struct {
 	requestID string
 	ticketID  string
 	call      *call
-	// lateGrants counts the grants that left too little time to begin with.
+	// lateGrants counts the grants with too little time left to start work.
 	lateGrants  int
 	isAbandoned bool
-	// settled is closed when one of these is known.
+	// settled is closed when one of these three is set.
 	settled chan struct{}
 	granted *Lock
 	refused *Refusal
 	failure *Error
-	// place is the latest that was not told yet; news has something in it where there is one.
+	// place is the latest position. While the caller has not seen it, news holds one element.
 	place Place
 	news  chan struct{}
 }
@@ -58,9 +58,9 @@ func newAcquisition(client *Client, name string, asked *lockOptions) *acquisitio
 	return a
 }
 
-// run waits for what becomes of it, outside of turns.
+// run waits for the outcome. It is called outside of turns.
 func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
-	// Where the user's function panics, too.
+	// Also runs when the user's onPosition panics.
 	defer a.client.turns.take(func() { a.abandon(closedError()) })
 	for {
 		select {
@@ -71,7 +71,7 @@ func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
 			a.client.turns.take(func() { place = a.place })
 			a.asked.onPosition(place)
 		case <-ctx.Done():
-			// Unless it was settled just now: then what was got is not thrown away.
+			// An acquisition that has just been settled keeps its outcome: a lock that was granted is not thrown away.
 			a.client.turns.take(func() { a.abandon(cancelledError(ctx)) })
 			<-a.settled
 			return a.granted, a.refused, a.failure
@@ -79,7 +79,7 @@ func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
 	}
 }
 
-// abandon fails with this error, and gives back what was or will be got.
+// abandon settles the acquisition with this error, and gives back what the server has granted or will grant.
 func (a *acquisition) abandon(why *Error) {
 	if a.isSettled() {
 		return
@@ -133,7 +133,7 @@ func (a *acquisition) ask() {
 	})
 }
 
-// again asks for the lock under another id, as what there was under the last one is gone.
+// again asks for the lock under a new request id, because the claim of the old one is gone.
 func (a *acquisition) again() {
 	a.requestID = newRequestID()
 	a.ticketID = ""
@@ -147,7 +147,7 @@ func (a *acquisition) giveUpAfter() time.Duration {
 	return min(a.client.config.GiveUpAfter, later(a.left(), lateMax))
 }
 
-// left is how long to wait still.
+// left is the remaining waiting time.
 func (a *acquisition) left() time.Duration {
 	if a.until == Forever {
 		return Forever
@@ -195,7 +195,7 @@ func (a *acquisition) answered(result *rowlockv1.SessionResult, basis time.Durat
 	return true
 }
 
-// positioned says whether nobody wants the place any more.
+// positioned takes a new position. It reports whether the call is over, because the caller no longer wants the place.
 func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 	a.ticketID = ticket.GetTicketId()
 	if a.isAbandoned {
@@ -224,7 +224,8 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 		return
 	}
 	if a.client.requests.wasReleased(a.asked.shared(), lease.GetLeaseId()) {
-		// Another call under this request id had it, and has released it since: a little later the server says so.
+		// Another call under this request id held the lease and has released it since, so this grant is outdated. When
+		// asked again a little later, the server reports the release.
 		a.client.turns.after(renewAgain, func() {
 			if !a.isSettled() {
 				a.ask()
@@ -234,7 +235,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	}
 	held := newHeldLease(&a.client.turns, lease, basis, a.asked.margin)
 	if !held.isTooEarly(a.asked.terms.areSet()) {
-		// In this very turn, so that nothing that is said of it is missed.
+		// In the same turn, so that the client misses no news of this lease.
 		a.settle(a.client.locked(held, lease, &a.asked.claimOptions, a.asked.shared()), nil, nil)
 		return
 	}
@@ -246,7 +247,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	a.renew(held.id)
 }
 
-// renew: the grant was long on its way, or is not confirmed yet, so nobody relies on it before it is renewed.
+// renew renews a grant that arrived late or is not confirmed yet, before anybody relies on it.
 func (a *acquisition) renew(leaseID string) {
 	a.ticketID = leaseID
 	a.call = a.client.calls.begin(ask{
@@ -272,7 +273,7 @@ func (a *acquisition) renew(leaseID string) {
 func (a *acquisition) ended(refused *rowlockv1.Refusal) {
 	refusal := refusalOf(refused)
 	isLeft := !a.isWait() || a.client.turns.now() < a.until
-	// Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody.
+	// Nobody was given the lease, or the place was lost on the way. Asking again takes nothing from anybody.
 	if (refusal.Reason == ErrLapsed || refusal.Reason == ErrExpired) && isLeft && a.mayAskAgain() {
 		a.again()
 		return
@@ -289,14 +290,15 @@ func (a *acquisition) failed(err *Error) {
 	a.settle(nil, nil, a.leave(err))
 }
 
-// leave: where a server may have granted the lock, it is given back, and the error of a lease without end says so.
+// leave handles a failed call after which a server may have granted the lock. It gives the claim back. If the lease
+// would never expire, the returned error says that the lock may be held.
 func (a *acquisition) leave(err *Error) *Error {
 	isEndless := a.asked.ttl == Forever
 	isOver := err.Reason == ErrClosed && !isEndless
 	if isOver || !err.leavesDoubt() || a.ticketID == "" && !a.call.mayBeKnown() {
 		return err
 	}
-	// Who has chosen the request id may come back for it, from another program, too.
+	// A caller that has chosen the request id may come back for the claim, even from another program.
 	isGivenBack := a.asked.requestID == "" || a.isAbandoned
 	switch {
 	case !isGivenBack:
@@ -314,11 +316,12 @@ func (a *acquisition) leave(err *Error) *Error {
 	return err
 }
 
-// finding asks for what there is under the request id.
+// finding is the command that finds the claim of the request id.
 func (a *acquisition) finding() *rowlockv1.SessionCommand {
 	request := a.asked.request(a.name, a.requestID, rowlockv1.WhenBusy_WHEN_BUSY_REFUSE)
 	if a.asked.ttl == Forever {
-		// It takes a place where there is nothing, so that a first request that is still on its way finds its claim ended.
+		// If there is no claim, this takes a place in the queue, which is then given back. A first request that is
+		// still on its way then finds that the claim of its id has ended, and is not granted the lock.
 		request.WhenBusy = rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE
 	} else {
 		request.IfStatus = noStatus()
@@ -326,12 +329,13 @@ func (a *acquisition) finding() *rowlockv1.SessionCommand {
 	return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Acquire{Acquire: request}}
 }
 
-// mayAskAgain: a request id that the caller has chosen stands for one claim.
+// mayAskAgain reports whether a new request id may be used. A request id that the caller has chosen stands for one
+// claim.
 func (a *acquisition) mayAskAgain() bool {
 	return a.asked.requestID == "" && !a.isAbandoned
 }
 
-// unwanted gives a claim back, unless others ask under the same request id.
+// unwanted gives a claim back, unless other calls ask under the same request id.
 func (a *acquisition) unwanted(id string) {
 	a.client.requests.unwanted(a.asked.shared(), func() { a.client.giveBack(id, &a.asked.claimOptions) })
 }

@@ -7,12 +7,12 @@ import (
 
 const (
 	backoffFirst = 100 * time.Millisecond
-	// backoffMax is well within the grace period, for which places are kept.
+	// backoffMax is well below the grace period, during which the server keeps places.
 	backoffMax = 2 * time.Second
 )
 
-// backoff is how long to leave a server alone after so many failures in a row, from 1 on: longer each time, and not the same
-// for all clients.
+// backoff is the pause after this many failures in a row (at least 1). It grows with each failure, and is random so
+// that clients do not retry all at once.
 func backoff(failures int, atLeast time.Duration) time.Duration {
 	full := min(backoffMax, backoffFirst<<min(failures-1, 10))
 	return max(atLeast, full/2+rand.N(full/2))

@@ -12,85 +12,86 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// kind of a call: each is asked for in order of arrival, and has bounds of its own.
+// kind of a call. Each kind has a queue in order of arrival, and is sent before the next kind. Waits and other commands
+// have separate bounds.
 type kind int
 
 const (
-	// urgent is what keeps and ends leases.
+	// urgent calls renew and end leases.
 	urgent kind = iota
 	ordinary
 	waiting
 	kinds
 )
 
-// repeating says when a call whose answer was lost is asked for again.
+// repeating says when a call is sent again after its answer was lost.
 type repeating int
 
 const (
 	always repeating = iota
-	// ifUnsent: not once it may have taken effect.
+	// ifUnsent: only if it cannot have taken effect.
 	ifUnsent
-	// inThisConnection: not on another one.
+	// inThisConnection: never on another connection.
 	inThisConnection
 )
 
-// ask is what somebody wants of a server.
+// ask describes a request to a server.
 type ask struct {
 	kind   kind
 	repeat repeating
-	// command is what to ask for, each time that it is asked for.
+	// command makes the command, each time that the call is sent.
 	command func(on connection) *rowlockv1.SessionCommand
-	// giveUpAfter is how long to try without an answer before it fails; it may be Forever.
+	// giveUpAfter is how long to try without an answer before the call fails; may be Forever.
 	giveUpAfter func() time.Duration
-	// answered brings a result, which was so at basis or later, and says whether it was the last one.
+	// answered takes a result, which was true at basis or later. It reports whether this was the last result.
 	answered func(result *rowlockv1.SessionResult, basis time.Duration) bool
 	failed   func(err *Error)
-	// givesBack: nobody waits for it, so that it outlasts what would be of no use to others.
+	// givesBack: nobody waits for this call, so failures that end other calls do not end it.
 	givesBack bool
 }
 
-// call is an ask that was not yet answered for the last time.
+// call is an ask whose last answer has not come yet.
 type call struct {
 	ask
-	// order: calls are asked for again in the order in which they began.
+	// order: calls are sent again in the order in which they began.
 	order  int
 	number uint64
-	// on is the connection on which it is asked for, if it is.
+	// on is the connection on which the call was sent; nil if it is on none.
 	on *usage
-	// askedAt is when it was asked for; Forever once it was answered.
+	// askedAt is when the call was sent; Forever after its first result.
 	askedAt time.Duration
-	// wasSent says whether a server that is gone may know of it.
+	// wasSent reports whether the server of an earlier connection may know of the call.
 	wasSent bool
-	// timesSent counts the connections that have taken it.
+	// timesSent counts the connections that have taken the call.
 	timesSent int
 	isOver    bool
 	failures  int
-	// lastError is what it was answered last, where that was no result.
+	// lastError is the last error that a server has answered with.
 	lastError   *Error
 	retryTimer  *timer
 	giveUpTimer *timer
 }
 
-// mayBeKnown says whether a server may know of it.
+// mayBeKnown reports whether any server may know of the call.
 func (c *call) mayBeKnown() bool {
 	return c.wasSent || c.on != nil && c.on.hasSent(c.number)
 }
 
-// usage is how much of a connection's bounds is used.
+// usage counts what is under way on a connection, to stay within the server's bounds.
 type usage struct {
 	connection
 	commands, waits uint32
 }
 
-// calls are all that is asked for and not yet answered. A call outlives connections: what was not answered on one is asked for
-// again on the next, where that is safe; it is tried again when it could not be done at the moment, and given up when no
-// answer comes in time.
+// calls holds all calls that are not answered yet. A call outlives its connection: if the connection ends before the
+// answer, the call is sent again on the next one where that is safe. A call that fails for a transient reason is tried
+// again, and a call without an answer in time fails.
 type calls struct {
 	turns  *turns
 	config Config
-	// need asks for a connection.
+	// need opens a connection unless there is one.
 	need func()
-	// lastError is why there was no connection lately.
+	// lastError is why the latest connection ended or could not be opened.
 	lastError func() *Error
 
 	open     map[*call]struct{}
@@ -99,7 +100,7 @@ type calls struct {
 	current  *usage
 	begins   int
 	numbers  uint64
-	// idle is closed when nothing is open any more, where somebody waits for that.
+	// idle is closed when no call is open any more; nil if nobody waits for that.
 	idle chan struct{}
 }
 
@@ -114,7 +115,8 @@ func (c *calls) begin(asked ask) *call {
 	return one
 }
 
-// cancel: from now on, its answers are nobody's business. The server is told; what it has done by then stays done.
+// cancel ends a call; its answers are ignored from now on. The server is notified, but what it has already done stays
+// done.
 func (c *calls) cancel(one *call) {
 	if one.isOver {
 		return
@@ -125,8 +127,8 @@ func (c *calls) cancel(one *call) {
 	c.close(one)
 }
 
-// withdraw: nobody wants it any more, so it is not asked for again, and the server is told of a wait. What it had done by then
-// may still be answered; where nobody can answer it any more, it fails.
+// withdraw ends a call that nobody wants any more. The call is not sent again, and a wait is cancelled at the server.
+// An answer for what the server had done by then is still taken; if no server can answer any more, the call fails.
 func (c *calls) withdraw(one *call) {
 	if one.isOver {
 		return
@@ -138,14 +140,14 @@ func (c *calls) withdraw(one *call) {
 		one.on.cancel(one.number)
 	case isSent:
 	case one.wasSent:
-		// By a connection that is gone, so that nobody will answer it.
+		// It was sent on a connection that is gone, so no server will answer.
 		c.fail(one, newError(ErrConnectionLost, codes.Unavailable, "the connection was lost before the answer came"))
 	default:
 		c.cancel(one)
 	}
 }
 
-// whenIdle answers with a channel that is closed when nothing is open any more.
+// whenIdle returns a channel that is closed when no call is open any more.
 func (c *calls) whenIdle() <-chan struct{} {
 	c.idle = make(chan struct{})
 	if len(c.open) == 0 {
@@ -154,14 +156,14 @@ func (c *calls) whenIdle() <-chan struct{} {
 	return c.idle
 }
 
-// failUnsent fails what no server can know of, except for what keeps and ends leases.
+// failUnsent fails the calls that no server can know of, except for those that renew and end leases.
 func (c *calls) failUnsent(err *Error) {
 	for _, one := range c.inOrder(func(one *call) bool { return one.kind != urgent && !one.mayBeKnown() }) {
 		c.fail(one, err)
 	}
 }
 
-// failAsked fails all that somebody waits for.
+// failAsked fails all calls that somebody waits for.
 func (c *calls) failAsked(err *Error) {
 	for _, one := range c.inOrder(func(one *call) bool { return !one.givesBack }) {
 		c.fail(one, err)
@@ -174,20 +176,20 @@ func (c *calls) failAll(err *Error) {
 	}
 }
 
-// begun: from now on, calls go there.
+// begun: calls are sent on this connection from now on.
 func (c *calls) begun(on connection) {
 	c.current = &usage{connection: on}
 	c.pump()
 }
 
-// leaving: nothing goes there any more.
+// leaving: no more calls are sent on this connection.
 func (c *calls) leaving(from connection) {
 	if c.current != nil && c.current.connection == from {
 		c.current = nil
 	}
 }
 
-// ended: what was asked for there is asked for again elsewhere, or fails.
+// ended: calls that were under way on this connection are sent again on another one, or fail.
 func (c *calls) ended(from connection, err *Error) {
 	c.leaving(from)
 	for _, one := range c.inOrder(func(one *call) bool { return one.on != nil && one.on.connection == from }) {
@@ -220,8 +222,9 @@ func (c *calls) results(results []*rowlockv1.SessionResult, basis time.Duration)
 		one.giveUpTimer.stop()
 		one.giveUpTimer = nil
 		one.failures = 0
-		// The server may have heard more of this client between its decision and the response that tells it: what is decided
-		// for a call counts from when it was asked for. Of a grant after a place only the response says when it was made.
+		// The server may have heard later requests between its decision and this response. A decision about a call is
+		// therefore dated back to the moment when the call was sent. A later result (a grant after a position) is dated
+		// by its response alone.
 		at := min(basis, one.askedAt)
 		one.askedAt = Forever
 		if one.answered(result, at) {
@@ -231,14 +234,14 @@ func (c *calls) results(results []*rowlockv1.SessionResult, basis time.Duration)
 	c.pump()
 }
 
-// unanswered: an answer is due, and the call fails unless something comes within its time.
+// unanswered starts the timer of a call that awaits an answer. When it fires, the call fails.
 func (c *calls) unanswered(one *call) {
 	if one.giveUpTimer != nil {
 		return
 	}
 	within := one.giveUpAfter()
 	one.giveUpTimer = c.turns.after(within, func() {
-		// Not to be done any more, once it was told that it has failed.
+		// Once the caller has been given the failure, the server must not carry the command out.
 		if one.on != nil {
 			one.on.cancel(one.number)
 		}
@@ -278,7 +281,7 @@ func (c *calls) again(one *call) {
 	c.pump()
 }
 
-// pump asks for what has its turn, as far as the server's bounds allow.
+// pump sends the calls whose turn it is, as far as the server's bounds allow.
 func (c *calls) pump() {
 	if c.current == nil {
 		return
@@ -293,12 +296,13 @@ func (c *calls) pump() {
 	}
 }
 
-// send says whether it was sent, or will have failed by that.
+// send reports whether the call has left the queue: it was sent, or is about to fail.
 func (c *calls) send(one *call, on *usage) bool {
 	opened := on.opened()
 	if opened == nil {
-		// A server of which nothing was heard may not be there, and then this would be in doubt for nothing. And before it has
-		// named its bounds, a first request is free to name what there was.
+		// Such a call waits until the server has answered. A server that has not answered yet may not be there, and the
+		// call would end in doubt for nothing. Other calls need not wait: the first request may carry all that was open
+		// on the last connection, before the server names its bounds.
 		if one.repeat == ifUnsent {
 			return false
 		}
@@ -311,7 +315,7 @@ func (c *calls) send(one *call, on *usage) bool {
 	command.Call = c.numbers
 	encoded, err := proto.Marshal(command)
 	if err != nil {
-		// In a request it would end the session of all others.
+		// In a request, this command would end the session for all other calls.
 		return c.failSoon(one, unsendable(err))
 	}
 	if bytes, bytesMax := len(encoded), on.commandBytesMax(); bytes > bytesMax {
@@ -331,7 +335,7 @@ func (c *calls) send(one *call, on *usage) bool {
 	return true
 }
 
-// failSoon has it fail in another turn, as whoever is told may ask for more.
+// failSoon fails the call in another turn, because its callback may begin more calls.
 func (c *calls) failSoon(one *call, err *Error) bool {
 	c.turns.after(0, func() { c.fail(one, err) })
 	return true
@@ -343,7 +347,7 @@ func (c *calls) fail(one *call, err *Error) {
 	}
 	c.end(one)
 	one.ask.failed(err)
-	// Whoever has failed may have asked for more, as to give back what came too late.
+	// The callback may have begun another call, for example to give a late grant back.
 	c.lookIfIdle()
 }
 

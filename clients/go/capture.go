@@ -12,7 +12,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// CaptureOption is something that is chosen for one capture. One of [Prefix] and [Names] has to be.
+// CaptureOption is an option of [Client.Capture]. Exactly one of [Prefix] and [Names] is required.
 type CaptureOption interface {
 	ofCapture(*captureOptions)
 }
@@ -28,35 +28,39 @@ type captureOptions struct {
 	count  int
 }
 
-// Captured is what was taken of many locks.
+// Captured is the result of [Client.Capture].
 type Captured struct {
-	// Locks are those that were taken, the one that is due for the longest time first. Each is renewed until it is released or
-	// lost, like any other.
+	// Locks are the captured locks, the one that is due for the longest time first. The client renews each until it is
+	// released or lost, like any other lock.
 	Locks []*Lock
-	// RetryAfter is when another try may be worth while, where there are none: a hint; 0 where there is none.
+	// RetryAfter is a hint when to try again if Locks is empty; 0: no hint.
 	RetryAfter time.Duration
 }
 
-// Prefix captures locks whose names begin so, and that remember something; the empty one: all of them.
+// Prefix captures locks whose names begin with prefix (at most 255 bytes) and that have a record. The empty prefix
+// matches all of them.
 func Prefix(prefix string) CaptureOption {
 	return captureOption(func(o *captureOptions) { o.prefix = &prefix })
 }
 
-// Names captures some of these locks, 1,000 at the most; also of those that nobody has named before.
+// Names captures some of these locks, at most 1,000 names. A lock that nobody has named before can be captured, too.
 func Names(names ...string) CaptureOption {
 	names = slices.Clone(names)
 	return captureOption(func(o *captureOptions) { o.names = names })
 }
 
-// Count is how many locks to capture at the most, 1 to 100: 1 unless told otherwise.
+// Count is how many locks to capture at most, 1 to 100. Default: 1.
 func Count(atMost int) CaptureOption {
 	return captureOption(func(o *captureOptions) { o.count = atMost })
 }
 
-// Capture takes some of many locks: of those that are free and due, have attempts left and one of the statuses of [IfStatus],
-// the ones that are due for the longest time. Two captures never get the same lock. That there is none is an answer, too; with
-// [Wait] it comes when there was none for so long. When the context is done, the capture is given up, and what it was granted by
-// then is given back.
+// Capture takes up to [Count] of many locks. Candidates are the locks that are free and due, have attempts left, and
+// have one of the statuses of [IfStatus]; those that are due for the longest time come first. Two captures never get
+// the same lock.
+//
+// If there is no candidate, the result is empty, which is no error. With [Wait], Capture first waits for a candidate
+// for that long. When ctx is done, Capture fails with [ErrCancelled], and the client gives back what the server has
+// granted by then. Calling Capture again after an error is safe.
 func (c *Client) Capture(ctx context.Context, options ...CaptureOption) (Captured, error) {
 	asked, err := captureOptionsOf(options)
 	if err != nil {
@@ -70,7 +74,8 @@ func (c *Client) Capture(ctx context.Context, options ...CaptureOption) (Capture
 	return capturing.run(ctx)
 }
 
-// captureOptionsOf are the options with all defaults, or what cannot work. What the server checks is left to it.
+// captureOptionsOf applies the options to the defaults. It fails for options that cannot work, and leaves all other
+// checks to the server.
 func captureOptionsOf(options []CaptureOption) (*captureOptions, error) {
 	o := &captureOptions{count: 1}
 	o.ttl = ttlDefault
@@ -86,7 +91,7 @@ func captureOptionsOf(options []CaptureOption) (*captureOptions, error) {
 	return o, o.check()
 }
 
-// shared is the request id among [requests], where the caller has chosen one.
+// shared is the key in [requests], if the caller has chosen a request id; otherwise "".
 func (o *captureOptions) shared() string {
 	if o.requestID == "" {
 		return ""
@@ -94,7 +99,7 @@ func (o *captureOptions) shared() string {
 	return "capture " + o.requestID
 }
 
-// request is what is asked for, under this id. A wait of 0 is none.
+// request is the request under this id. A wait of 0 means not to wait.
 func (o *captureOptions) request(id string, wait time.Duration) *rowlockv1.CaptureRequest {
 	request := &rowlockv1.CaptureRequest{
 		Prefix:       o.prefix,

@@ -7,13 +7,13 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// pieceMax is how long one piece of a wait lasts at the most; and at the most half of the time after which a call without an
-// answer fails.
+// pieceMax is the longest piece of a wait. A piece is also at most half of GiveUpAfter.
 const pieceMax = 15 * time.Second
 
-// capturing is some of many locks being asked for: from the first request to the leases, or to none, however many connections
-// that takes. A long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy
-// cuts it off. Whoever gives up leaves nothing behind: what comes late is given back.
+// capturing asks for some of many locks, from the first request to the leases or to none, over as many connections as
+// that takes. It asks for a long wait in pieces, because a capture has no place to lose: the client then notices a
+// server that hangs, and no proxy cuts the wait off. An abandoned capture leaves nothing behind: it gives late grants
+// back.
 type capturing struct {
 	client *Client
 	asked  *captureOptions
@@ -22,16 +22,17 @@ type capturing struct {
 	requestID string
 	pieceEnds time.Duration
 	call      *call
-	// locks are those of the answer, in its order; nil: not yet, or lost on its way.
+	// locks are those of the answer, in its order. An entry is nil while its lease is not ready, or if it was lost on
+	// the way.
 	locks []*Lock
-	// got are all of them that it was granted.
+	// got are all locks that this capture was granted.
 	got        []*Lock
 	retryAfter time.Duration
-	// isSpent: what the caller's own id had has ended, and it gets nothing else.
+	// isSpent: the leases of the caller's own request id have ended, so that id gets no more.
 	isSpent bool
-	// renewing is how many leases are renewed before anybody relies on them.
+	// renewing counts the leases that are being renewed before anybody relies on them.
 	renewing int
-	// settled is closed when one of the two is known.
+	// settled is closed when captured or failure is set.
 	settled   chan struct{}
 	isSettled bool
 	captured  Captured
@@ -47,12 +48,12 @@ func newCapturing(client *Client, asked *captureOptions) *capturing {
 	}
 }
 
-// run waits for what becomes of it, outside of turns.
+// run waits for the outcome. It is called outside of turns.
 func (c *capturing) run(ctx context.Context) (Captured, error) {
 	select {
 	case <-c.settled:
 	case <-ctx.Done():
-		// Unless it was settled just now: then what was got is not thrown away.
+		// A capture that has just been settled keeps its outcome: locks that were granted are not thrown away.
 		c.client.turns.take(func() { c.abandon(cancelledError(ctx)) })
 		<-c.settled
 	}
@@ -62,7 +63,7 @@ func (c *capturing) run(ctx context.Context) (Captured, error) {
 	return c.captured, nil
 }
 
-// abandon fails with this error, and gives back what was or will be got.
+// abandon settles the capture with this error, and gives back what the server has granted or will grant.
 func (c *capturing) abandon(why *Error) {
 	if c.isSettled {
 		return
@@ -73,11 +74,11 @@ func (c *capturing) abandon(why *Error) {
 	}
 }
 
-// failed is what its call has failed with, also where nobody waits for it any more. What it may have taken is looked for, unless
-// its caller may come back for it under a request id of their own.
+// failed takes the failure of the call, even if nobody waits for it any more. It looks for leases that the call may
+// have taken, unless the caller may come back for them under a request id of its own.
 func (c *capturing) failed(err *Error) {
 	isGivenBack := c.asked.requestID == "" || c.isSettled
-	// A session that has cancelled it has given back what it had taken.
+	// A session that has cancelled the call has given back what it had taken.
 	isDone := err.Reason == ErrClosed || err.Reason == ErrCancelled && c.call.timesSent == 1
 	if isGivenBack && !isDone && c.call.mayBeKnown() && err.leavesDoubt() {
 		c.lookFor(nil)
@@ -85,7 +86,7 @@ func (c *capturing) failed(err *Error) {
 	c.fail(err)
 }
 
-// lookFor has what it was granted looked for and given back, except for leases of which an answer has told.
+// lookFor finds the leases of the request id and gives them back, except for those that an answer has named.
 func (c *capturing) lookFor(except []*rowlockv1.Lease) {
 	find := c.asked.request(c.requestID, 0)
 	find.IfStatus = noStatus()
@@ -111,14 +112,14 @@ func (c *capturing) begin() {
 	c.ask()
 }
 
-// ask asks for one piece of the wait, or for all that is free now.
+// ask sends one piece of the wait, or one capture of what is free now.
 func (c *capturing) ask() {
 	now := c.client.turns.now()
 	piece := min(c.until-now, pieceMax, c.client.config.GiveUpAfter/2)
 	c.pieceEnds = now + max(time.Millisecond, piece)
 	c.requestID = c.asked.requestID
 	if c.requestID == "" {
-		// If something was got under the last one after all, and was lost on its way, that id gets nothing else any more.
+		// If the last piece was granted leases and the answer was lost, its request id gets nothing else any more.
 		c.requestID = newRequestID()
 	}
 	kind := ordinary
@@ -155,7 +156,7 @@ func (c *capturing) answered(result *rowlockv1.SessionResult, basis time.Duratio
 	c.retryAfter = answer.GetRetryAfter().AsDuration()
 	c.isSpent = answer.GetIsRepeated() && c.asked.requestID != ""
 	if c.call.wasSent && c.asked.requestID == "" {
-		// It was asked for by a connection that is gone, too, and its server may have gone on taking locks since.
+		// The call was also sent on a connection that is gone, and that server may have taken more locks since.
 		c.lookFor(answer.GetLeases())
 	}
 	for at, lease := range answer.GetLeases() {
@@ -165,7 +166,8 @@ func (c *capturing) answered(result *rowlockv1.SessionResult, basis time.Duratio
 	return true
 }
 
-// take makes a lock of a lease, unless nobody wants it any more. It was renewed so many times, and was short before.
+// take makes a lock of a lease, or gives the lease back if nobody wants it any more. renewals counts the renewals so
+// far, each of which came back with too little time left.
 func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, renewals int) {
 	if c.isSettled {
 		c.unwanted(lease.GetLeaseId())
@@ -191,12 +193,12 @@ func (c *capturing) take(at int, lease *rowlockv1.Lease, basis time.Duration, re
 		c.renew(at, held.id, renewals+1)
 		return
 	}
-	// In this very turn, so that nothing that is said of it is missed.
+	// In the same turn, so that the client misses no news of this lease.
 	c.locks[at] = c.client.locked(held, lease, &c.asked.claimOptions, c.asked.shared())
 	c.got = append(c.got, c.locks[at])
 }
 
-// renew: the grant was long on its way, or is not confirmed yet, so nobody relies on it before it is renewed.
+// renew renews a grant that arrived late or is not confirmed yet, before anybody relies on it.
 func (c *capturing) renew(at int, leaseID string, renewals int) {
 	c.renewing++
 	renewal := renewDemand(leaseID, 0)
@@ -216,7 +218,7 @@ func (c *capturing) renew(at int, leaseID string, renewals int) {
 	})
 }
 
-// conclude settles it, when all leases are known, or asks for the next piece of the wait.
+// conclude settles the capture when all leases are known, or asks for the next piece of the wait.
 func (c *capturing) conclude() {
 	if c.isSettled || c.renewing > 0 {
 		return
@@ -238,7 +240,7 @@ func (c *capturing) conclude() {
 	c.settle()
 }
 
-// fail lets go of what was got.
+// fail settles the capture with this error and gives back what it was granted.
 func (c *capturing) fail(err *Error) {
 	if c.isSettled {
 		return
@@ -253,7 +255,7 @@ func (c *capturing) fail(err *Error) {
 	}
 }
 
-// unwanted gives a lease back, unless others ask under the same request id.
+// unwanted gives a lease back, unless other calls ask under the same request id.
 func (c *capturing) unwanted(id string) {
 	c.client.requests.unwanted(c.asked.shared(), func() { c.client.giveBack(id, &c.asked.claimOptions) })
 }

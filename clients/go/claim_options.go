@@ -8,20 +8,19 @@ import (
 
 const (
 	ttlDefault = 30 * time.Second
-	// marginShare and marginMax: a tenth of the ttl, 2 s at the most.
+	// The default margin is a tenth of the ttl, at most 2 s.
 	marginShare = 10
 	marginMax   = 2 * time.Second
 )
 
-// ClaimOption is something that is chosen for one lock, or for all that one capture takes: it is a [LockOption] and a
-// [CaptureOption].
+// ClaimOption is an option of a lock, or of all locks of one capture: it is a [LockOption] and a [CaptureOption].
 type ClaimOption func(*claimOptions)
 
 func (set ClaimOption) ofLock(o *lockOptions) { set(&o.claimOptions) }
 
 func (set ClaimOption) ofCapture(o *captureOptions) { set(&o.claimOptions) }
 
-// claimOptions are what locks and captures have in common.
+// claimOptions are the options that locks and captures have in common.
 type claimOptions struct {
 	wait      time.Duration
 	ttl       time.Duration
@@ -33,42 +32,44 @@ type claimOptions struct {
 	terms     terms
 }
 
-// Wait is how long to wait at the most; 0: not at all. Unless told otherwise, for a lock as long as it takes, and for a capture
-// not at all.
+// Wait is how long to wait at most; 0: do not wait. Default: [Forever] for a lock, 0 for a capture. A negative wait is
+// an [OptionError].
 func Wait(atMost time.Duration) ClaimOption {
 	return func(o *claimOptions) { o.wait = atMost }
 }
 
-// TTL is the time to live of the lease, which is renewed at every third of it: 30 s unless told otherwise. A lease with
-// [Forever] lasts until it is released; there is none of a capture.
+// TTL is the time to live of the lease, 1 s to 24 days, which the client renews at every third of it. Default: 30 s. A
+// lease with [Forever] lasts until it is released or force-released; a capture does not accept it.
 func TTL(ttl time.Duration) ClaimOption {
 	return func(o *claimOptions) { o.ttl = ttl }
 }
 
-// Margin is how long before the lease may end it is given up for lost: the time that the work has to stop. A tenth of the ttl,
-// and 2 s at the most, unless told otherwise; less than half of the ttl.
+// Margin is how long before the end of the lease the client gives the lock up for lost: the time that the work has to
+// stop. It must be at least 0 and less than half of the ttl, or the call fails with an [OptionError]. Default: a tenth
+// of the ttl, at most 2 s. A lease without end has no margin.
 func Margin(margin time.Duration) ClaimOption {
 	return func(o *claimOptions) { o.margin, o.hasMargin = margin, true }
 }
 
-// Owner is who asks, in place of the owner of the client.
+// Owner names who asks, at most 255 bytes, instead of [Config.Owner].
 func Owner(owner string) ClaimOption {
 	return func(o *claimOptions) { o.owner = owner }
 }
 
-// Labels are what else people see who look at the lock, beside those of the client.
+// Labels are further information for people who look at the lock, at most 16 with those of [Config.Labels], whose
+// values they replace. A key has 1 to 63 bytes, a value at most 255.
 func Labels(labels map[string]string) ClaimOption {
 	labels = maps.Clone(labels)
 	return func(o *claimOptions) { o.labels = labels }
 }
 
-// RequestID stands for the claim: who asks again under the same id comes back to the same lease or place, or to what was
-// captured. Unless told otherwise, each call has an id of its own.
+// RequestID stands for the claim: a call that asks again under the same id gets the same lease or place, or what that
+// id captured. It has at most 128 bytes, for a capture 120. Default: a UUID for each call.
 func RequestID(id string) ClaimOption {
 	return func(o *claimOptions) { o.requestID = id }
 }
 
-// check adds the margin where none was chosen, and finds what cannot work. What the server checks is left to it.
+// check sets the default margin, and fails for options that cannot work. It leaves all other checks to the server.
 func (o *claimOptions) check() error {
 	if o.wait < 0 {
 		return mistake("Wait", "must not be below 0")

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// giveBackWithin and closeWithin are what closing may take: to give back what is held, and then to close the connection in
-	// good order.
+	// giveBackWithin and closeWithin bound the two steps of Close: giving back what is held, and closing the connection
+	// in good order.
 	giveBackWithin = 2 * time.Second
 	closeWithin    = time.Second
 )
 
-// Client holds all locks of a program over one connection. All methods can be called from any goroutine.
+// Client holds all locks of a program over one connection. All methods can be called from any goroutine. Calls fail
+// with an [*Error], or with an [*OptionError] before any server was asked.
 type Client struct {
 	config      Config
 	turns       turns
@@ -25,29 +26,30 @@ type Client struct {
 	calls       *calls
 	keeper      *leaseKeeper
 	verbs       *verbs
-	// asking are the locks and captures that were neither granted nor refused.
+	// asking are the locks and captures without an outcome.
 	asking map[asking]struct{}
-	// locks are those that were not given back, by their lease ids.
+	// locks are those that were not given back, by lease id.
 	locks map[string]*Lock
-	// requests are the request ids that callers have chosen and that are asked under.
+	// requests are the request ids that callers have chosen, while calls ask under them.
 	requests requests
-	// leftBehind is what may have been granted, and nobody heard.
+	// leftBehind are the claims that a server may have granted without the client having heard of it.
 	leftBehind map[*leftBehind]struct{}
-	// heir gives back what could not be given back before this client was closed, if there is any.
+	// heir gives back what this client could not give back before it was closed; nil while there is nothing.
 	heir     *Client
 	isClosed bool
-	// isOver: closing has waited long enough, and nothing is asked any more.
+	// isOver: Close has waited long enough, and nothing more is sent.
 	isOver bool
 	closed chan struct{}
 }
 
-// asking is what somebody waits for: see [acquisition] and [capturing]. To be called in turns.
+// asking is an [acquisition] or a [capturing]. Its methods are called in turns.
 type asking interface {
 	begin()
 	abandon(why *Error)
 }
 
-// Connect makes a client. Nothing is sent before something is asked for, so it fails only for what cannot work.
+// Connect makes a client. It sends nothing: the client connects when something is asked for. Connect fails only for a
+// configuration that cannot work, with an [*OptionError].
 func Connect(config Config) (*Client, error) {
 	config, err := config.checked()
 	if err != nil {
@@ -83,8 +85,9 @@ func newClient(config Config, now func() time.Duration) *Client {
 	return c
 }
 
-// Lock waits for the lock and holds it, renewed until it is released: defer [Lock.Close]. It fails where the lock is refused,
-// by the reason of that ([ErrTimedOut], for one), and when the context is done: then the place in the queue is free at once.
+// Lock waits for the lock and holds it. The client renews it until it is released; defer [Lock.Close]. If the lock is
+// refused, Lock fails with the reason of the refusal, for example [ErrTimedOut]. When ctx is done, Lock fails with
+// [ErrCancelled], and the place in the queue is free at once. Calling Lock again after an error is safe.
 func (c *Client) Lock(ctx context.Context, name string, options ...LockOption) (*Lock, error) {
 	lock, refusal, err := c.Acquire(ctx, name, options...)
 	if err != nil {
@@ -96,7 +99,8 @@ func (c *Client) Lock(ctx context.Context, name string, options ...LockOption) (
 	return lock, nil
 }
 
-// TryLock answers with the lock and true if it is free and due now, and otherwise with false.
+// TryLock returns the lock and true if the lock is free and due now. It returns false if the lock is busy, paused or
+// not due. Other refusals are errors.
 func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption) (*Lock, bool, error) {
 	lock, refusal, err := c.Acquire(ctx, name, append(options[:len(options):len(options)], Wait(0))...)
 	switch {
@@ -111,9 +115,9 @@ func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption
 	}
 }
 
-// WithLock runs work while holding the lock, and releases it. The context of work is cancelled when the lock is lost, with the
-// error as its cause: work should stop then. WithLock fails with what work fails with, and with [ErrLeaseLost] where the lock
-// was lost before work had finished, as then others may have run beside it.
+// WithLock waits for the lock, runs work while holding it, and releases it. The context of work is cancelled when the
+// lock is lost, with the error as its cause; work should stop then. WithLock returns the error of work. If the lock was
+// lost before work had finished, it also returns [ErrLeaseLost], because others may have run at the same time.
 func (c *Client) WithLock(
 	ctx context.Context, name string, work func(ctx context.Context, lock *Lock) error, options ...LockOption,
 ) (err error) {
@@ -135,7 +139,8 @@ func (c *Client) WithLock(
 	return err
 }
 
-// Acquire answers with the lock, or with why not: for those to whom a refusal is an answer. One of the three is not nil.
+// Acquire returns the lock, or a refusal with the reason, for callers to whom a refusal is an answer and not an error.
+// Exactly one of the three results is not nil. Otherwise it acts as [Client.Lock].
 func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, *Refusal, error) {
 	asked, err := lockOptionsOf(options)
 	if err != nil {
@@ -153,7 +158,7 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 	return lock, refused, nil
 }
 
-// begin asks, unless the caller has given up before, or the client was closed.
+// begin starts an acquisition or a capture, unless ctx is done or the client is closed.
 func (c *Client) begin(ctx context.Context, one asking) error {
 	if ctx.Err() != nil {
 		return cancelledError(ctx)
@@ -171,9 +176,9 @@ func (c *Client) begin(ctx context.Context, one asking) error {
 	return nil
 }
 
-// Close gives up all waits, releases all locks, and closes the connection, within some seconds. It can be called twice, and
-// does not fail. Where no server answers within that time, leases end with their ttl; those without end are given back as soon as
-// a server answers, for as long as the program lives.
+// Close gives up all waits, releases all locks, and closes the connection. It takes a few seconds at most, never fails,
+// and can be called twice. If no server answers in that time, leases end with their ttl. Leases without end are given
+// back as soon as a server answers, for as long as the program lives.
 func (c *Client) Close() error {
 	var idle <-chan struct{}
 	isFirst := false
@@ -193,7 +198,8 @@ func (c *Client) Close() error {
 		for _, lock := range c.locks {
 			lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id})
 		}
-		// A first request may be on its way, and what it asks for may be granted, before anything was heard of the server.
+		// A first request may be on its way, and the server may grant what it asks for, before the client has heard
+		// anything.
 		idle = c.calls.whenIdle()
 		c.connections.hurry()
 	})
@@ -225,8 +231,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// locked makes a lock of a lease, in the turn in which it was granted. Who has asked again under the same request id gets the
-// same lock.
+// locked makes a lock of a lease, in the turn in which the lease was granted. Calls that ask again under the same
+// request id get the same lock.
 func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *claimOptions, shared string) *Lock {
 	if own := c.heldAlready(held.id); own != nil {
 		own.grants++
@@ -239,7 +245,8 @@ func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *claimOpt
 	return lock
 }
 
-// heldAlready is the lock of a lease that this client holds: the request id is that of a claim of its own.
+// heldAlready is the lock of a lease that this client still holds, or nil. It finds one when a request id names a claim
+// of this client's own.
 func (c *Client) heldAlready(leaseID string) *Lock {
 	if own := c.locks[leaseID]; own != nil && own.lease.state() != Lost {
 		return own
@@ -247,7 +254,7 @@ func (c *Client) heldAlready(leaseID string) *Lock {
 	return nil
 }
 
-// giveBack ends a claim that nobody wants any more, unless another call of this client has it.
+// giveBack ends a claim that nobody wants any more, unless another call of this client holds it.
 func (c *Client) giveBack(id string, asked *claimOptions) {
 	switch {
 	case c.heldAlready(id) != nil:
@@ -260,9 +267,9 @@ func (c *Client) giveBack(id string, asked *claimOptions) {
 	}
 }
 
-// forget: it is not held any more, as far as this client is concerned.
+// forget removes a lease that this client no longer holds.
 func (c *Client) forget(lease *heldLease) {
-	// One that was lost by this client's own count may have been granted again, to another lock.
+	// After a lease was lost by this client's own clock, the server may have granted it to another lock again.
 	if own := c.locks[lease.id]; own != nil && own.lease == lease {
 		delete(c.locks, lease.id)
 	}
@@ -288,7 +295,7 @@ func (c *Client) responded(from connection, response *rowlockv1.SessionResponse,
 	}
 	for _, result := range response.GetResults() {
 		if isProvisional(result) {
-			// It waits to be acknowledged.
+			// The server waits for the acknowledgement.
 			from.touch()
 		}
 	}

@@ -17,45 +17,48 @@ const (
 	giveUpAfterDefault    = 30 * time.Second
 )
 
-// Config is what [Connect] needs to know. Only Addresses has to be set.
+// Config configures [Connect]. Only Addresses is required.
 type Config struct {
-	// Addresses has host:port of each server, in the order in which they are tried.
+	// Addresses are the servers as host:port, in the order in which they are tried.
 	Addresses []string
-	// Owner is who asks, for people who look at a lock; unset: this machine and process.
+	// Owner names who asks, for people who look at a lock, at most 255 bytes. Default: host name and process id.
 	Owner string
-	// Labels are what else they should see.
+	// Labels are further information for those people, for all claims of this client.
 	Labels map[string]string
-	// TLS is how to speak it; nil: plain text. Set RootCAs where the authority is one's own, ServerName where the certificate
-	// has another name than the address, and Certificates where the server asks for one.
+	// TLS configures TLS; nil: plain text. Set RootCAs for a certificate authority of your own, ServerName if the
+	// certificate names something else than the address, and Certificates if the server asks for one.
 	TLS *tls.Config
-	// Headers are sent along to each server, for a proxy or an authority between.
+	// Headers are sent to each server, for example for a proxy that checks them.
 	Headers map[string]string
-	// MakeHeaders makes further ones for each connection. Where it fails, what is asked for by then fails, too.
+	// MakeHeaders makes further headers for each connection. If it fails, the calls that wait at that moment fail.
 	MakeHeaders func(context.Context) (map[string]string, error)
-	// ConnectTimeout is how long a server may take to answer a new connection before the next one is tried; 3 s.
+	// ConnectTimeout is how long a server may take to answer a new connection before the next one is tried. Default: 3
+	// s.
 	ConnectTimeout time.Duration
-	// GiveUpAfter is how long a call is tried before it fails, where no server answers it; 30 s. It may be [Forever].
+	// GiveUpAfter is how long a call is tried before it fails, if no server answers it; may be [Forever]. Default: 30
+	// s.
 	GiveUpAfter time.Duration
-	// OnConnection is told each connection that comes and goes, one after the other, for a log.
+	// OnConnection is called for each connection that opens or ends, one event after the other, for a log. It may
+	// block.
 	OnConnection func(ConnectionEvent)
 }
 
-// ConnectionEvent is what has happened to the connection.
+// ConnectionEvent reports that a connection has opened or ended.
 type ConnectionEvent struct {
 	Address string
-	// IsConnected is that a server has answered; otherwise the connection is gone, or was not to be had.
+	// IsConnected: a server has answered. Otherwise the connection is gone or could not be opened.
 	IsConnected bool
-	// Replica is the server's name in its log; empty where it does not say.
+	// Replica is the server's name in its log; empty if the server does not send it.
 	Replica string
-	// IsUnary is that no stream gets through to it, so that each call is one of its own.
+	// IsUnary: no stream gets through to the server, so each request is a call of its own.
 	IsUnary bool
-	// Err is why the connection is gone.
+	// Err is why the connection is gone; nil if IsConnected.
 	Err error
 }
 
-// checked is the configuration with all defaults, or what cannot work.
+// checked is a copy of the configuration with all defaults, or an error if it cannot work.
 func (c Config) checked() (Config, error) {
-	// Copies, as whoever has made them may change theirs.
+	// Clone these, because the caller may change its own.
 	c.Addresses, c.Labels, c.Headers = slices.Clone(c.Addresses), maps.Clone(c.Labels), maps.Clone(c.Headers)
 	for index, address := range c.Addresses {
 		c.Addresses[index] = strings.TrimSpace(address)

@@ -6,36 +6,38 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// connection is one way to one server: it takes commands, and tells its owner what became of them. A [sessionStream] is one
-// session; [unaryCalls] is for ways that let no streams through. All methods are to be called in a turn, and do not block.
+// connection sends commands to one server, and reports their results to its owner. A [sessionStream] is one session;
+// [unaryCalls] is for servers and proxies without streams. All methods are called in a turn and do not block.
 type connection interface {
 	address() string
-	// opened is what is in force; nil until the server has answered.
+	// opened is what the server has announced; nil until it has answered.
 	opened() *rowlockv1.SessionOpened
-	// commandBytesMax is how large one command may be.
+	// commandBytesMax is the largest size of one command.
 	commandBytesMax() int
 	// leasesAtOnce is how many leases one command may renew.
 	leasesAtOnce() int
-	// followsTickets says whether a wait may name its ticket; otherwise it always asks for the lock, under its request id.
+	// followsTickets reports whether a wait may name its ticket. Otherwise a wait always asks for the lock under its
+	// request id.
 	followsTickets() bool
-	// send takes a command, which must not be changed any more.
+	// send takes a command, which the caller must not change any more.
 	send(command *rowlockv1.SessionCommand)
-	// cancel ends a command of which nothing more is wanted, and says whether it was sent: then it may be answered still.
+	// cancel ends a command. It reports whether the command was sent: then an answer may still come.
 	cancel(call uint64) bool
-	// hasSent says whether the server may know of a command that this connection has taken.
+	// hasSent reports whether the server may know of a command that this connection has taken.
 	hasSent(call uint64) bool
-	// touch has the server told how far this client has read.
+	// touch acknowledges to the server what this client has read.
 	touch()
-	// close ends it in good order, within the time; the channel is closed when it has ended. Its owner hears nothing more.
+	// close ends the connection in good order within this time, and its owner is not notified any more. The channel is
+	// closed when the connection has ended.
 	close(within time.Duration) <-chan struct{}
-	// destroy ends it at once. Its owner hears nothing more.
+	// destroy ends the connection at once, and its owner is not notified any more.
 	destroy()
 }
 
-// connectionOwner is told of a connection, in turns.
+// connectionOwner is notified by a connection, in turns.
 type connectionOwner interface {
-	// responded brings a response: what it says was so at basis or later.
+	// responded takes a response, which was true at basis or later.
 	responded(from connection, response *rowlockv1.SessionResponse, basis time.Duration)
-	// ended is called once, unless it was ended by its owner.
+	// ended is called once, unless the owner itself has ended the connection.
 	ended(from connection, err *Error)
 }

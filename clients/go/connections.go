@@ -10,41 +10,41 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// lastedMin: a connection that does not last so long counts as a failure, and its successor is not opened at once.
+// lastedMin: a connection that ends sooner counts as a failure, which may delay the next one.
 const lastedMin = time.Second
 
-// hopelessCodes: another server would say the same.
+// hopelessCodes: another server would answer the same.
 var hopelessCodes = []codes.Code{codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied}
 
-// refusedStreamCodes are what gRPC makes of a way that lets no streams through: a server without the method, or a proxy that
-// answers by a status of HTTP, or resets the stream.
+// refusedStreamCodes are the codes that gRPC reports when a stream does not get through: the server lacks the method,
+// or a proxy answers with an HTTP status or resets the stream.
 var refusedStreamCodes = []codes.Code{codes.Unimplemented, codes.Internal, codes.PermissionDenied, codes.Unknown}
 
-// connectionsOwner is told of all connections, in turns.
+// connectionsOwner is notified of all connections, in turns.
 type connectionsOwner interface {
-	// isNeeding says whether anything is held or asked for.
+	// isNeeding reports whether anything is held or asked for.
 	isNeeding() bool
-	// begun: commands can be sent, but nothing was heard of the server yet.
+	// begun: commands can be sent on this connection, whose server has not answered yet.
 	begun(on connection)
-	// responded brings a response: what it says was so at basis or later.
+	// responded takes a response, which was true at basis or later.
 	responded(from connection, response *rowlockv1.SessionResponse, basis time.Duration)
-	// leaving: its server stops; nothing is to be sent there any more, but answers may still come.
+	// leaving: the server stops or the connection has ended. Send nothing more there; answers may still come.
 	leaving(from connection)
-	// ended, after leaving or without it.
+	// ended: the connection is gone, after leaving or without it.
 	ended(from connection, err *Error)
-	// hopeless: no server will have this client as it is.
+	// hopeless: no server will accept this client as it is configured.
 	hopeless(err *Error)
 }
 
-// connections keeps one connection open while it is needed: through the first server that answers, and through another one
-// when it is lost or its server stops. It knows nothing of what is asked for.
+// connections keeps one connection open while it is needed. It tries servers until one answers, and replaces the
+// connection when it is lost or its server stops. It knows nothing of the commands.
 type connections struct {
 	turns  *turns
 	config Config
 	owner  connectionsOwner
 	events *events
 
-	// all that have not ended: the current one, and those whose servers stop.
+	// all are the connections that have not ended: the current one, and those whose servers stop.
 	all       []connection
 	current   connection
 	timer     *timer
@@ -54,11 +54,11 @@ type connections struct {
 	bytesMax  int
 	openedAt  time.Duration
 	isClosed  bool
-	// lastError is why the last connection has ended, or could not be had.
+	// lastError is why the last connection ended or could not be opened.
 	lastError *Error
 }
 
-// isOpen says whether there is a connection whose server has answered.
+// isOpen reports whether the server of the current connection has answered.
 func (c *connections) isOpen() bool {
 	return c.current != nil && c.current.opened() != nil
 }
@@ -72,7 +72,8 @@ func (c *connections) need() {
 	c.begin(openSession(c.turns, c.config, address, c.bytesMax, c))
 }
 
-// leave tries another server, where there is one and this one had its time: it answers, but cannot do what is asked.
+// leave moves to another server, because this one answers but cannot do what is asked. It does nothing if there is only
+// one address or if the connection is new.
 func (c *connections) leave(err *Error) {
 	from := c.current
 	if from == nil || !c.hasLasted(from) || len(c.config.Addresses) < 2 {
@@ -82,7 +83,7 @@ func (c *connections) leave(err *Error) {
 	c.ended(from, err)
 }
 
-// hurry has servers tried again at once, as there is little time left.
+// hurry tries the servers again at once, because little time is left.
 func (c *connections) hurry() {
 	c.failures = 0
 	if c.timer == nil {
@@ -95,7 +96,7 @@ func (c *connections) hurry() {
 	}
 }
 
-// close ends all connections in good order, within the time; what it answers is closed when they have ended.
+// close ends all connections in good order within this time. The returned channels are closed when they have ended.
 func (c *connections) close(within time.Duration) []<-chan struct{} {
 	c.isClosed = true
 	c.timer.stop()
@@ -154,7 +155,7 @@ func (c *connections) ended(from connection, err *Error) {
 		c.current = nil
 		c.openTimer.stop()
 		if isStreamRefused(from, err) {
-			// Before who is told asks for a connection: this is it.
+			// Before the owner is notified, since it then asks for a connection: this is the one.
 			unary := openUnary(c.turns, c.config, from.address(), c)
 			c.current = unary
 			c.owner.ended(from, err)
@@ -163,7 +164,7 @@ func (c *connections) ended(from connection, err *Error) {
 		}
 	}
 	c.events.tell(ConnectionEvent{Address: from.address(), Err: err})
-	// First of all, as whoever is told asks for a connection at once.
+	// Before the owner is notified, since it then asks for a connection at once.
 	if wasCurrent {
 		c.next(err, c.hasLasted(from))
 		c.owner.leaving(from)
@@ -175,7 +176,7 @@ func (c *connections) ended(from connection, err *Error) {
 	}
 }
 
-// next opens the next connection: at once, unless all servers have failed in turn.
+// next opens the next connection: at once, or after a pause if all servers have failed in turn.
 func (c *connections) next(err *Error, hasLasted bool) {
 	c.lastError = err
 	c.failures++
@@ -203,7 +204,8 @@ func (c *connections) hasLasted(on connection) bool {
 	return on.opened() != nil && c.turns.now()-c.openedAt >= lastedMin
 }
 
-// isStreamRefused says whether it is no server of Rowlock that has refused a session, or one that has none yet.
+// isStreamRefused reports whether a session was refused by something other than a Rowlock server, or by a server that
+// does not have sessions yet.
 func isStreamRefused(from connection, err *Error) bool {
 	return from.followsTickets() && from.opened() == nil && !err.isOfServer() &&
 		slices.Contains(refusedStreamCodes, err.Code)

@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// receiveBytesMax: answers of several listings may come in one message.
+// receiveBytesMax is large because one message may hold several listings.
 const receiveBytesMax = 64 << 20
 
-// connectTo prepares a connection, which is made when it is used, and a context that sends the headers along.
+// connectTo prepares a connection, which gRPC opens at first use, and a context that sends the headers.
 func connectTo(ctx context.Context, address string, config Config) (context.Context, *grpc.ClientConn, *Error) {
 	headers, err := headersOf(ctx, config)
 	if err != nil {
@@ -39,7 +39,7 @@ func dial(address string, config *tls.Config) (*grpc.ClientConn, error) {
 		grpc.WithTransportCredentials(security),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(receiveBytesMax)),
 		grpc.WithUserAgent("rowlock-go/"+Version),
-		// Whether and when to try again is for the owner of the connection to say.
+		// The owner of the connection decides whether and when to try again.
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),

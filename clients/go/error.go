@@ -14,28 +14,28 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Error is what the methods of this package fail with, beside [OptionError]: what a server has said, what was refused where a
-// lock was demanded, and what the client finds itself. errors.Is(err, reason) asks for its reason.
+// Error is what the methods of this package fail with, apart from [OptionError]. It is an error that a server has sent,
+// a refusal where a lock was required, or an error of the client itself. Use errors.Is(err, reason) to test its Reason.
 type Error struct {
 	// Reason is what a program acts on.
 	Reason Reason
-	// Code is the code of gRPC.
+	// Code is the gRPC status code.
 	Code codes.Code
 	// Message is for people, and not stable.
 	Message string
-	// Violations is all that is wrong with a request, for [ErrBadRequest].
+	// Violations lists all that is wrong with the request, for [ErrBadRequest].
 	Violations []Violation
-	// RetryAfter is when another try can help, as the server says; 0 where it does not.
+	// RetryAfter is how long to wait before another try can help, according to the server; 0 if the server sent none.
 	RetryAfter time.Duration
-	// Metadata is what the server adds for programs, such as end_reason of [ErrLeaseLost].
+	// Metadata holds further values for programs, such as end_reason for [ErrLeaseLost].
 	Metadata map[string]string
-	// Refusal is set where a lock was refused.
+	// Refusal is set if a lock was refused.
 	Refusal *Refusal
 
 	causes []error
 }
 
-// Violation is what is wrong with one field of a request.
+// Violation describes what is wrong with one field of a request.
 type Violation struct {
 	Field       string
 	Description string
@@ -45,33 +45,34 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("rowlock: %s: %s", e.Reason, e.Message)
 }
 
-// Is says whether the target is its reason.
+// Is reports whether target is the error's Reason.
 func (e *Error) Is(target error) bool {
 	reason, ok := target.(Reason)
 	return ok && reason == e.Reason
 }
 
-// Unwrap is what it came from, such as the cause of the context that is done.
+// Unwrap returns the causes, such as the error and cause of the context that is done.
 func (e *Error) Unwrap() []error {
 	return e.causes
 }
 
-// isUndone says whether the server has answered that nothing was done.
+// isUndone reports whether the server has answered that nothing was done.
 func (e *Error) isUndone() bool {
 	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown
 }
 
-// isTransient says whether the same call, a little later, may well succeed.
+// isTransient reports whether the same call may succeed a little later.
 func (e *Error) isTransient() bool {
 	return e.Code == codes.Unavailable || e.Reason == ErrOverloaded
 }
 
-// refusesSession says whether a session that ends so before it has opened has taken no command.
+// refusesSession reports whether this error, at the end of a session that never opened, means that the server has taken
+// no command.
 func (e *Error) refusesSession() bool {
 	return slices.Contains(hopelessCodes, e.Code) || e.Code == codes.Unimplemented
 }
 
-// leavesDoubt says whether what was asked for may have been done all the same, where a server may know of it.
+// leavesDoubt reports whether a server that knew of the call may have carried it out nevertheless.
 func (e *Error) leavesDoubt() bool {
 	switch e.Code {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.Aborted:
@@ -81,7 +82,8 @@ func (e *Error) leavesDoubt() bool {
 	}
 }
 
-// mayBeHeld is the same error, of a request for a lease without end that a server may have granted.
+// mayBeHeld is this error for a request for a lease without end that a server may have granted. Its message and
+// metadata name the request id.
 func (e *Error) mayBeHeld(name, requestID string, isGivenBack bool) *Error {
 	rest := "ask for it again under that request id, or release it"
 	if isGivenBack {
@@ -95,7 +97,7 @@ func (e *Error) mayBeHeld(name, requestID string, isGivenBack bool) *Error {
 	return &doubted
 }
 
-// isOfServer says whether a server of Rowlock has said it, and not something on the way there.
+// isOfServer reports whether a Rowlock server has sent the error, and not something on the way there.
 func (e *Error) isOfServer() bool {
 	return e.Reason != ErrUnknown
 }
@@ -104,7 +106,7 @@ func newError(reason Reason, code codes.Code, message string, causes ...error) *
 	return &Error{Reason: reason, Code: code, Message: message, causes: causes}
 }
 
-// errorOfCall is what a connection or a unary call has failed with.
+// errorOfCall converts the error of a connection or of a unary call.
 func errorOfCall(err error) *Error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own
@@ -115,7 +117,7 @@ func errorOfCall(err error) *Error {
 	return failed
 }
 
-// errorOfStatus is what a call of a session has failed with.
+// errorOfStatus converts the status of a call in a session.
 func errorOfStatus(failed *statuspb.Status) *Error {
 	err := newError(ErrUnknown, codes.Code(failed.GetCode()), failed.GetMessage())
 	for _, detail := range status.FromProto(failed).Details() {
@@ -148,7 +150,7 @@ func closedError() *Error {
 	return newError(ErrClosed, codes.Canceled, "this client was closed")
 }
 
-// cancelledError is for a context that is done.
+// cancelledError is the error for a context that is done.
 func cancelledError(ctx context.Context) *Error {
 	code := codes.Canceled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -158,7 +160,7 @@ func cancelledError(ctx context.Context) *Error {
 	return newError(ErrCancelled, code, "the caller gave up: "+cause.Error(), ctx.Err(), cause)
 }
 
-// statusOf is what a unary call has failed with, as a session would say it.
+// statusOf is the status of a failed unary call, as a session would send it.
 func statusOf(err error) *statuspb.Status {
 	found, _ := status.FromError(err)
 	return found.Proto()

@@ -1,7 +1,6 @@
 package rowlock
 
-// events tells what happens to the connections, one after the other and outside of turns, so that a user's function may
-// take its time.
+// events calls the user's OnConnection, one event after the other and outside of turns, so that the function may block.
 type events struct {
 	turns     *turns
 	to        func(ConnectionEvent)
@@ -9,7 +8,7 @@ type events struct {
 	isTelling bool
 }
 
-// tell is to be called in a turn.
+// tell queues an event. It is called in a turn.
 func (e *events) tell(event ConnectionEvent) {
 	if e.to == nil {
 		return

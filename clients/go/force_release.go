@@ -6,16 +6,17 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// ForceReleased is what an operator has ended.
+// ForceReleased is the result of a force release.
 type ForceReleased struct {
 	// Ended are the claims as they stood before.
 	Ended []Claim
-	// Remaining is how many holders are left: with any, repeat the call.
+	// Remaining is how many holders this call has left; above 0, repeat the call.
 	Remaining uint32
 }
 
-// ForceRelease ends all holders of a lock, up to 500 in one call: an operator's tool. It is not repeated when its answer is lost,
-// as that would end those who were granted the lock by it, but fails with [ErrConnectionLost].
+// ForceRelease ends all holders of a lock, up to 500 in one call: an operator's tool. The reason is required, 1 to 255
+// bytes. If the answer is lost, ForceRelease is not repeated but fails with [ErrConnectionLost], because a repeat would
+// end the holders that were granted the lock since. Read the lock back before you call it again.
 func (c *Client) ForceRelease(ctx context.Context, name, reason string) (ForceReleased, error) {
 	return c.forceRelease(ctx, ifUnsent, &rowlockv1.ForceReleaseRequest{
 		Target: &rowlockv1.ForceReleaseRequest_Name{Name: name},
@@ -23,7 +24,8 @@ func (c *Client) ForceRelease(ctx context.Context, name, reason string) (ForceRe
 	})
 }
 
-// ForceReleaseClaim ends one holder or waiter, by the lock's name and the number of its ticket there.
+// ForceReleaseClaim ends one holder or waiter, by the lock's name and its ticket number there: see
+// [Claim.TicketNumber]. The reason is required, 1 to 255 bytes. It is safe to repeat.
 func (c *Client) ForceReleaseClaim(
 	ctx context.Context, name string, ticketNumber uint64, reason string,
 ) (ForceReleased, error) {

@@ -2,11 +2,11 @@ package rowlock
 
 import "time"
 
-// heirLooksEvery is how often an heir sees whether it has anything left to do.
+// heirLooksEvery is how often an heir checks whether it has anything left to do.
 const heirLooksEvery = time.Second
 
-// inherit has something done by a client that outlives this one, in a turn of its own: leases without end that no server could
-// be told of while this one was closed are given back for as long as the program lives.
+// inherit runs give with a client that outlives this one, in a turn of that client. It serves leases without end whose
+// release reached no server while this client was closed: the heir tries for as long as the program lives.
 func (c *Client) inherit(give func(heir *Client)) {
 	if c.heir == nil {
 		config := c.config
@@ -16,7 +16,7 @@ func (c *Client) inherit(give func(heir *Client)) {
 	c.heir.turns.take(func() { give(c.heir) })
 }
 
-// closeWhenDone is for an heir.
+// closeWhenDone closes an heir when it has nothing left to do.
 func (c *Client) closeWhenDone() {
 	for isDone := false; !isDone; {
 		time.Sleep(heirLooksEvery)

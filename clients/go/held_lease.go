@@ -9,37 +9,37 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// State is what a lock can be counted on for.
+// State says how far a lock can be relied on.
 type State string
 
 const (
-	// Held is that it is held.
+	// Held: the lock is held.
 	Held State = "held"
-	// Uncertain is that it is held still, but that its renewals do not get through.
+	// Uncertain: the lock is still held, but its renewals do not get through.
 	Uncertain State = "uncertain"
-	// Lost is that its time is over, or that the server says that it has ended, or that it was released.
+	// Lost: its time is over, the server has ended it, or it was released.
 	Lost State = "lost"
 )
 
 const (
-	// renewals: at each third of the time to live; one that has not succeeded by the second third is overdue. With less than
-	// the last third, nobody begins.
+	// A lease is renewed at every third of its ttl. A lease without a successful renewal by the second third is
+	// overdue. Nobody starts work with less than the last third.
 	renewals = 3
-	// marginsToBegin: a lease that waits for its confirmation must last for so many margins, or it is renewed before anybody
-	// relies on it.
+	// marginsToBegin: a lease that awaits its confirmation must have a ttl of this many margins, or it is renewed
+	// before anybody relies on it.
 	marginsToBegin = 4
-	// lateGrantsMax is how many renewals of a grant may come back with too little time to begin with: the way to the server takes
-	// longer than the lease can bear.
+	// lateGrantsMax bounds how often a grant is renewed because it came with too little time left. After that, the
+	// round trip to the server is too long for the lease.
 	lateGrantsMax = 3
 )
 
-// heldLease is one lease that this client holds: until when its holder may count on it, and the channel that says that it is
-// over. All methods are to be called in a turn.
+// heldLease is one lease that this client holds. It knows until when its holder may rely on the lease, and closes a
+// channel when that is over. All methods are called in a turn.
 //
 //	held ── no answer to its renewals ──> uncertain ── an answer ──> held
 //	  └──────────────┴── its time is over, or the server says that it has ended ──> lost
 //
-// Lost is final. So is given back: then the channel is closed, too, and nothing renews it.
+// Lost is final. A lease that is given back is final, too: its channel is closed, and nothing renews it.
 type heldLease struct {
 	id       string
 	lockName string
@@ -48,21 +48,21 @@ type heldLease struct {
 	permits  uint32
 	margin   time.Duration
 	turns    *turns
-	// toldAt is when this client was told of it, and had not acknowledged it yet.
+	// toldAt is when this client received the lease, before it had acknowledged it.
 	toldAt time.Duration
-	// over is closed when its holder must not count on it any more, and err is why.
+	// over is closed when the holder must not rely on the lease any more; err is why.
 	over chan struct{}
 	err  *Error
-	// contexts are cancelled then.
+	// contexts are cancelled when over is closed.
 	contexts map[*lockContext]struct{}
 
 	isRenewing bool
 	// renewAt is when the next renewal is due.
 	renewAt time.Duration
-	// isOrphan is that the connection on which it was last heard of is gone.
+	// isOrphan: the connection that last carried news of the lease is gone.
 	isOrphan      bool
 	isProvisional bool
-	// ttl as of the last answer, which is of basis or later.
+	// ttl is the time to live of the last answer, which was true at basis or later.
 	ttl   time.Duration
 	basis time.Duration
 }
@@ -84,27 +84,27 @@ func newHeldLease(turns *turns, lease *rowlockv1.Lease, basis, margin time.Durat
 	return held
 }
 
-// deadline is by the client's clock: the work must have stopped one margin later at the latest.
+// deadline is when the lease counts as lost, by the client's clock. The work must have stopped one margin later.
 func (l *heldLease) deadline() time.Duration {
 	return later(later(l.basis, l.ttl), -l.margin)
 }
 
-// isTooEarly says whether it has to be renewed before anybody relies on it: a grant that was long on its way, or one that is not
-// confirmed yet and that leaves too little time to begin with, or has terms: its end leaves a mark in the lock's record only
-// where the server knows that somebody came for it.
+// isTooEarly reports whether the lease must be renewed before anybody relies on it. That is so for a grant that arrived
+// late, and for a provisional lease that is too short to start work with, or that has terms: unless the server knows
+// that the client has the lease, its end leaves no mark in the lock's record.
 func (l *heldLease) isTooEarly(hasTerms bool) bool {
 	isLate, isBrief := l.remaining() < l.ttl/renewals, l.ttl < l.margin*marginsToBegin
 	return isLate || l.isProvisional && (isBrief || hasTerms)
 }
 
-// ttlTooShort is for a lease that leaves too little time to begin with, however often it is renewed.
+// ttlTooShort is the error for a lease that always arrives with too little time left to start work.
 func ttlTooShort(lease *heldLease) *Error {
 	return newError(ErrTTLTooShort, codes.FailedPrecondition, fmt.Sprintf(
 		"the lease on %q is too short for the way to the server: of its ttl of %v, %v are left when an answer is here; "+
 			"ask for a longer ttl", lease.lockName, lease.ttl, lease.remaining().Round(time.Millisecond)))
 }
 
-// mayRenewAt is when half of the time until its renewal would be due has passed: it may come along with others.
+// mayRenewAt is half way to the next renewal. From then on, the lease may be renewed together with others.
 func (l *heldLease) mayRenewAt() time.Duration {
 	if l.renewAt == Forever {
 		return Forever
@@ -124,12 +124,12 @@ func (l *heldLease) state() State {
 	}
 }
 
-// isLost says whether its holder must not count on it any more.
+// isLost reports whether the holder must not rely on the lease any more.
 func (l *heldLease) isLost() bool {
 	return l.err != nil
 }
 
-// remaining is the time left, as far as its holder may count on it.
+// remaining is how long the holder may rely on the lease.
 func (l *heldLease) remaining() time.Duration {
 	if l.isLost() {
 		return 0
@@ -140,7 +140,7 @@ func (l *heldLease) remaining() time.Duration {
 	return max(0, l.deadline()-l.turns.now())
 }
 
-// prolonged: the server has said how long it lasts, in an answer of basis or later.
+// prolonged takes the ttl of an answer, which was true at basis or later.
 func (l *heldLease) prolonged(lease *rowlockv1.Lease, basis time.Duration) {
 	l.ttl = Forever
 	if lease.GetTtl() != nil {
@@ -155,7 +155,7 @@ func (l *heldLease) prolonged(lease *rowlockv1.Lease, basis time.Duration) {
 	}
 }
 
-// look finds it lost if its time is over.
+// look marks the lease as lost if its time is over.
 func (l *heldLease) look() {
 	if l.isLost() || l.turns.now() < l.deadline() {
 		return

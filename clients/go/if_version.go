@@ -7,8 +7,8 @@ type VersionOption struct {
 	version uint64
 }
 
-// IfVersion changes a limit, or what a lock remembers, only if it has this version, or for 0 only if there is none; otherwise the
-// change fails with [ErrVersionMismatch].
+// IfVersion makes a change of a limit or of a lock's record only if that has this version, or for 0 only if there is
+// none. Otherwise the change fails with [ErrVersionMismatch].
 func IfVersion(version uint64) VersionOption {
 	return VersionOption{version}
 }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// lookEvery: while anything is held, the clock is looked at so often: a machine that slept must notice it.
+	// lookEvery is how often the client checks its clock while it holds anything, to notice that the machine slept.
 	lookEvery = time.Second
-	// renewAgain is when a renewal is tried again that could not be done: soon, but at the most twice in a third of the
+	// renewAgain is the pause before a failed renewal is tried again: short, but at most two tries in a third of the
 	// shortest ttl.
 	renewAgain = 150 * time.Millisecond
 )
 
-// leaseKeeper renews the leases that this client holds, all together, and notices those that are lost: by their time, which is
-// looked at before anything is renewed, or because the server says so.
+// leaseKeeper renews all leases that this client holds, many in one command. It notices leases that are lost: by the
+// clock, which it checks before it renews anything, or because the server says so.
 type leaseKeeper struct {
 	turns       *turns
 	calls       *calls
@@ -36,7 +36,7 @@ func (k *leaseKeeper) keep(lease *heldLease) {
 	k.wakeBy(min(lease.deadline(), lease.renewAt, k.turns.now()+lookEvery))
 }
 
-// drop: it is renewed no more.
+// drop: the lease is not renewed any more.
 func (k *leaseKeeper) drop(lease *heldLease) {
 	if k.held[lease.id] == lease {
 		delete(k.held, lease.id)
@@ -52,7 +52,7 @@ func (k *leaseKeeper) begun(on connection) {
 	k.renew(k.some(func(*heldLease) bool { return true }), on.leasesAtOnce())
 }
 
-// orphaned: the connection that they were told on is gone.
+// orphaned: the connection that carried news of the leases is gone.
 func (k *leaseKeeper) orphaned() {
 	for _, lease := range k.held {
 		lease.isOrphan = true
@@ -62,7 +62,8 @@ func (k *leaseKeeper) orphaned() {
 func (k *leaseKeeper) confirmed(leases []*rowlockv1.Lease, basis time.Duration) {
 	for _, lease := range leases {
 		if held := k.held[lease.GetLeaseId()]; held != nil {
-			// It was confirmed after the acknowledgement, and the response may have heard more than that.
+			// The server has confirmed the lease after the acknowledgement, but may have heard later requests since.
+			// Date it back.
 			k.prolong(held, lease, min(basis, held.toldAt))
 		}
 	}
@@ -110,7 +111,7 @@ func (k *leaseKeeper) tick() {
 	k.wake()
 }
 
-// some are those that are meant, in a lasting order.
+// some are the leases that match, in a stable order.
 func (k *leaseKeeper) some(isMeant func(*heldLease) bool) []*heldLease {
 	var some []*heldLease
 	for _, lease := range k.held {
@@ -147,7 +148,7 @@ func (k *leaseKeeper) renewTogether(leases []*heldLease) {
 		answered: func(result *rowlockv1.SessionResult, basis time.Duration) bool {
 			renewed := result.GetRenewLeases().GetLeases()
 			for index, lease := range leases {
-				// Where an answer says less than was asked, the lease is renewed again.
+				// If the answer has too few entries, the lease is renewed again.
 				said := &rowlockv1.RenewedLease{}
 				if index < len(renewed) {
 					said = renewed[index]
@@ -175,7 +176,7 @@ func (k *leaseKeeper) renewed(lease *heldLease, renewed *rowlockv1.RenewedLease,
 	}
 }
 
-// prolong: what was lost by this client's own count stays lost, whatever the server says then.
+// prolong takes an answer. A lease that was lost by this client's own clock stays lost, whatever the server says.
 func (k *leaseKeeper) prolong(held *heldLease, lease *rowlockv1.Lease, basis time.Duration) {
 	held.look()
 	if !held.isLost() {
@@ -185,7 +186,7 @@ func (k *leaseKeeper) prolong(held *heldLease, lease *rowlockv1.Lease, basis tim
 
 func (k *leaseKeeper) failed(lease *heldLease, err *Error) {
 	lease.isRenewing = false
-	// The server says so: it has ended, or did so long ago.
+	// The server says that the lease has ended, perhaps long ago.
 	if err.Reason == ErrLeaseLost || err.Reason == ErrUnknownClaim {
 		k.lose(lease.id, err)
 		return
@@ -203,7 +204,7 @@ func (k *leaseKeeper) lose(leaseID string, err *Error) {
 	}
 }
 
-// wake sets the timer to what comes next.
+// wake sets the timer to whatever is due next.
 func (k *leaseKeeper) wake() {
 	if len(k.held) == 0 {
 		k.stop()
@@ -213,7 +214,7 @@ func (k *leaseKeeper) wake() {
 	isOpen := k.connections.isOpen()
 	for _, lease := range k.held {
 		at = min(at, lease.deadline())
-		// Without a connection, its beginning renews them.
+		// If there is no connection, the next one renews all leases when it begins.
 		if isOpen && !lease.isRenewing {
 			at = min(at, lease.renewAt)
 		}
