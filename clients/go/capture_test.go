@@ -12,7 +12,7 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-// ways are a session, and calls of their own where a proxy lets none through.
+// ways are the two kinds of connection: a session, and unary calls behind a proxy without streams.
 var ways = map[string]func(t *testing.T, address string) string{
 	"a session":          func(_ *testing.T, address string) string { return address },
 	"calls of their own": func(t *testing.T, address string) string { return startRefusingProxy(t, address, refusals["HTTP 403"]) },
@@ -28,7 +28,7 @@ func overEachWay(t *testing.T, run func(t *testing.T, address string)) {
 	}
 }
 
-// put makes tasks of this status, by the last parts of their names.
+// put creates a task with this status for each name, which is the last part of the lock's name.
 func put(t *testing.T, client *rowlock.Client, tasks ...string) {
 	t.Helper()
 	for _, task := range tasks {
@@ -45,7 +45,7 @@ func update(t *testing.T, client *rowlock.Client, name string, options ...rowloc
 	return record
 }
 
-// capture captures of this test's tasks.
+// capture captures some of this test's tasks.
 func capture(t *testing.T, client *rowlock.Client, options ...rowlock.CaptureOption) rowlock.Captured {
 	t.Helper()
 	captured, err := client.Capture(background, append([]rowlock.CaptureOption{rowlock.Prefix(nameOf(t) + "/")}, options...)...)
@@ -55,7 +55,7 @@ func capture(t *testing.T, client *rowlock.Client, options ...rowlock.CaptureOpt
 	return captured
 }
 
-// tasksOf are the last parts of the names, in order.
+// tasksOf are the last parts of the locks' names, in order.
 func tasksOf(captured rowlock.Captured) string {
 	var tasks []string
 	for _, lock := range captured.Locks {
@@ -102,7 +102,7 @@ func TestACaptureTakesWhatIsDueAndWanted(t *testing.T) {
 	})
 }
 
-// begun captures of this test's tasks, and comes back when the server has been asked for that.
+// begun starts a capture of this test's tasks, and returns when the server has received the request.
 func begun(ctx context.Context, t *testing.T, client *rowlock.Client, options ...rowlock.CaptureOption) (
 	<-chan rowlock.Captured, <-chan error,
 ) {
@@ -117,7 +117,7 @@ func begun(ctx context.Context, t *testing.T, client *rowlock.Client, options ..
 		}
 	}()
 	rowlock.UntilAsking(client)
-	// What is asked for later is answered later.
+	// The server answers this read after it has received the capture.
 	look(t, client, nameOf(t))
 	return captured, failed
 }
@@ -140,7 +140,7 @@ func TestACaptureWaitsForWhatBecomesFree(t *testing.T) {
 			if tasksOf(captured) != "1" || lock.Token() != 2 {
 				t.Fatal(tasksOf(captured), lock.Token())
 			}
-			// It was granted after a wait, and has its whole time only when it is confirmed.
+			// After a wait, the lease has its whole ttl only when it is confirmed.
 			until(t, "the confirmation", func() bool { return lock.Remaining() > 20*time.Second })
 		case <-time.After(painfullyLong):
 			t.Fatal("it waits still")
@@ -161,7 +161,7 @@ func TestACaptureThatIsGivenUpTakesNothingAnyMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		first.Locks[0].Close()
-		// Who waited would have it before this one, and for an hour.
+		// If the cancelled capture still waited, it would get this task first, and hold it for an hour.
 		if next := capture(t, client, rowlock.Wait(painfullyLong)); tasksOf(next) != "1" {
 			t.Fatal(tasksOf(next))
 		}

@@ -32,7 +32,7 @@ func stageCapture(t *testing.T, options ...rowlock.CaptureOption) *capturingStag
 	return stage
 }
 
-// stageCaptureLater has a server that answers nothing before it is told to begin.
+// stageCaptureLater has a server that answers nothing until the test calls the returned function.
 func stageCaptureLater(t *testing.T, options ...rowlock.CaptureOption) (*capturingStage, func()) {
 	t.Helper()
 	scripted := &scriptedServer{commands: make(chan *rowlockv1.SessionCommand, 10)}
@@ -90,14 +90,14 @@ func (s *capturingStage) nextRenewal(leaseID string) *rowlockv1.SessionCommand {
 	return command
 }
 
-// grant answers a capture.
+// grant answers a capture with these leases.
 func (s *capturingStage) grant(command *rowlockv1.SessionCommand, leases ...*rowlockv1.Lease) {
 	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Capture{
 		Capture: &rowlockv1.CaptureResponse{Leases: leases},
 	}})
 }
 
-// renewed answers a renewal.
+// renewed answers a renewal with this lease.
 func (s *capturingStage) renewed(command *rowlockv1.SessionCommand, lease *rowlockv1.Lease) {
 	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Renew{
 		Renew: &rowlockv1.RenewResponse{Lease: lease},
@@ -110,7 +110,7 @@ func (s *capturingStage) refuse(command *rowlockv1.SessionCommand, code codes.Co
 	}})
 }
 
-// asksElse has something else asked for, and fails where anything was asked for before it.
+// asksElse sends another command, and fails if the client has sent anything before it.
 func (s *capturingStage) asksElse() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(background)
@@ -145,7 +145,7 @@ func TestALongCaptureIsAskedForInPieces(t *testing.T) {
 		ids[request.GetRequestId()] = true
 		stage.grant(command)
 	}
-	// What was lost on its way under the last id is nothing that the next one could get.
+	// Each piece has a request id of its own, because an id whose answer was lost gets nothing else.
 	if len(ids) != 3 {
 		t.Fatal(ids)
 	}
@@ -191,11 +191,11 @@ func TestWhatComesToACaptureThatWasGivenUpIsGivenBack(t *testing.T) {
 	if cancel := stage.next("word of it"); cancel.GetCancel() != command.GetCall() {
 		t.Fatal(cancel)
 	}
-	// It was granted just before.
+	// The server had granted it just before.
 	stage.grant(command, leaseOf("1", time.Minute), provisional("2", 10*time.Second))
 	for _, id := range []string{"1", "2"} {
 		release := stage.nextRelease()
-		// It was no run, so the next one is due at once.
+		// There was no run, so the next one is due at once.
 		if release.GetLeaseId() != id || release.GetCoolDown() == nil || release.GetCoolDown().AsDuration() != 0 {
 			t.Fatal(release)
 		}
@@ -241,7 +241,7 @@ func TestACaptureThatWasGivenUpBeforeItWasSentIsNotSent(t *testing.T) {
 	stage.asksElse()
 }
 
-// nextFinding is a capture that finds what the request was given, and takes nothing.
+// nextFinding expects a capture that finds the leases of the request id, and that takes nothing new.
 func (s *capturingStage) nextFinding(requestID string) *rowlockv1.SessionCommand {
 	s.t.Helper()
 	command, request := s.nextCapture()
@@ -268,7 +268,7 @@ func TestWhatACaptureThatWasGivenUpMayHaveTakenIsLookedFor(t *testing.T) {
 				}
 			}
 			stage.cut()
-			// It may not be there yet.
+			// The first look finds nothing, as if the request were still on its way.
 			stage.grant(stage.nextFinding(request.GetRequestId()))
 			stage.grant(stage.nextFinding(request.GetRequestId()), leaseOf("1", time.Minute))
 			if release := stage.nextRelease(); release.GetLeaseId() != "1" {
@@ -302,7 +302,7 @@ func TestACaptureThatWasGivenUpBetweenConnectionsIsLookedForToo(t *testing.T) {
 	}
 }
 
-// The server of a connection that is gone may have gone on taking locks when the repeated request was answered.
+// After the repeated request is answered, the server of the lost connection may still have taken more locks.
 func TestWhatARepeatedCaptureIsNotToldOfIsGivenBack(t *testing.T) {
 	stage := stageCapture(t, rowlock.Count(2), rowlock.IfStatus("new"))
 	_, request := stage.nextCapture()
@@ -316,7 +316,7 @@ func TestWhatARepeatedCaptureIsNotToldOfIsGivenBack(t *testing.T) {
 	}
 }
 
-// Two calls under one request id share the lock, and one of them gives up.
+// Two calls under one request id share the locks, and one of the calls gives up.
 func TestWhoGivesUpACaptureLeavesItsLocksToTheOthersUnderItsRequestID(t *testing.T) {
 	stage := stageCapture(t, rowlock.RequestID("shared"), rowlock.Count(2))
 	first, _ := stage.nextCapture()
@@ -357,7 +357,7 @@ func TestShortLeasesOfACaptureAreRenewedFirst(t *testing.T) {
 	stage.grant(command, provisional("1", time.Second), leaseOf("2", time.Minute), provisional("3", time.Second))
 	first, third := stage.nextRenewal("1"), stage.nextRenewal("3")
 	stage.renewed(third, leaseOf("3", time.Minute))
-	// It had gone on its way.
+	// This lease had expired on its way.
 	stage.answer(first, leaseLost())
 	captured := within(t, "the locks", stage.captured)
 	if tasksOf(captured) != "2 3" {
@@ -370,7 +370,7 @@ func TestShortLeasesOfACaptureAreRenewedFirst(t *testing.T) {
 	}
 }
 
-// If they ended before the server knows of the run, the lock would not remember that they were lost.
+// If the leases ended before the server knew that the client has them, the lock would not record the loss.
 func TestProvisionalLeasesOfACaptureWithTermsAreRenewedFirst(t *testing.T) {
 	stage := stageCapture(t, rowlock.Wait(time.Minute), rowlock.StatusIfLost("failed"))
 	command, _ := stage.nextCapture()
@@ -385,7 +385,7 @@ func TestProvisionalLeasesOfACaptureAreAcknowledged(t *testing.T) {
 	stage := stageCapture(t, rowlock.Wait(time.Minute))
 	command, _ := stage.nextCapture()
 	before := stage.received.Load()
-	// Not to be renewed for as long as this test waits.
+	// The ttl is long, so that no renewal is due while this test waits.
 	stage.grant(command, provisional("1", time.Hour))
 	lock := within(t, "the lock", stage.captured).Locks[0]
 	until(t, "the acknowledgement", func() bool { return stage.received.Load() > before })
@@ -451,7 +451,7 @@ func TestACaptureThatNobodyAnswersFailsAndIsCancelled(t *testing.T) {
 	}
 }
 
-// leaseLost is how a renewal fails whose lease is over.
+// leaseLost is the result of a renewal whose lease is over.
 func leaseLost() *rowlockv1.SessionResult {
 	return &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Error{Error: reasoned(codes.FailedPrecondition, "LEASE_LOST")}}
 }

@@ -40,7 +40,7 @@ func TestCloseFreesEverythingAndLeavesNothingBehind(t *testing.T) {
 		t.Error(err)
 	}
 	other.Close()
-	// Those of gRPC end by themselves, but are not waited for.
+	// The goroutines of gRPC end by themselves, but Close does not wait for them.
 	until(t, "all goroutines to end", func() bool {
 		return !strings.Contains(stacks(), "rowlock.(*") && !strings.Contains(stacks(), "grpc/internal/transport")
 	})
@@ -54,7 +54,7 @@ func TestCloseWithoutAServer(t *testing.T) {
 		_, err := client.Lock(background, nameOf(t))
 		failed <- err
 	}()
-	// It may be before that or after.
+	// The client may be closed before or after the wait has begun.
 	client.Close()
 	if err := within(t, "the wait's end", failed); !errors.Is(err, rowlock.ErrClosed) {
 		t.Error(err)

@@ -55,7 +55,7 @@ func TestTLSWithCertificatesOfBothSides(t *testing.T) {
 	}
 }
 
-// selfSigned is a certificate for locks.test, and the files that it is in.
+// selfSigned makes a certificate for locks.test, and writes it to files.
 func selfSigned(t *testing.T) (tls.Certificate, string, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -97,7 +97,7 @@ func selfSigned(t *testing.T) (tls.Certificate, string, string) {
 	return pair, certFile, keyFile
 }
 
-// refusingServer has nobody in, and keeps what it was told by headers.
+// refusingServer refuses every session, and keeps the headers that it received.
 type refusingServer struct {
 	rowlockv1.UnimplementedLockServiceServer
 	calls atomic.Int32

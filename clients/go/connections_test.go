@@ -10,14 +10,14 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// quietConnection is one that does nothing.
+// quietConnection does nothing.
 type quietConnection struct{ connection }
 
 func (*quietConnection) address() string                  { return "quiet" }
 func (*quietConnection) opened() *rowlockv1.SessionOpened { return &rowlockv1.SessionOpened{} }
 func (*quietConnection) followsTickets() bool             { return true }
 
-// countingOwner counts what it is told.
+// countingOwner counts its notifications.
 type countingOwner struct{ begins, responses, leavings, ends int }
 
 func (o *countingOwner) isNeeding() bool  { return false }
@@ -29,7 +29,7 @@ func (o *countingOwner) leaving(connection)       { o.leavings++ }
 func (o *countingOwner) ended(connection, *Error) { o.ends++ }
 func (o *countingOwner) hopeless(*Error)          {}
 
-// What is held was taken up by the next connection when a server said that it stops: it is in no doubt when that server ends.
+// When a server says that it stops, the next connection takes up what is held. The end of the old one leaves no doubt.
 func TestAServerThatStopsIsLeftOnce(t *testing.T) {
 	owner := &countingOwner{}
 	turns := &turns{now: boottime.Now}

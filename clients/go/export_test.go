@@ -14,14 +14,14 @@ func ConnectWithClock(config Config, now func() time.Duration) (*Client, error) 
 	return newClient(config, now), nil
 }
 
-// UntilAsking comes back when the client has a lock or a capture asked for, so that what is asked for from then on comes after it.
+// UntilAsking returns when the client has asked for a lock or a capture, so that later requests come after it.
 func UntilAsking(c *Client) {
 	for isAsking := false; !isAsking; runtime.Gosched() {
 		c.turns.take(func() { isAsking = len(c.asking) > 0 })
 	}
 }
 
-// UntilUnconnected comes back when the client has no connection.
+// UntilUnconnected returns when the client has no connection.
 func UntilUnconnected(c *Client) {
 	for isConnected := true; isConnected; runtime.Gosched() {
 		c.turns.take(func() { isConnected = c.connections.current != nil })

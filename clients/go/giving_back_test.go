@@ -22,7 +22,7 @@ const (
 	closedAfterMax = 40 * time.Millisecond
 )
 
-// heldUnder is how often locks under a prefix are held or waited for.
+// heldUnder is how many claims hold or wait for locks under a prefix.
 func heldUnder(t *testing.T, client *rowlock.Client, prefix string) uint32 {
 	t.Helper()
 	held := uint32(0)
@@ -35,7 +35,7 @@ func heldUnder(t *testing.T, client *rowlock.Client, prefix string) uint32 {
 	return held
 }
 
-// Commands travel in the first request, before the server has said anything.
+// The first request carries commands before the server has answered.
 func TestAClientThatIsClosedBeforeItsConnectionHasOpenedLeavesNothing(t *testing.T) {
 	for how, options := range map[string][]rowlock.LockOption{
 		"tries":                     {rowlock.Wait(0), rowlock.TTL(longTTL)},
@@ -68,7 +68,7 @@ func TestAClientThatIsClosedBeforeItsConnectionHasOpenedLeavesNothing(t *testing
 	}
 }
 
-// A lease that nobody heard of would hold its lock for ever.
+// If the client did not give it back, a lease without end would hold its lock for ever.
 func TestALeaseWithoutEndOfWhichNobodyHeardIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for how, options := range map[string][]rowlock.LockOption{
@@ -157,7 +157,7 @@ func (s *acquireStage) refuse(command *rowlockv1.SessionCommand, reason rowlockv
 	}})
 }
 
-// If it ended before the server knows of the run, the lock would not remember that it was lost.
+// If the lease ended before the server knew that the client has it, the lock would not record the loss.
 func TestAProvisionalLeaseWithTermsIsRenewedBeforeItIsHandedOver(t *testing.T) {
 	t.Parallel()
 	stage := stageAcquire(t, time.Hour)
@@ -175,7 +175,7 @@ func TestAProvisionalLeaseWithTermsIsRenewedBeforeItIsHandedOver(t *testing.T) {
 	}
 }
 
-// A request may be in a server that is frozen, and be granted when nobody thinks of it any more.
+// A request may be in a frozen server, which grants it after the caller has given up.
 func TestALeaseWithoutEndIsLookedForUntilItIsFound(t *testing.T) {
 	t.Parallel()
 	stage := stageAcquire(t, 100*time.Millisecond)
@@ -215,7 +215,7 @@ func TestALockOfWhichNoServerHasHeardIsNotLookedFor(t *testing.T) {
 	}
 }
 
-// A release that no server was told of would leave a lease without end for ever.
+// If the client did not repeat the release, a lease without end would hold its lock for ever.
 func TestALeaseWithoutEndIsReleasedAsSoonAsAServerAnswers(t *testing.T) {
 	t.Parallel()
 	looker := connectTo(t, sharedAddress(t))
@@ -286,7 +286,7 @@ func TestWhoGivesUpAWaitLeavesItToTheOthersUnderItsRequestID(t *testing.T) {
 	if end.err != nil {
 		t.Fatal(end.err)
 	}
-	// The last one that gives up takes the place with it.
+	// The last call that gives up also gives the place up.
 	third, giveUpThird := context.WithCancel(background)
 	go func() {
 		lock, err := client.Lock(third, nameOf(t))
@@ -298,7 +298,8 @@ func TestWhoGivesUpAWaitLeavesItToTheOthersUnderItsRequestID(t *testing.T) {
 	until(t, "nobody to wait", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
 }
 
-// Its answer was on its way when another call under the request id had released the lease: others may hold the lock by now.
+// The second call's answer was on its way when another call under the request id released the lease. By now others may
+// hold the lock.
 func TestALeaseThatThisClientHasReleasedIsNoLockAnyMore(t *testing.T) {
 	t.Parallel()
 	stage := stageAcquire(t, time.Hour)
@@ -322,7 +323,7 @@ func TestALeaseThatThisClientHasReleasedIsNoLockAnyMore(t *testing.T) {
 	}
 }
 
-// A lease that was lost by this client's own count may be granted again, as the server keeps it still.
+// A lease that was lost by this client's own clock may be granted again, because the server still keeps it.
 func TestWhoHasLostALeaseDoesNotEndItForWhoHasItAgain(t *testing.T) {
 	t.Parallel()
 	client, sleep := connectSleeper(t)
@@ -336,7 +337,7 @@ func TestWhoHasLostALeaseDoesNotEndItForWhoHasItAgain(t *testing.T) {
 		t.Fatal("not the same lease")
 	}
 	first.Close()
-	// What the first one has asked for comes before.
+	// The server answers this read after anything that Close has sent.
 	if look(t, client, nameOf(t)).HolderCount != 1 || second.State() != rowlock.Held {
 		t.Fatal("ended by the first one", second.Err())
 	}
@@ -372,10 +373,10 @@ func TestALeaseWithoutEndIsGivenBackAfterItsClientWasClosed(t *testing.T) {
 	}
 }
 
-// What was taken as the caller gave up is told to nobody.
+// The caller gives up while the server takes the locks, so no caller gets them.
 func TestACaptureThatIsGivenUpAsItTakesItsLocksLeavesNone(t *testing.T) {
 	t.Parallel()
-	// Nothing ends by itself while this test waits.
+	// With this grace period, nothing ends by itself while the test waits.
 	running := startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m")
 	const rounds, tasks = 12, 30
 	for way, addressOf := range ways {
@@ -410,12 +411,13 @@ func TestACaptureThatIsGivenUpAsItTakesItsLocksLeavesNone(t *testing.T) {
 	}
 }
 
-// Cuts, cancelled calls, calls that are given up and repeats, all at once: what is not returned is given back.
+// Lost connections, cancelled calls, calls without an answer and repeats, all at once: what no call returns is given
+// back.
 func TestNothingIsLeftOverALineThatIsCutAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Log("seed", seed)
-	// Nothing ends by itself while this test waits.
+	// With this grace period, nothing ends by itself while the test waits.
 	running := startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m")
 	looker := connectTo(t, running.address)
 	way := startLine(t, running.address, 0)
@@ -460,7 +462,7 @@ func TestNothingIsLeftOverALineThatIsCutAgainAndAgain(t *testing.T) {
 	until(t, "nothing to be held", func() bool { return heldUnder(t, looker, nameOf(t)) == 0 })
 }
 
-// hold asks for locks in one of many ways, and gives up at any time.
+// hold asks for locks in one of several ways, and gives up at a random time.
 func hold(client, looker *rowlock.Client, random *rand.Rand, name string) {
 	ctx, cancel := context.WithTimeout(background, time.Duration(random.Int64N(int64(300*time.Millisecond))))
 	defer cancel()
@@ -479,7 +481,8 @@ func hold(client, looker *rowlock.Client, random *rand.Rand, name string) {
 		}
 		captured, _ := client.Capture(ctx, options...)
 		for _, lock := range captured.Locks {
-			// Over a line that is not cut, as a lease with a ttl may be left to end by itself where its release is not heard.
+			// This line is not cut. Over the other one a release may be lost, and then a lease with a ttl is left to
+			// expire.
 			looker.Release(background, lock.LeaseID())
 			lock.Close()
 		}

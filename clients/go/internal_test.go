@@ -42,7 +42,7 @@ func TestTheBackoffRisesToItsBound(t *testing.T) {
 	}
 }
 
-// What a lease can be counted on for, as time goes by: of 30 s from second 100, with a margin of 2 s.
+// A lease of 30 s from second 100, with a margin of 2 s, as time goes by.
 func TestALeaseByTheClock(t *testing.T) {
 	clock := 103 * time.Second
 	turns := &turns{now: func() time.Duration { return clock }}

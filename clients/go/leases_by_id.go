@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// RenewedLease is a lease that was renewed by its id.
+// RenewedLease is the result of [Client.Renew].
 type RenewedLease struct {
 	LeaseID string
 	Name    string
 	Token   uint64
-	// TTL is the time that was left when it was renewed; [Forever] for a lease without end.
+	// TTL is the time left when the lease was renewed; [Forever] for a lease without end.
 	TTL time.Duration
 }
 
-// Release ends a lease, or gives up a place, by its id, and says whether it was this call that ended it. The options say what the
-// lock remembers of the lease.
+// Release ends a lease or gives up a place, by its id. It reports whether this call ended it; false means that it had
+// already ended. The options set the lock's record. The call is safe to repeat. It fails with [ErrUnknownClaim] for an
+// id that never existed or ended too long ago.
 func (c *Client) Release(ctx context.Context, leaseID string, options ...ReleaseOption) (bool, error) {
 	var own *Lock
 	c.turns.take(func() { own = c.locks[leaseID] })
@@ -30,7 +31,8 @@ func (c *Client) Release(ctx context.Context, leaseID string, options ...Release
 	return result.GetRelease().GetReleased(), err
 }
 
-// Renew renews a lease once, by its id: to this ttl, or where that is 0 as it was asked for last.
+// Renew renews a lease once, by its id: its ttl becomes ttl from now, 1 s to 24 days, or the last requested ttl if ttl
+// is 0. The call is safe to repeat. It fails with [ErrLeaseLost] or [ErrUnknownClaim] if the lease has ended.
 func (c *Client) Renew(ctx context.Context, leaseID string, ttl time.Duration) (RenewedLease, error) {
 	result, err := c.ask(ctx, renewDemand(leaseID, ttl))
 	if err != nil {

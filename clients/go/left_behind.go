@@ -7,32 +7,32 @@ import (
 )
 
 const (
-	// lookAgainFirst and lookAgainMax are how soon and how seldom a claim is looked for again that was not there: the request
-	// for it may still be on its way, as in a server that is frozen.
+	// lookAgainFirst and lookAgainMax bound the pause before the client looks again for a claim that it did not find:
+	// the request for it may still be on its way, for example in a frozen server.
 	lookAgainFirst = 250 * time.Millisecond
 	lookAgainMax   = 30 * time.Second
 )
 
-// leftBehind is what was asked for and may have been granted, but no answer says so, and nobody waits for it any more. It is
-// looked for by its request id and given back: until the lease would have ended by itself, and one without end for as long as
-// the program lives.
+// leftBehind is a claim that a server may have granted, that no answer has reported, and that nobody waits for any
+// more. The client looks for it by its request id and gives it back. It looks until the lease would have expired, and
+// for a lease without end as long as the program lives.
 type leftBehind struct {
 	client *Client
 	asked  *claimOptions
-	// shared is the request id, where others may ask under it, too.
+	// shared is the key in [requests], if other calls may ask under the request id; otherwise "".
 	shared string
-	// find asks for what there is under the request id.
+	// find is the command that finds the claims of the request id.
 	find *rowlockv1.SessionCommand
-	// except are leases that somebody was told of.
+	// except are the leases that an answer has reported.
 	except map[string]bool
 	until  time.Duration
-	// isOne: there is one claim at the most.
+	// isOne: there is at most one claim.
 	isOne bool
 	looks int
 	timer *timer
 }
 
-// begin is to be called once, in a turn.
+// begin is called once, in a turn.
 func (l *leftBehind) begin() {
 	if l.client.isOver {
 		l.client.inherit(l.move)
@@ -59,7 +59,7 @@ func (l *leftBehind) look() {
 			l.client.inherit(l.move)
 		case err != nil && !err.isTransient(), l.isOne && (len(found) > 0 || hasEnded(result.GetAcquire().GetRefusal())):
 			l.end()
-		// Whoever has chosen the id may use it again, at another program, too.
+		// A caller that has chosen the id may use it again, even in another program.
 		case l.asked.requestID != "" || l.client.isClosed || l.left() == 0:
 			l.end()
 		default:
@@ -70,7 +70,7 @@ func (l *leftBehind) look() {
 	})
 }
 
-// lookNow does not wait for the next look.
+// lookNow looks at once if a look is scheduled.
 func (l *leftBehind) lookNow() {
 	if l.timer != nil {
 		l.timer.stop()
@@ -78,7 +78,7 @@ func (l *leftBehind) lookNow() {
 	}
 }
 
-// move: another client goes on with it.
+// move hands this over to another client.
 func (l *leftBehind) move(heir *Client) {
 	l.end()
 	l.client = heir
@@ -110,7 +110,7 @@ func claimsIn(result *rowlockv1.SessionResult) (ids []string) {
 	return ids
 }
 
-// hasEnded says whether a refusal is that of a claim that was there and is over.
+// hasEnded reports whether a refusal says that the claim of the request id existed and has ended.
 func hasEnded(refused *rowlockv1.Refusal) bool {
 	switch refusalReason(refused.GetReason()) {
 	case ErrExpired, ErrReleased, ErrForceReleased, ErrLapsed, ErrCancelled, ErrTimedOut:

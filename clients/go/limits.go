@@ -8,24 +8,24 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// LimitTarget is whose limit is set: see [ForName] and [ForPattern].
+// LimitTarget is a lock or a pattern whose limit is set: see [ForName] and [ForPattern].
 type LimitTarget struct {
 	isPattern bool
 	text      string
 }
 
-// ForName is one lock. Its own limit beats every pattern.
+// ForName is one lock. Its own limit overrides every pattern.
 func ForName(name string) LimitTarget {
 	return LimitTarget{text: name}
 }
 
-// ForPattern is every lock whose name begins with what stands before the star, as in etl/*. Each of them has a limit of its
-// own, and the longest pattern beats the others.
+// ForPattern is every lock whose name begins with the text before the star, as in etl/*. The star stands at the end,
+// and the pattern has at most 255 bytes. Each matching lock has a limit of its own; the longest matching pattern wins.
 func ForPattern(pattern string) LimitTarget {
 	return LimitTarget{isPattern: true, text: pattern}
 }
 
-// LimitOption is something that is chosen for one change of a limit.
+// LimitOption is an option of [Client.SetLimit] and [Client.UnsetLimit].
 type LimitOption interface {
 	ofLimit(*rowlockv1.SetLimitRequest)
 }
@@ -34,24 +34,27 @@ type limitOption func(*rowlockv1.SetLimitRequest)
 
 func (set limitOption) ofLimit(request *rowlockv1.SetLimitRequest) { set(request) }
 
-// Because is why, for those who look later.
+// Because is the reason for the change, for people who look later; at most 255 bytes.
 func Because(reason string) LimitOption {
 	return limitOption(func(request *rowlockv1.SetLimitRequest) { request.Reason = reason })
 }
 
-// LimitInForce is what is in force after a change.
+// LimitInForce is what is in force after a change. For a pattern, HeldPermits and Waiting are sums over the matching
+// locks.
 type LimitInForce struct {
 	Limit       uint32
 	Version     uint64
 	HeldPermits uint64
 	Waiting     uint64
-	// IsDraining is that more is held than the limit allows.
+	// IsDraining: more is held than the limit allows.
 	IsDraining bool
-	// ServersBehind counts, for a pattern, the servers that may still grant by the limit before; usually 0.
+	// ServersBehind counts, for a pattern, the servers that may still grant by the old limit; usually 0.
 	ServersBehind uint32
 }
 
-// SetLimit sets how many permits may be held at once; 0 pauses.
+// SetLimit sets how many permits may be held at once, 0 to 1,000,000; 0 pauses the lock. A lower limit revokes nothing.
+// If the answer is lost, SetLimit is not repeated but fails with [ErrConnectionLost]; after that, and after
+// [ErrOutcomeUnknown], read the limit back first, because a repeat could undo a change of somebody else.
 func (c *Client) SetLimit(
 	ctx context.Context, target LimitTarget, limit int, options ...LimitOption,
 ) (LimitInForce, error) {
@@ -62,7 +65,8 @@ func (c *Client) SetLimit(
 	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Limit: &permits}, options)
 }
 
-// UnsetLimit takes a setting away, so that the next best pattern, or the default of 1, applies.
+// UnsetLimit removes a setting, so that the next best pattern or the default of 1 applies. It fails as
+// [Client.SetLimit].
 func (c *Client) UnsetLimit(ctx context.Context, target LimitTarget, options ...LimitOption) (LimitInForce, error) {
 	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Unset: true}, options)
 }

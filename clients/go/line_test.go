@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// line is a way to a server that takes its time, and that can be made to swallow what the server says.
+// line is a proxy that delays what it carries, and that can swallow what the server sends.
 type line struct {
 	address string
 	isMuted atomic.Bool
@@ -18,7 +18,7 @@ type line struct {
 	isDown bool
 }
 
-// takeDown has no connection get through any more.
+// takeDown closes all connections and lets no new one through.
 func (l *line) takeDown() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *line) putUp() {
 	l.isMuted.Store(false)
 }
 
-// opens says whether a connection gets through.
+// opens reports whether a connection gets through.
 func (l *line) opens(near, far net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *line) opens(near, far net.Conn) bool {
 	return !l.isDown
 }
 
-// startLine needs so long in each direction.
+// startLine starts a line with this delay in each direction.
 func startLine(t *testing.T, to string, delay time.Duration) *line {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,7 @@ func startLine(t *testing.T, to string, delay time.Duration) *line {
 	return l
 }
 
-// part is something that is on its way, and when it is there.
+// part is some bytes on their way, and when they arrive.
 type part struct {
 	at    time.Time
 	bytes []byte

@@ -7,15 +7,16 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// ListOrder is in which order locks are listed.
+// ListOrder is the order in which locks are listed.
 type ListOrder string
 
 const (
-	// ByName is by the bytes of the name.
+	// ByName is the order of the names' bytes.
 	ByName ListOrder = "name"
-	// ByLongestWait has locks that are waited for, the one whose first waiter came earliest first. There is one page of them.
+	// ByLongestWait lists only locks with waiters, the one whose first waiter came earliest first. It has one page
+	// only.
 	ByLongestWait ListOrder = "longest wait"
-	// ByMostWaiters has locks that are waited for, the one with the longest queue first. There is one page of them.
+	// ByMostWaiters lists only locks with waiters, the one with the longest queue first. It has one page only.
 	ByMostWaiters ListOrder = "most waiters"
 )
 
@@ -26,19 +27,20 @@ var protoOrders = map[ListOrder]rowlockv1.ListOrder{
 	ByMostWaiters: rowlockv1.ListOrder_LIST_ORDER_MOST_WAITERS,
 }
 
-// ListOptions are which locks to list, and how.
+// ListOptions says which locks [Client.ListLocks] lists, and how.
 type ListOptions struct {
-	// Prefix is what their names begin with.
+	// Prefix is what their names begin with, at most 255 bytes; empty: all locks.
 	Prefix string
-	// BusyOnly leaves out those with neither a holder nor a waiter.
+	// BusyOnly leaves out locks with neither a holder nor a waiter.
 	BusyOnly bool
-	// Order is [ByName] unless told otherwise.
+	// Order is the order of the locks. Default: [ByName].
 	Order ListOrder
-	// PageSize is how many are asked for at once; 0: as many as the server likes.
+	// PageSize is how many locks to ask for at once, at most 1,000; 0: as many as the server likes.
 	PageSize int32
 }
 
-// GetLock shows one lock. Looking at it does not make it.
+// GetLock returns one lock as it stands, with up to 100 holders and 100 waiters. It does not create the lock. It is
+// safe to repeat.
 func (c *Client) GetLock(ctx context.Context, name string) (LockInfo, error) {
 	request := &rowlockv1.GetLockRequest{Name: name}
 	result, err := c.ask(ctx, &demand{
@@ -51,7 +53,8 @@ func (c *Client) GetLock(ctx context.Context, name string) (LockInfo, error) {
 	return lockInfoOf(result.GetGetLock().GetLock()), nil
 }
 
-// ListLocks lists locks over all pages. It ends at the first error.
+// ListLocks lists locks over all pages, each with up to 10 holders and 10 waiters. It ends at the first error. It is
+// safe to repeat; pages are not a snapshot of one moment.
 func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[LockInfo, error] {
 	order, isOrder := protoOrders[options.Order]
 	if !isOrder {
@@ -69,8 +72,8 @@ func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[L
 	})
 }
 
-// ListLimits lists the limits that were set, for patterns and then for names that begin with the prefix, over all pages. It ends
-// at the first error.
+// ListLimits lists the limits that were set: patterns and then names, those that begin with the prefix, over all pages.
+// It ends at the first error. It is safe to repeat.
 func (c *Client) ListLimits(ctx context.Context, prefix string) iter.Seq2[LimitSetting, error] {
 	return pages(limitSettingOf, func(token string) ([]*rowlockv1.LimitSetting, string, error) {
 		request := &rowlockv1.ListLimitsRequest{Prefix: prefix, PageToken: token}
@@ -82,7 +85,7 @@ func (c *Client) ListLimits(ctx context.Context, prefix string) iter.Seq2[LimitS
 	})
 }
 
-// pages goes through all of them, one after the other.
+// pages iterates over the entries of all pages.
 func pages[Message, View any](
 	view func(Message) View, page func(token string) ([]Message, string, error),
 ) iter.Seq2[View, error] {

@@ -10,59 +10,61 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// Lock is a lock that is held. It is renewed until it is released or lost. All methods can be called from any goroutine.
+// Lock is a lock that is held. The client renews it until it is released or lost. All methods can be called from any
+// goroutine.
 type Lock struct {
 	client *Client
 	lease  *heldLease
 	asked  *claimOptions
-	// shared is its request id among [requests].
+	// shared is the key in [requests]; "" if the request id is the client's own.
 	shared string
-	// grants is how many calls were granted it, under one request id, and have not given it up.
+	// grants counts the calls that were granted the lock under one request id and have not given it up.
 	grants int
-	// released is what became of its release, once that was asked for.
+	// released is the state of the release; nil until that is asked for.
 	released *release
 }
 
-// release is one that has begun.
+// release is a release that has begun.
 type release struct {
 	done    chan struct{}
 	wasHeld bool
 	err     *Error
 }
 
-// Name is the name of the lock.
+// Name returns the name of the lock.
 func (l *Lock) Name() string {
 	return l.lease.lockName
 }
 
-// Token is the fencing token, strictly rising for each lock. Send it with every write to what the lock protects, and refuse
-// tokens there that are lower than the highest that was seen.
+// Token returns the fencing token, which rises strictly with each grant of the lock. Send it with every write to what
+// the lock protects, and refuse tokens there that are lower than the highest one seen.
 func (l *Lock) Token() uint64 {
 	return l.lease.token
 }
 
-// LeaseID is secret: whoever knows it can renew and release the lease.
+// LeaseID returns the lease id. It is secret: anyone who knows it can renew and release the lease.
 func (l *Lock) LeaseID() string {
 	return l.lease.id
 }
 
-// Mode is how it is held.
+// Mode returns how the lock is held.
 func (l *Lock) Mode() Mode {
 	return l.lease.mode
 }
 
-// Permits is how many permits are held.
+// Permits returns how many permits are held.
 func (l *Lock) Permits() int {
 	return int(l.lease.permits)
 }
 
-// State is what it can be counted on for. It looks at the clock.
+// State returns how far the lock can be relied on. It checks the clock.
 func (l *Lock) State() (state State) {
 	l.client.turns.take(func() { state = l.lease.state() })
 	return state
 }
 
-// Remaining is how long it can be counted on if nothing is heard of a server any more; [Forever] for a lease without end.
+// Remaining returns how long the lock can be relied on if no further answer comes; [Forever] for a lease without end.
+// It checks the clock.
 func (l *Lock) Remaining() (remaining time.Duration) {
 	l.client.turns.take(func() {
 		l.lease.look()
@@ -71,13 +73,15 @@ func (l *Lock) Remaining() (remaining time.Duration) {
 	return remaining
 }
 
-// Done is closed when the lock is or may be lost, before others can have it, and when it is released. It looks at the clock.
+// Done returns a channel that is closed when the lock is released, or is or may be lost: before others can have it.
+// Done checks the clock.
 func (l *Lock) Done() <-chan struct{} {
 	l.client.turns.take(l.lease.look)
 	return l.lease.over
 }
 
-// Err is nil as long as it is held; otherwise an error for [ErrLeaseLost] or [ErrReleased]. It looks at the clock.
+// Err is nil while the lock is held. Afterwards it is an error with the reason [ErrLeaseLost] or [ErrReleased]. It
+// checks the clock.
 func (l *Lock) Err() (err error) {
 	l.client.turns.take(func() {
 		l.lease.look()
@@ -88,15 +92,16 @@ func (l *Lock) Err() (err error) {
 	return err
 }
 
-// Context is one that is cancelled when the lock is lost or released, with [Lock.Err] as its cause. It looks at the clock
-// whenever it is looked at. Call the function when it is not needed any more.
+// Context returns a context that is cancelled when the lock is lost or released, with [Lock.Err] as its cause. The
+// context's Done and Err check the clock. Call the returned function when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	return newLockContext(parent, l.lease)
 }
 
-// Release gives it back: the next in the queue has it at once. It answers whether it was held until then, also when it is
-// called again. The options say what the lock remembers; what is said when it is called again, nobody hears. The context bounds the waiting for the answer alone: the release goes on. Where no server answers, the lease
-// ends by itself.
+// Release gives the lock back; the next waiter is granted it at once. It reports whether the lock was held until then.
+// The options set the lock's record. A repeated call returns the result of the first one and ignores its options. When
+// ctx is done, Release stops waiting for the answer, but the release goes on. If no server answers, Release fails, and
+// the lease ends with its ttl; a lease without end is released as soon as a server answers.
 func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, error) {
 	request, err := releaseRequestOf(l.lease.id, options)
 	if err != nil {
@@ -119,8 +124,8 @@ func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, err
 	return begun.wasHeld, nil
 }
 
-// Close releases it, for a defer. Where no server answers the lease ends by itself, so that is no error here; one without end is
-// released as soon as a server answers.
+// Close releases the lock, for use with defer. It returns no error if no server answers, because the lease then ends
+// with its ttl; a lease without end is released as soon as a server answers.
 func (l *Lock) Close() error {
 	_, err := l.Release(context.Background())
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Code == codes.Unavailable {
@@ -129,8 +134,8 @@ func (l *Lock) Close() error {
 	return err
 }
 
-// HandOver renews it once more, to this ttl where that is not 0, and leaves it at that: from now on it belongs to whoever has its
-// lease id, and counts as released here.
+// HandOver renews the lease once more, to this ttl if it is not 0, and then leaves it to anyone who has its lease id.
+// After that, the lock counts as released here. If HandOver fails, the client still holds and renews the lock.
 func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
 	if _, err := l.client.ask(ctx, renewDemand(l.lease.id, ttl)); err != nil {
 		return err
@@ -145,7 +150,7 @@ func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// release begins it, in a turn.
+// release begins the release, in a turn.
 func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 	if l.released != nil {
 		return l.released
@@ -154,12 +159,12 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 	l.released = begun
 	isHeld := l.lease.state() != Lost
 	end := releaseDemand(request)
-	// By then it has ended by itself.
+	// By then, the lease has ended by itself.
 	end.within = later(l.lease.remaining(), l.lease.margin)
 	l.client.forget(l.lease)
 	if !isHeld {
-		// It was lost by this client's own count, perhaps, and the server keeps it still. Where the lock shall remember that it
-		// was lost, it has to end by itself.
+		// The lock may be lost only by this client's own clock, while the server still keeps the lease. Give it back,
+		// unless the lock's record must show the loss: then the lease has to expire.
 		if !l.asked.terms.tellsLossApart() {
 			l.client.giveBack(l.lease.id, l.asked)
 		}
@@ -172,7 +177,7 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 		begun.wasHeld, begun.err = result.GetRelease().GetReleased(), err
 		close(begun.done)
 		if err != nil && err.leavesDoubt() && isEndless {
-			// It does not end by itself.
+			// A lease without end does not expire.
 			l.client.verbs.goOn(end, err)
 		}
 	})

@@ -2,8 +2,8 @@ package rowlock
 
 import "context"
 
-// lockContext is cancelled when its lease is over, and finds out by the clock itself whenever it is looked at: the timers of a
-// process that was frozen may be late.
+// lockContext is a context that is cancelled when its lease is over. Done and Err check the clock themselves, because
+// the timers of a process that was frozen may be late.
 type lockContext struct {
 	context.Context
 	lease  *heldLease
@@ -35,7 +35,7 @@ func (c *lockContext) Err() error {
 	return c.Context.Err()
 }
 
-// look has cancelled the context by its end if the lease is over.
+// look cancels the context if the lease is over.
 func (c *lockContext) look() {
 	var err *Error
 	c.lease.turns.take(func() {

@@ -12,7 +12,7 @@ import (
 
 const positionInterval = time.Second
 
-// LockOption is something that is chosen for one lock.
+// LockOption is an option of one lock.
 type LockOption interface {
 	ofLock(*lockOptions)
 }
@@ -31,38 +31,39 @@ type lockOptions struct {
 
 // Place is a place in the queue.
 type Place struct {
-	// Ahead is how many wait before this one.
+	// Ahead is how many claims wait before this one.
 	Ahead int
-	// PermitsAhead is how many permits they ask for.
+	// PermitsAhead is how many permits these claims ask for.
 	PermitsAhead uint64
-	// QueueLength is how many wait in all.
+	// QueueLength is how many claims wait in total.
 	QueueLength int
-	// Waited is for how long this one has waited.
+	// Waited is how long this claim has waited.
 	Waited time.Duration
 }
 
-// Permits is how many permits to take, all or none: 1 unless told otherwise.
+// Permits is how many permits to take, all or none, at most 1,000,000. Default: 1. [Shared] and [Exclusive] take one.
 func Permits(permits int) LockOption {
 	return lockOption(func(o *lockOptions) { o.permits = permits })
 }
 
-// As is how to hold the lock: [Permit] unless told otherwise, or [Shared], or [Exclusive].
+// As is how to hold the lock: [Permit], [Shared] or [Exclusive]. Default: [Permit].
 func As(mode Mode) LockOption {
 	return lockOption(func(o *lockOptions) { o.mode = mode })
 }
 
-// OnPosition has each new place in the queue told, in the goroutine that waits. Where the function is slow, it is told the
-// latest place alone.
+// OnPosition calls tell for each new place in the queue, in the goroutine that waits. If tell is slow, it gets only the
+// latest place.
 func OnPosition(tell func(Place)) LockOption {
 	return lockOption(func(o *lockOptions) { o.onPosition = tell })
 }
 
-// PositionInterval is how often at the most a place is told: once in a second unless told otherwise.
+// PositionInterval is the minimum time between two places, 0 to 1 hour. Default: 1 s.
 func PositionInterval(interval time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) { o.positionInterval = interval })
 }
 
-// lockOptionsOf are the options with all defaults, or what cannot work. What the server checks is left to it.
+// lockOptionsOf applies the options to the defaults. It fails for options that cannot work, and leaves all other checks
+// to the server.
 func lockOptionsOf(options []LockOption) (*lockOptions, error) {
 	o := &lockOptions{permits: 1, mode: Permit, positionInterval: positionInterval}
 	o.wait, o.ttl = Forever, ttlDefault
@@ -78,7 +79,7 @@ func lockOptionsOf(options []LockOption) (*lockOptions, error) {
 	return o, o.check()
 }
 
-// shared is the request id among [requests], where the caller has chosen one.
+// shared is the key in [requests], if the caller has chosen a request id; otherwise "".
 func (o *lockOptions) shared() string {
 	if o.requestID == "" {
 		return ""
@@ -86,7 +87,7 @@ func (o *lockOptions) shared() string {
 	return "lock " + o.requestID
 }
 
-// request is what is asked for, under this id.
+// request is the request under this id.
 func (o *lockOptions) request(name, id string, whenBusy rowlockv1.WhenBusy) *rowlockv1.AcquireRequest {
 	request := &rowlockv1.AcquireRequest{
 		Name:         name,

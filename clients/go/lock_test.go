@@ -93,11 +93,11 @@ func TestWaitersMoveUp(t *testing.T) {
 	if lock.Token() != 3 || lock.State() != rowlock.Held {
 		t.Fatal(lock.Token(), lock.State())
 	}
-	// It was granted after a wait, and has its whole time only when it is confirmed.
+	// After a wait, the lease has its whole ttl only when it is confirmed.
 	until(t, "the confirmation", func() bool { return lock.Remaining() > 20*time.Second })
 }
 
-// waitFor waits in the queue, and comes back when it has its place: that of a queue of so many.
+// waitFor waits in the queue, and returns when the queue has this length.
 func waitFor(t *testing.T, client *rowlock.Client, name string, length uint32) <-chan *rowlock.Lock {
 	t.Helper()
 	granted := make(chan *rowlock.Lock, 1)

@@ -6,7 +6,8 @@ import "github.com/rowlock/rowlock/clients/go/rowlockv1"
 type Mode string
 
 const (
-	// Permit is counted: together the holders have no more permits than the limit. A mutex where that is 1.
+	// Permit is counted: together, the holders have at most as many permits as the limit. With a limit of 1 it is a
+	// mutex.
 	Permit Mode = "permit"
 	// Shared is one of many readers.
 	Shared Mode = "shared"

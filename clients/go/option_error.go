@@ -2,7 +2,7 @@ package rowlock
 
 import "fmt"
 
-// OptionError is an option, or an argument, that cannot work. No server was asked about it.
+// OptionError is an option or an argument that cannot work. Nothing was sent to a server.
 type OptionError struct {
 	Option  string
 	Problem string

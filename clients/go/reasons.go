@@ -1,31 +1,31 @@
 package rowlock
 
-// Reason is why something failed or was refused. It is an error itself, so that errors.Is(err, rowlock.ErrLeaseLost) asks for
-// it. A server may send reasons that are not among those named here: compare, and have a default.
+// Reason is why something failed or was refused. It is an error itself, for errors.Is(err, rowlock.ErrLeaseLost). A
+// server may send reasons that have no constant here, so have a default case.
 type Reason string
 
-// Error is the name of the reason.
+// Error returns the name of the reason.
 func (r Reason) Error() string {
 	return string(r)
 }
 
 // Reasons of the server: see the table in lock_service.proto.
 const (
-	// ErrBadRequest has all that is wrong with a request in [Error.Violations].
+	// ErrBadRequest: all that is wrong with the request is in [Error.Violations].
 	ErrBadRequest       Reason = "BAD_REQUEST"
 	ErrMalformedMessage Reason = "MALFORMED_MESSAGE"
 	ErrUnknownClaim     Reason = "UNKNOWN_CLAIM"
 	ErrUnknownLock      Reason = "UNKNOWN_LOCK"
-	// ErrLeaseLost has in [Error.Metadata] how the lease ended, as end_reason.
+	// ErrLeaseLost: the lease has ended; end_reason in [Error.Metadata] says how.
 	ErrLeaseLost       Reason = "LEASE_LOST"
 	ErrNotGrantedYet   Reason = "NOT_GRANTED_YET"
 	ErrLockInUse       Reason = "LOCK_IN_USE"
 	ErrRequestIDReused Reason = "REQUEST_ID_REUSED"
-	// ErrVersionMismatch has in [Error.Metadata] the version that is in force, as version.
+	// ErrVersionMismatch: version in [Error.Metadata] is the version in force.
 	ErrVersionMismatch Reason = "VERSION_MISMATCH"
 	ErrOverloaded      Reason = "OVERLOADED"
 	ErrMessageTooLarge Reason = "MESSAGE_TOO_LARGE"
-	// ErrOutcomeUnknown is that the server cannot find out whether a change was made: read it back.
+	// ErrOutcomeUnknown: the server cannot find out whether a change was made. Read it back before you repeat it.
 	ErrOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ErrDatabaseUnavailable Reason = "DATABASE_UNAVAILABLE"
 	ErrShuttingDown        Reason = "SHUTTING_DOWN"
@@ -36,19 +36,19 @@ const (
 
 // Reasons for which a lock was refused: see [Refusal].
 const (
-	// ErrBusy is that others hold the lock, or wait for it.
+	// ErrBusy: others hold the lock or wait for it.
 	ErrBusy Reason = "BUSY"
-	// ErrPaused is that nothing is granted at present.
+	// ErrPaused: nothing is granted at present.
 	ErrPaused    Reason = "PAUSED"
 	ErrQueueFull Reason = "QUEUE_FULL"
-	// ErrTimedOut is that the time of [Wait] has passed.
+	// ErrTimedOut: the time of [Wait] has passed.
 	ErrTimedOut Reason = "TIMED_OUT"
-	// ErrNeverFits is that more permits were asked for than the limit allows in all.
+	// ErrNeverFits: the request asks for more permits than the limit allows in total.
 	ErrNeverFits Reason = "NEVER_FITS"
-	// ErrNotBefore is that the lock is not due yet, ErrExhausted that it has no attempts left.
+	// ErrNotBefore: the lock is not due yet. ErrExhausted: the lock has no attempts left.
 	ErrNotBefore Reason = "NOT_BEFORE"
 	ErrExhausted Reason = "EXHAUSTED"
-	// ErrStatusMismatch is that the lock has a status that is none of those wanted.
+	// ErrStatusMismatch: the lock's status is not one of those wanted.
 	ErrStatusMismatch Reason = "STATUS_MISMATCH"
 	ErrLapsed         Reason = "LAPSED"
 	ErrExpired        Reason = "EXPIRED"
@@ -58,18 +58,18 @@ const (
 
 // Reasons of this client.
 const (
-	// ErrCancelled is that the caller's context was done; errors.Is tells its cause, too. It is also the refusal of a claim
-	// whose place was given up.
+	// ErrCancelled: the caller's context was done; errors.Is also matches the context's error and cause. As a refusal:
+	// the claim's place was given up.
 	ErrCancelled Reason = "CANCELLED"
-	// ErrNoServer is that no server has answered within [Config.GiveUpAfter].
+	// ErrNoServer: no server has answered within [Config.GiveUpAfter].
 	ErrNoServer Reason = "NO_SERVER"
-	// ErrConnectionLost is that the connection was lost, and that what was asked for must not be repeated: it may have been
-	// done or not.
+	// ErrConnectionLost: the connection was lost before the answer, and the client does not repeat this call. The call
+	// may or may not have taken effect: read back before you repeat it.
 	ErrConnectionLost Reason = "CONNECTION_LOST"
-	// ErrTTLTooShort is that the way to the server takes longer than a lease of this ttl can bear.
+	// ErrTTLTooShort: the round trip to the server takes too long for a lease with this ttl.
 	ErrTTLTooShort Reason = "TTL_TOO_SHORT"
-	// ErrClosed is that the client was closed.
+	// ErrClosed: the client was closed.
 	ErrClosed Reason = "CLOSED"
-	// ErrUnknown is an error without a reason, of a proxy for one.
+	// ErrUnknown: the error has no reason, for example because a proxy sent it.
 	ErrUnknown Reason = "UNKNOWN"
 )

@@ -12,15 +12,15 @@ const Unlimited = math.MaxInt
 
 // Record is what a lock remembers beyond its claims.
 type Record struct {
-	// NotBefore is when it may be granted again, by the database's clock; zero: at any time.
+	// NotBefore is the earliest time of the next grant, by the database's clock; zero: any time.
 	NotBefore time.Time
-	// AttemptsLeft is how many more times it may be granted; [Unlimited]: any number of times.
+	// AttemptsLeft is how many more times the lock may be granted, or [Unlimited].
 	AttemptsLeft int
 	// Status is a word of the users' own; empty at first.
 	Status string
-	// LastRun is nil where no lease has ended since there is a record.
+	// LastRun is nil if no lease has ended since the record was made.
 	LastRun *LastRun
-	// Version is for the [IfVersion] of the next change.
+	// Version is for [IfVersion] of the next change.
 	Version uint64
 }
 
@@ -32,11 +32,11 @@ type LastRun struct {
 	EndedAt   time.Time
 	// EndReason is [ErrReleased], [ErrExpired] or [ErrForceReleased].
 	EndReason Reason
-	// Status is that of the lock when it had ended.
+	// Status is the lock's status after that lease ended.
 	Status string
 }
 
-// recordOf is nil where the lock remembers nothing.
+// recordOf is nil if the lock has no record.
 func recordOf(record *rowlockv1.LockRecord) *Record {
 	if record == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// RecordOption is what a lock remembers from now on: it is a [ReleaseOption] and an [UpdateOption].
+// RecordOption sets what a lock remembers: it is a [ReleaseOption] and an [UpdateOption].
 type RecordOption func(*recordChanges)
 
 func (set RecordOption) ofRelease(o *releaseOptions) { set(&o.recordChanges) }
@@ -22,17 +22,19 @@ type recordChanges struct {
 	attemptsLeft *int
 }
 
-// Status is the lock's status from now on. Unless told otherwise, it stays as it is.
+// Status sets the lock's status, at most 63 bytes. Default: the status stays as it is.
 func Status(status string) RecordOption {
 	return func(o *recordChanges) { o.status = &status }
 }
 
-// AttemptsLeft is how many more times the lock may be granted; [Unlimited], in [Client.UpdateLock] alone: any number of times.
+// AttemptsLeft sets how many more times the lock may be granted, 0 to 1,000,000. [Unlimited] removes the bound; only
+// [Client.UpdateLock] accepts it.
 func AttemptsLeft(attempts int) RecordOption {
 	return func(o *recordChanges) { o.attemptsLeft = &attempts }
 }
 
-// attempts are nil where nothing is said of them, or they have no end; or it is what cannot work.
+// attempts is the number to set; nil if none is set or if attempts become unlimited. It fails for a number that cannot
+// work.
 func (o *recordChanges) attempts() (left *uint32, areUnlimited bool, err error) {
 	switch {
 	case o.attemptsLeft == nil:
@@ -46,7 +48,7 @@ func (o *recordChanges) attempts() (left *uint32, areUnlimited bool, err error) 
 	}
 }
 
-// ReleaseOption is something that the lock remembers when a lease is given back.
+// ReleaseOption sets what the lock remembers when a lease is released.
 type ReleaseOption interface {
 	ofRelease(*releaseOptions)
 }
@@ -60,12 +62,13 @@ type releaseOptions struct {
 	coolDown *durationpb.Duration
 }
 
-// CoolDown has nothing granted for so long from now on, instead of until the [MinInterval] is over; 0: it may be granted at once.
+// CoolDown forbids grants for this long from the release on, 0 to 10 years, instead of the lease's [MinInterval]. 0:
+// the lock may be granted at once.
 func CoolDown(pause time.Duration) ReleaseOption {
 	return releaseOption(func(o *releaseOptions) { o.coolDown = durationpb.New(pause) })
 }
 
-// releaseRequestOf is what to ask for, or what cannot work.
+// releaseRequestOf builds the request. It fails for options that cannot work.
 func releaseRequestOf(leaseID string, options []ReleaseOption) (*rowlockv1.ReleaseRequest, error) {
 	o := &releaseOptions{}
 	for _, option := range options {

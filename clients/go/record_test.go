@@ -146,7 +146,7 @@ func TestALockRemembersThatItWasLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, "the loss", lock.Done())
-	// It is too late to say how it went.
+	// The lease has ended, so the release does not set the status.
 	if released, err := lock.Release(background, rowlock.Status("done")); released || err != nil {
 		t.Fatal(released, err)
 	}
@@ -159,7 +159,7 @@ func TestALockRemembersThatItWasLost(t *testing.T) {
 	}
 }
 
-// Of a lease that is over by the client's own count alone, the server has to say in the lock's record that it was lost.
+// If only the client's own clock has ended the lease, the server must still record the loss.
 func TestALeaseThatIsOverByTheClientsCountEndsAsLost(t *testing.T) {
 	t.Parallel()
 	for how, of := range map[string]struct {
@@ -180,7 +180,7 @@ func TestALeaseThatIsOverByTheClientsCountEndsAsLost(t *testing.T) {
 			if released, err := lock.Release(background); released || err != nil {
 				t.Fatal(released, err)
 			}
-			// What is asked for later is answered later.
+			// The server answers this read after the release, if one was sent.
 			look(t, client, nameOf(t))
 			if count := look(t, other, nameOf(t)).HolderCount; count != 1 && !of.isSent || count != 0 && of.isSent {
 				t.Fatal(count)
@@ -191,7 +191,7 @@ func TestALeaseThatIsOverByTheClientsCountEndsAsLost(t *testing.T) {
 
 func TestWhoGivesUpBeforeTheGrantHadNoRun(t *testing.T) {
 	t.Parallel()
-	// The place would be kept for longer than anybody waits here.
+	// The grace period is longer than this test waits, so the place does not lapse.
 	client := connectTo(t, startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m").address)
 	held := mustLock(t, client, nameOf(t))
 	ctx, cancel := context.WithCancel(background)

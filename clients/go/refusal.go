@@ -7,19 +7,19 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// Refusal is why there is no lock: an expected no.
+// Refusal is why a lock was not granted: an expected no.
 type Refusal struct {
 	// Reason is what a program acts on: [ErrBusy], [ErrTimedOut], ...
 	Reason Reason
 	// Message is for people, and not stable.
 	Message string
-	// Holders are those who hold the lock, oldest first and 10 at the most, for [ErrBusy] and [ErrTimedOut].
+	// Holders are the holders of the lock, oldest first and at most 10, for [ErrBusy] and [ErrTimedOut].
 	Holders []Claim
-	// RetryAfter is when another try may be worth while: a hint; 0 where there is none.
+	// RetryAfter is a hint when to try again; 0: no hint.
 	RetryAfter time.Duration
-	// Limit is the limit that stands in the way, for [ErrNeverFits], and for [ErrPaused] where that is why.
+	// Limit is the limit that forbids the grant, for [ErrNeverFits], and for [ErrPaused] if the limit is the cause.
 	Limit *Limit
-	// Status is the one that was found, for [ErrStatusMismatch].
+	// Status is the status that the lock has, for [ErrStatusMismatch].
 	Status string
 }
 
@@ -38,7 +38,7 @@ func refusalOf(refused *rowlockv1.Refusal) *Refusal {
 	return refusal
 }
 
-// refusalReason is also right for reasons that this client does not know yet: then it is a number.
+// refusalReason also converts reasons that this client does not know yet; those become a number.
 func refusalReason(reason rowlockv1.RefusalReason) Reason {
 	return Reason(strings.TrimPrefix(reason.String(), "REFUSAL_REASON_"))
 }

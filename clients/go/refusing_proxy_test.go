@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// startRefusingProxy is a proxy of HTTP/2 that has all streams refused by this function, and passes on the other calls.
+// startRefusingProxy is an HTTP/2 proxy that refuses all streams with this function, and passes other calls on.
 func startRefusingProxy(t *testing.T, to string, refuse http.HandlerFunc) string {
 	t.Helper()
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	passOn := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: to})
 	passOn.Transport = &http.Transport{Protocols: protocols}
-	// Tests take servers away on purpose.
+	// Tests stop servers on purpose, so these errors are expected.
 	passOn.ErrorLog = log.New(io.Discard, "", 0)
 	proxy := &http.Server{
 		Protocols: protocols,
@@ -39,7 +39,7 @@ func startRefusingProxy(t *testing.T, to string, refuse http.HandlerFunc) string
 	return listener.Addr().String()
 }
 
-// refusals are ways in which streams are refused.
+// refusals are ways in which proxies and servers refuse streams.
 var refusals = map[string]http.HandlerFunc{
 	"unimplemented": func(response http.ResponseWriter, _ *http.Request) {
 		response.Header().Set("Content-Type", "application/grpc")

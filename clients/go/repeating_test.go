@@ -20,15 +20,15 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// scriptedServer has sessions that hand each of their commands to the test.
+// scriptedServer hands each command of its sessions to the test.
 type scriptedServer struct {
 	rowlockv1.UnimplementedLockServiceServer
 	commands chan *rowlockv1.SessionCommand
 	mu       sync.Mutex
 	stop     func()
-	// say sends a response in the session that there is.
+	// say sends a response in the latest session.
 	say func(*rowlockv1.SessionResponse)
-	// received is how far the client has read.
+	// received is how many responses the client has acknowledged.
 	received atomic.Uint64
 }
 
@@ -68,14 +68,14 @@ func (s *scriptedServer) Session(stream grpc.BidiStreamingServer[rowlockv1.Sessi
 	return nil
 }
 
-// cut ends the session that there is.
+// cut ends the latest session.
 func (s *scriptedServer) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
 }
 
-// answer answers a command.
+// answer sends the result of a command.
 func (s *scriptedServer) answer(command *rowlockv1.SessionCommand, result *rowlockv1.SessionResult) {
 	result.Call = command.GetCall()
 	s.mu.Lock()
@@ -84,7 +84,7 @@ func (s *scriptedServer) answer(command *rowlockv1.SessionCommand, result *rowlo
 	say(&rowlockv1.SessionResponse{Results: []*rowlockv1.SessionResult{result}})
 }
 
-// What is safe is asked for again when the connection was lost before its answer came, and nothing else.
+// After a lost connection, the client repeats the calls that are safe to repeat, and no others.
 func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 	for how, asked := range map[string]struct {
 		ask      func(*rowlock.Client) error
@@ -134,7 +134,7 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 	}
 }
 
-// What a server says was not done is asked for again, also where it must not be done twice.
+// A call that the server reports as not done is repeated, even if it must not be done twice.
 func TestWhatWasNotDoneIsRepeated(t *testing.T) {
 	for reason, isUndone := range map[string]bool{
 		"DATABASE_UNAVAILABLE": true, "SHUTTING_DOWN": true, "SESSION_SILENT": false, "OUTCOME_UNKNOWN": false,
@@ -166,7 +166,7 @@ func TestWhatWasNotDoneIsRepeated(t *testing.T) {
 	}
 }
 
-// serve has a server of the test's own listen, and answers with its address.
+// serve starts a server of the test's own, and returns its address.
 func serve(t *testing.T, own rowlockv1.LockServiceServer) string {
 	t.Helper()
 	address, begin := serveLater(t, own)
@@ -174,7 +174,7 @@ func serve(t *testing.T, own rowlockv1.LockServiceServer) string {
 	return address
 }
 
-// serveLater has it listen, and answer nothing before it is told to begin.
+// serveLater listens, but answers nothing until begin is called.
 func serveLater(t *testing.T, own rowlockv1.LockServiceServer) (address string, begin func()) {
 	t.Helper()
 	service := grpc.NewServer()
@@ -190,7 +190,7 @@ func serveLater(t *testing.T, own rowlockv1.LockServiceServer) (address string, 
 	return listener.Addr().String(), func() { go service.Serve(listener) }
 }
 
-// reasoned is an error as the server tells it.
+// reasoned is an error status as the server sends it.
 func reasoned(code codes.Code, reason string) *statuspb.Status {
 	detailed, err := status.New(code, "no").WithDetails(&errdetails.ErrorInfo{Domain: "rowlock", Reason: reason})
 	if err != nil {

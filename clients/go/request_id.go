@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// newRequestID makes a random UUID.
-// noStatus is a status that no lock has: who asks for a lock with it finds a claim of its request id, and takes nothing.
+// noStatus is a status that no lock has. A request with it finds the claims of its request id, and takes nothing.
 func noStatus() []string {
 	return []string{newRequestID()}
 }
 
+// newRequestID makes a random UUID.
 func newRequestID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // It never fails: see crypto/rand.

@@ -1,15 +1,15 @@
 package rowlock
 
-// requests are the request ids that callers have chosen, as long as this client asks for something under them: several calls
-// may ask under one id, and share what there is. Who gives up must not take it from the others.
+// requests are the request ids that callers have chosen, while this client asks under them. Several calls may ask under
+// one id and share its claim. A call that gives up must not take the claim from the others.
 type requests map[string]*request
 
 type request struct {
-	// askers is how many ask under it and want what there is.
+	// askers counts the calls that ask under the id and want its claim.
 	askers int
-	// left is what the last one of them gives back, unless it is granted.
+	// left are the claims that the last of these calls gives back, unless a call is granted the claim.
 	left []func()
-	// ended are the leases of it that this client has released meanwhile.
+	// ended are the leases of the id that this client has released meanwhile.
 	ended map[string]bool
 }
 
@@ -23,7 +23,7 @@ func (r requests) join(id string) {
 	r[id].askers++
 }
 
-// leave: one of them knows what became of it.
+// leave: one of the calls has its outcome.
 func (r requests) leave(id string, isGranted bool) {
 	one := r[id]
 	if one == nil {
@@ -31,7 +31,7 @@ func (r requests) leave(id string, isGranted bool) {
 	}
 	one.askers--
 	if isGranted {
-		// What others have left is the same claim.
+		// What the others wanted to give back is the same claim.
 		one.left = nil
 	}
 	if one.askers > 0 {
@@ -43,7 +43,7 @@ func (r requests) leave(id string, isGranted bool) {
 	}
 }
 
-// unwanted has something given back by the last one that asks under the id: at once, where nobody does.
+// unwanted gives something back when the last call that asks under the id is done, or at once if there is none.
 func (r requests) unwanted(id string, giveBack func()) {
 	if one := r[id]; one != nil {
 		one.left = append(one.left, giveBack)
@@ -52,7 +52,7 @@ func (r requests) unwanted(id string, giveBack func()) {
 	}
 }
 
-// released: an answer that still says that this lease is held is older than its release.
+// released notes a release, so that an older answer that says the lease is held is not believed.
 func (r requests) released(id, leaseID string) {
 	if one := r[id]; one != nil {
 		one.ended[leaseID] = true

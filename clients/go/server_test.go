@@ -18,17 +18,17 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-// painfullyLong is how long a test waits for something that does not come.
+// painfullyLong is how long a test waits before it fails.
 const painfullyLong = time.Minute
 
-// server is a server of this repository, a process of its own on an SQLite file.
+// server is a server of this repository, in a process of its own on an SQLite file.
 type server struct {
 	address string
 	process *exec.Cmd
 	exited  chan struct{}
 }
 
-// shared is one server for all tests that do not harm it: their locks have names of their own.
+// shared is one server for all tests that do not disturb it. Their locks have different names.
 var shared = sync.OnceValues(func() (*server, error) {
 	directory, err := os.MkdirTemp("", "rowlock-go-")
 	if err != nil {
@@ -59,7 +59,7 @@ func sharedAddress(t *testing.T) string {
 	return running.address
 }
 
-// startServer starts one for this test alone.
+// startServer starts a server for this test alone.
 func startServer(t *testing.T, listen, database string, more ...string) *server {
 	t.Helper()
 	running, err := launch(listen, database, more...)
@@ -86,7 +86,7 @@ func launch(listen, database string, more ...string) (*server, error) {
 	process := exec.Command(node, args...)
 	process.Dir = root
 	process.Stderr = os.Stderr
-	// The node of node_modules is a script that starts the real one: signals are for both.
+	// The node of node_modules is a script that starts the real one. A process group delivers signals to both.
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	banner := &bannerReader{told: make(chan struct{})}
 	process.Stdout = banner
@@ -110,7 +110,7 @@ func launch(listen, database string, more ...string) (*server, error) {
 	}
 }
 
-// bannerReader reads the address off what a server says when it is ready, as a person would.
+// bannerReader reads the server's address from its start message, as a person would.
 type bannerReader struct {
 	said    bytes.Buffer
 	address string
@@ -135,7 +135,7 @@ func (s *server) signal(signal syscall.Signal) {
 	syscall.Kill(-s.process.Process.Pid, signal)
 }
 
-// end waits until it has ended by the signal.
+// end sends the signal and waits until the server has ended.
 func (s *server) end(signal syscall.Signal) {
 	s.signal(signal)
 	<-s.exited
@@ -180,7 +180,7 @@ func look(t *testing.T, client *rowlock.Client, name string) rowlock.LockInfo {
 	return info
 }
 
-// until waits until something is so, looking often.
+// until polls until a condition holds.
 func until(t *testing.T, what string, isSo func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(painfullyLong); !isSo(); time.Sleep(20 * time.Millisecond) {

@@ -15,52 +15,53 @@ import (
 )
 
 const (
-	// frameBytes is what a request has beside its commands, and commandFrameBytes what stands before each of these.
+	// frameBytes bounds the size of a request without its commands; commandFrameBytes is the overhead of each command.
 	frameBytes        = 64
 	commandFrameBytes = 6
-	// bytesMaxAtFirst is what any server takes, until one has said more: the least that can be configured.
+	// bytesMaxAtFirst is what any server accepts before it has announced its bound: the least that can be configured.
 	bytesMaxAtFirst = 1_024
-	// silentTicksMax: silence is counted in ticks, of which one passes at the most while this process is frozen.
+	// silentTicksMax: silence is counted in ticks, because at most one tick passes while this process is frozen.
 	silentTicksMax = 4
-	// leasesAtOnceMax of one renewal are well within what a request may hold by default.
+	// leasesAtOnceMax leases in one renewal are well within the default size of a request.
 	leasesAtOnceMax = 500
 )
 
-// sessionStream is one session with one server. It gathers what is asked for into requests, knows when each of them was sent,
-// is heard as often as the server wants, and notices a server that falls silent. It knows nothing of what commands mean.
+// sessionStream is one session with one server. It gathers commands into requests, records when each request was sent,
+// sends heartbeats, and notices a server that falls silent. It knows nothing of what commands mean.
 type sessionStream struct {
 	turns *turns
 	at    string
 	owner connectionOwner
 	stop  context.CancelFunc
-	// over is closed when it has ended.
+	// over is closed when the session has ended.
 	over chan struct{}
-	// wake has something in it when there is something to send.
+	// wake holds one element when there is something to send.
 	wake chan struct{}
 
 	inForce  *rowlockv1.SessionOpened
 	bytesMax int
 	open     *rowlockv1.SessionOpen
 	commands []*rowlockv1.SessionCommand
-	// sentUpTo is the number of the last call that is in a request: calls are numbered in the order in which they come.
+	// sentUpTo is the number of the last call in a request. Calls are numbered in the order of sending.
 	sentUpTo   uint64
 	isTouched  bool
 	isClosing  bool
 	isOver     bool
 	lastSentAt time.Duration
-	// sentAt is when each request was sent of which the server is not known to have heard: the first is number heard + 1.
+	// sentAt is when each request was sent that the server has not reported as heard yet. The first has number heard +
+	// 1.
 	sentAt      []time.Duration
 	heard       uint64
 	heardSentAt time.Duration
 	received    uint64
-	// hasReceived, since the last tick.
+	// hasReceived: a response has come since the last tick.
 	hasReceived bool
 	silentTicks int
 	beatTimer   *timer
 	listenTimer *timer
 }
 
-// openSession begins to connect. bytesMax is what a request may hold until the server has said it.
+// openSession begins to connect. bytesMax is the bound for a request until the server announces its own.
 func openSession(turns *turns, config Config, address string, bytesMax int, owner connectionOwner) *sessionStream {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sessionStream{
@@ -109,7 +110,7 @@ func (s *sessionStream) send(command *rowlockv1.SessionCommand) {
 }
 
 func (s *sessionStream) cancel(call uint64) bool {
-	// In the same request it would come before what it is to end.
+	// A cancel in the same request would be decided before the command that it ends.
 	isIt := func(command *rowlockv1.SessionCommand) bool { return command.GetCall() == call }
 	if at := slices.IndexFunc(s.commands, isIt); at >= 0 {
 		s.commands = slices.Delete(s.commands, at, at+1)
@@ -123,7 +124,7 @@ func (s *sessionStream) hasSent(call uint64) bool {
 	return call <= s.sentUpTo
 }
 
-// touch sends a request soon, if only an empty one.
+// touch sends a request soon, even an empty one.
 func (s *sessionStream) touch() {
 	s.isTouched = true
 	s.wakeUp()
@@ -193,12 +194,12 @@ func (s *sessionStream) converse(ctx context.Context, config Config) *Error {
 	}
 }
 
-// write sends what there is to send, until the session is over. Why a request cannot be sent is told to who reads.
+// write sends requests until the session is over. The reader gets the error when a request cannot be sent.
 func (s *sessionStream) write(stream rowlockv1.LockService_SessionClient) {
 	for {
 		select {
 		case <-s.wake:
-			// Those who were woken by the same response have their turn first, so that their commands go together.
+			// Let goroutines that the same response has woken run first, so that their commands go into one request.
 			runtime.Gosched()
 		case <-stream.Context().Done():
 			return
@@ -219,7 +220,7 @@ func (s *sessionStream) write(stream rowlockv1.LockService_SessionClient) {
 	}
 }
 
-// next is the next request, if there is one to send, and whether it is the last one.
+// next is the next request, if there is anything to send, and whether it is the last one.
 func (s *sessionStream) next() (request *rowlockv1.SessionRequest, isLast bool) {
 	s.turns.take(func() {
 		if s.isTouched {
@@ -230,7 +231,7 @@ func (s *sessionStream) next() (request *rowlockv1.SessionRequest, isLast bool) 
 	return request, isLast
 }
 
-// gather makes a request of what has gathered, as far as it fits.
+// gather makes a request of the waiting commands, as far as they fit.
 func (s *sessionStream) gather() *rowlockv1.SessionRequest {
 	bytes := frameBytes
 	request := &rowlockv1.SessionRequest{Open: s.open, Received: s.received}
@@ -281,7 +282,7 @@ func (s *sessionStream) begin(opened *rowlockv1.SessionOpened) {
 	}
 }
 
-// beat has the server hear something at the latest when this interval has passed since the last request.
+// beat sends a request if none was sent in this interval.
 func (s *sessionStream) beat(interval time.Duration) {
 	wait := s.lastSentAt + interval - s.turns.now()
 	if wait <= 0 {
@@ -291,7 +292,8 @@ func (s *sessionStream) beat(interval time.Duration) {
 	s.beatTimer = s.turns.after(wait, func() { s.beat(interval) })
 }
 
-// listen ends a session whose server is gone: it answers every request, so it does not say nothing to one of them.
+// listen ends the session if its server is gone. The server answers every request, so silence after a request means
+// that.
 func (s *sessionStream) listen(tick time.Duration) {
 	s.listenTimer = s.turns.after(tick, func() {
 		s.silentTicks++

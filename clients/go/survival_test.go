@@ -25,13 +25,13 @@ func TestLeasesAreRenewed(t *testing.T) {
 	}
 }
 
-// slowTTL is renewed after five seconds, and bears a machine that has much else to do.
+// slowTTL is renewed after five seconds, which a busy machine can keep up with.
 const slowTTL = 15 * time.Second
 
-// longTTL outlives a server that is started again.
+// longTTL outlives a restart of the server.
 const longTTL = 3 * time.Minute
 
-// untilRenewed waits until the server knows another end of the first holder's lease.
+// untilRenewed waits until the server reports a later end of the first holder's lease.
 func untilRenewed(t *testing.T, client *rowlock.Client, name string) {
 	t.Helper()
 	before := look(t, client, name).Holders[0].ExpiresAt
@@ -49,7 +49,7 @@ func TestALockIsLostBeforeItsLeaseEnds(t *testing.T) {
 	lock := mustLock(t, client, nameOf(t), rowlock.TTL(3*time.Second), rowlock.Margin(time.Second))
 	other := waitFor(t, connectTo(t, running.address), nameOf(t), 1)
 	running.signal(syscall.SIGSTOP)
-	// As the last renewal may have been just now.
+	// The last renewal may have been just now.
 	frozen := boottime.Now()
 	within(t, "the loss", lock.Done())
 	lost := boottime.Now()
@@ -78,7 +78,7 @@ func TestASleepIsNoticedByTheClock(t *testing.T) {
 		t.Fatal(ctx.Err())
 	}
 	sleep(59 * time.Second)
-	// At once, and not when a timer happens to come.
+	// At once, without waiting for a timer.
 	if ctx.Err() == nil || lock.State() != rowlock.Lost || !errors.Is(lock.Err(), rowlock.ErrLeaseLost) {
 		t.Fatal(ctx.Err(), lock.State(), lock.Err())
 	}
@@ -89,7 +89,7 @@ func TestASleepIsNoticedByTheClock(t *testing.T) {
 	}
 }
 
-// connectSleeper makes a client of a machine that can be put to sleep.
+// connectSleeper makes a client on a machine that can be put to sleep.
 func connectSleeper(t *testing.T) (*rowlock.Client, func(time.Duration)) {
 	t.Helper()
 	var slept atomic.Int64
@@ -191,7 +191,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// deadAddress is one that nobody listens at.
+// deadAddress is an address where nothing listens.
 func deadAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,41 +7,44 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// terms are what a lease asks of what the lock remembers.
+// terms are the options of a lease that concern the lock's record.
 type terms struct {
 	minInterval, lockDelay *durationpb.Duration
 	statusIfLost           *string
 	ifStatus               []string
 }
 
-// tellsLossApart says whether the lock shall remember a lease that is lost otherwise than one that is released.
+// tellsLossApart reports whether the lock's record must show a loss differently from a release.
 func (t *terms) tellsLossApart() bool {
 	return t.minInterval != nil || t.lockDelay != nil || t.statusIfLost != nil
 }
 
-// areSet says whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before.
+// areSet reports whether the end of a confirmed lease leaves a mark in the lock's record.
 func (t *terms) areSet() bool {
 	return t.tellsLossApart() || t.ifStatus != nil
 }
 
-// MinInterval has nothing granted until so long after the grant, once the lease is released: one run in that time at the most. A
-// lease that is lost does not set it, so that another may take over at once.
+// MinInterval forbids grants until this long after the grant, 0 to 10 years, once the lease is released: at most one
+// run in that time. A lost lease does not set it, so that another holder may take over at once. It excludes a [TTL] of
+// [Forever].
 func MinInterval(interval time.Duration) ClaimOption {
 	return func(o *claimOptions) { o.terms.minInterval = durationpb.New(interval) }
 }
 
-// LockDelay has nothing granted for so long once the lease is lost, for the sake of work that is still under way.
+// LockDelay forbids grants for this long after the lease is lost, 0 to 10 years, for the sake of work that is still
+// under way.
 func LockDelay(delay time.Duration) ClaimOption {
 	return func(o *claimOptions) { o.terms.lockDelay = durationpb.New(delay) }
 }
 
-// StatusIfLost is the status that the lock has once the lease is lost. Unless told otherwise, it stays as it is.
+// StatusIfLost is the lock's status after the lease is lost, at most 63 bytes. Default: the status stays as it is.
 func StatusIfLost(status string) ClaimOption {
 	return func(o *claimOptions) { o.terms.statusIfLost = &status }
 }
 
-// IfStatus has the lock granted only where it has one of these statuses, at the grant itself; the empty one is that of a lock
-// without a record, too. Otherwise the lock is refused as [ErrStatusMismatch], and not captured.
+// IfStatus grants the lock only if it has one of these statuses at the moment of the grant; at most 16, of at most 63
+// bytes each. The empty status also matches a lock without a record. Otherwise the lock is refused as
+// [ErrStatusMismatch], or not captured.
 func IfStatus(statuses ...string) ClaimOption {
 	statuses = slices.Clone(statuses)
 	return func(o *claimOptions) { o.terms.ifStatus = statuses }

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// turns guards all state of a client: whoever changes it does so in a turn of its own, as in an event loop. Nothing blocks in
-// a turn, and no code of the user runs in one, so a turn is always had soon, however busy the program is.
+// turns guards all state of a client: code that changes the state does so in a turn, as in an event loop. Nothing
+// blocks in a turn and no user code runs in one, so a turn comes soon however busy the program is.
 type turns struct {
 	mu sync.Mutex
 	// now is the client's clock: see package boottime.
 	now func() time.Duration
-	// goroutines are those that the client has begun.
+	// goroutines are those that the client has started.
 	goroutines sync.WaitGroup
-	// rest is what the turn leaves to be done right after it, as it may ask for a turn itself.
+	// rest runs right after the turn, because it may take a turn itself.
 	rest []func()
 }
 
-// take runs something in a turn. There are no turns within turns.
+// take runs something in a turn. Turns do not nest.
 func (t *turns) take(run func()) {
 	for _, left := range t.taken(run) {
 		left()
@@ -32,18 +32,18 @@ func (t *turns) taken(run func()) (rest []func()) {
 	return rest
 }
 
-// afterwards has something done as soon as this turn is over, by whoever has taken it.
+// afterwards runs something as soon as this turn is over, in the goroutine that has taken the turn.
 func (t *turns) afterwards(run func()) {
 	t.rest = append(t.rest, run)
 }
 
-// timer runs something in a turn of its own. One that is stopped in a turn does not run any more.
+// timer runs something in a turn of its own. A timer that is stopped in a turn does not run any more.
 type timer struct {
 	timer  *time.Timer
 	isOver bool
 }
 
-// after is to be called in a turn. Without end, it never runs.
+// after starts a timer; with Forever it never runs. It is called in a turn.
 func (t *turns) after(wait time.Duration, run func()) *timer {
 	if wait == Forever {
 		return nil
@@ -61,7 +61,7 @@ func (t *turns) after(wait time.Duration, run func()) *timer {
 	return own
 }
 
-// stop is to be called in a turn; of none it does nothing.
+// stop is called in a turn. On a nil timer it does nothing.
 func (t *timer) stop() {
 	if t == nil {
 		return

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// unaryCallMax is how long one call may take: no call waits for a lock, so a server that takes longer is not there.
+	// unaryCallMax is how long one call may take. No call waits for a lock, so a server that takes longer is not there.
 	unaryCallMax = 10 * time.Second
-	// unaryCommandsMax at once, and unaryWaitsAtOnce of the calls that look after places: renewals get through beside them,
-	// also where a proxy lets no more than 100 calls through.
+	// unaryCommandsMax bounds the commands that run at once, and unaryWaitsAtOnce the calls for waits. Together they
+	// stay below 100, which some proxies allow at most, so that waits do not hold renewals up.
 	unaryCommandsMax = 60
 	unaryWaitsAtOnce = 30
-	// unaryWaitsMax is as many as a session has by default.
+	// unaryWaitsMax is the default bound of a session.
 	unaryWaitsMax = 5_000
-	// unaryBytesMax is the largest that a server can be set to: a smaller one says so itself.
+	// unaryBytesMax is the largest bound that a server can have. A server with a smaller bound reports it itself.
 	unaryBytesMax = 4 << 20
-	// probedName is looked at to see whether there is a server. Looking makes no lock.
+	// probedName is the lock that the client reads to see whether a server is there. Reading creates no lock.
 	probedName = "rowlock/client"
 )
 
-// unaryCalls is the connection where no session can be had: with a server that is older, or through a proxy that lets no
-// streams through. Each command is a call of its own, and each renewal; a wait is an Acquire that is repeated.
+// unaryCalls is the connection for servers without sessions and for proxies without streams. Each command is a call of
+// its own, and so is the renewal of each lease. A wait is an Acquire that is repeated.
 type unaryCalls struct {
 	turns  *turns
 	config Config
@@ -38,17 +38,17 @@ type unaryCalls struct {
 	owner  connectionOwner
 	ctx    context.Context
 	stop   context.CancelFunc
-	// over is closed when it has ended.
+	// over is closed when the connection has ended.
 	over    chan struct{}
 	service rowlockv1.LockServiceClient
-	// waitSlots has something in it for each call that looks after a place, or for a lock to capture.
+	// waitSlots holds one element for each call that asks for a place or for a waiting capture.
 	waitSlots chan struct{}
 
 	inForce *rowlockv1.SessionOpened
-	// early are the commands that have come before the server was known to be there.
+	// early are the commands that came before the server had answered.
 	early   []*rowlockv1.SessionCommand
 	running map[uint64]context.CancelFunc
-	// isGoing: its server stops.
+	// isGoing: the server is stopping.
 	isGoing   bool
 	isClosing bool
 	isOver    bool
@@ -92,7 +92,7 @@ func (u *unaryCalls) followsTickets() bool {
 	return false
 }
 
-// touch has nothing to do: nothing is provisional that comes by a call which asks again.
+// touch does nothing: a wait asks again by itself, which confirms its lease.
 func (u *unaryCalls) touch() {}
 
 func (u *unaryCalls) send(command *rowlockv1.SessionCommand) {
@@ -151,7 +151,7 @@ func (u *unaryCalls) endIfIdle() {
 	}
 }
 
-// connect sees whether there is a server, and keeps the connection until it is over.
+// connect checks whether a server is there, and keeps the connection until it is over.
 func (u *unaryCalls) connect() {
 	ctx, conn, failed := connectTo(u.ctx, u.at, u.config)
 	if failed != nil {
@@ -198,7 +198,7 @@ func (u *unaryCalls) begin(command *rowlockv1.SessionCommand) {
 		u.turns.take(func() {
 			cancel()
 			delete(u.running, call)
-			// Of a call that was cancelled nobody hears it, but of the connection's end.
+			// The owner ignores answers of a cancelled call, but must learn that the connection has ended.
 			if !u.isOver {
 				u.answer(call, basis, result, err)
 			}
@@ -207,7 +207,7 @@ func (u *unaryCalls) begin(command *rowlockv1.SessionCommand) {
 	})
 }
 
-// answer tells what became of a command, as a session would.
+// answer reports the outcome of a command as a session would.
 func (u *unaryCalls) answer(call uint64, basis time.Duration, result *rowlockv1.SessionResult, err error) {
 	response := &rowlockv1.SessionResponse{}
 	if err != nil {
@@ -225,19 +225,19 @@ func (u *unaryCalls) answer(call uint64, basis time.Duration, result *rowlockv1.
 	u.owner.responded(u, response, basis)
 }
 
-// isConnectionLost says whether nobody has answered the call.
+// isConnectionLost reports whether no server has answered the call.
 func isConnectionLost(err *Error) bool {
 	return err.Code == codes.DeadlineExceeded || err.Code == codes.Unavailable && !err.isOfServer()
 }
 
-// owned adds what a session says once for all claims.
+// owned adds the owner and labels that a session sends once for all claims.
 func (u *unaryCalls) owned(request *rowlockv1.AcquireRequest) *rowlockv1.AcquireRequest {
 	request = proto.CloneOf(request)
 	request.Owner, request.Labels = u.ownerOf(request), u.labelsOf(request)
 	return request
 }
 
-// claimRequest is an AcquireRequest, or a CaptureRequest.
+// claimRequest is an AcquireRequest or a CaptureRequest.
 type claimRequest interface {
 	GetOwner() string
 	GetLabels() map[string]string
@@ -254,7 +254,7 @@ func (u *unaryCalls) labelsOf(request claimRequest) map[string]string {
 	return labels
 }
 
-// run asks a command, and answers with its last result and when it was asked for. A wait tells its places on the way.
+// run runs a command, and returns its last result and when that was asked for. A wait reports its places on the way.
 func (u *unaryCalls) run(ctx context.Context, command *rowlockv1.SessionCommand) (
 	time.Duration, *rowlockv1.SessionResult, error,
 ) {

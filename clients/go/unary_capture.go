@@ -9,8 +9,9 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// capture asks for some of many locks. One that waits asks again and again, as an answer that is cancelled on its way would leave
-// behind what was taken: who gives up hears the last answer, and gives back what it brings.
+// capture asks for some of many locks. A capture that waits repeats short calls: if one long call were cancelled, its
+// answer would be lost and the leases left behind. A caller that gives up gets the last answer, and gives its leases
+// back.
 func (u *unaryCalls) capture(ctx context.Context, asked *rowlockv1.CaptureRequest) (
 	time.Duration, *rowlockv1.SessionResult, error,
 ) {
@@ -31,7 +32,7 @@ func (u *unaryCalls) capture(ctx context.Context, asked *rowlockv1.CaptureReques
 	}
 }
 
-// captureOnce asks once, when it is its turn; who has given up by then asks for nothing.
+// captureOnce asks once, when a slot is free. A caller that has given up by then asks for nothing.
 func (u *unaryCalls) captureOnce(ctx context.Context, request *rowlockv1.CaptureRequest, isWait bool) (
 	time.Duration, *rowlockv1.CaptureResponse, error,
 ) {

@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// waitEvery is how often a place is asked for again, which is its sign of life: more often where positions are wanted more
-	// often, or where the place is not kept for long, but never more often than waitEveryMin.
+	// waitEvery is how often a wait asks for its place, which is also its sign of life. It asks more often if the
+	// caller wants positions more often or if the server keeps the place only briefly, but never more often than
+	// waitEveryMin.
 	waitEvery    = time.Second
 	waitEveryMin = 100 * time.Millisecond
-	// keptShare of the time for which a place is kept may pass.
+	// A wait asks again after at most 1/keptShare of the time for which the server keeps the place.
 	keptShare = 4
 )
 
-// wait stands in the queue: it asks for the lock under its request id again and again, and tells the place as it changes.
-// Whoever asks for a lease that was granted meanwhile confirms it by that.
+// wait stands in the queue. It repeats the Acquire under its request id, and reports each change of place. When it asks
+// for a lease that was granted meanwhile, that confirms the lease.
 func (u *unaryCalls) wait(ctx context.Context, call uint64, asked *rowlockv1.WaitInQueueRequest) (
 	time.Duration, *rowlockv1.SessionResult, error,
 ) {
@@ -53,7 +54,7 @@ func (u *unaryCalls) wait(ctx context.Context, call uint64, asked *rowlockv1.Wai
 	}
 }
 
-// look asks once, when it is its turn.
+// look asks once, when a slot is free.
 func (u *unaryCalls) look(ctx context.Context, request *rowlockv1.AcquireRequest) (
 	time.Duration, *rowlockv1.AcquireResponse, error,
 ) {

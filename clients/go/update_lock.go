@@ -10,7 +10,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// UpdateOption is something to set by [Client.UpdateLock]. What is not named stays as it is.
+// UpdateOption is something that [Client.UpdateLock] sets. Without the option, the value stays as it is.
 type UpdateOption interface {
 	ofUpdate(*updateOptions)
 }
@@ -26,20 +26,22 @@ type updateOptions struct {
 	version     *uint64
 }
 
-// NotBefore has nothing granted before this instant of the database's clock. One that has passed makes the lock due since then,
-// before others in a capture. The zero time: it may be granted at any time.
+// NotBefore forbids grants before this instant of the database's clock, at most 10 years ahead. With an instant in the
+// past, the lock is due since then, which puts it before others in a capture. The zero time removes the bound.
 func NotBefore(at time.Time) UpdateOption {
 	return updateOption(func(o *updateOptions) { o.notBefore = &at })
 }
 
-// NotBeforeIn is [NotBefore] as a time from now, for whose own clock may differ from the database's.
+// NotBeforeIn is [NotBefore] as a time from now, 0 to 10 years, for programs whose clock may differ from the
+// database's.
 func NotBeforeIn(pause time.Duration) UpdateOption {
 	return updateOption(func(o *updateOptions) { o.notBeforeIn = durationpb.New(pause) })
 }
 
-// UpdateLock sets any of what a lock remembers, and answers with all of it. It makes the lock where nobody has named it yet;
-// a lease that is held is left alone. It is not repeated when its answer is lost, as that could undo what others have set since,
-// but fails with [ErrConnectionLost].
+// UpdateLock changes a lock's record and returns the new one. It creates the lock if nobody has named it yet, and
+// leaves a held lease alone. At least one value must be set. If the answer is lost, UpdateLock is not repeated but
+// fails with [ErrConnectionLost]; after that, and after [ErrOutcomeUnknown], read the record back first, because a
+// repeat could undo a change of somebody else. With [IfVersion] it fails with [ErrVersionMismatch].
 func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateOption) (Record, error) {
 	request, err := updateRequestOf(name, options)
 	if err != nil {
@@ -60,9 +62,10 @@ func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateO
 	return *record, nil
 }
 
-// DeleteLock takes away what a lock remembers, as if it had never been named; its limit stays, and its tokens go on rising. It
-// answers whether there was anything, and fails with [ErrLockInUse] while somebody holds the lock or waits for it. It is
-// not repeated when its answer is lost, but fails with [ErrConnectionLost].
+// DeleteLock removes a lock's record, as if the lock had never been named. Its limit stays, and its tokens go on
+// rising. It reports whether there was a record. It fails with [ErrLockInUse] while somebody holds the lock or waits
+// for it. If the answer is lost, DeleteLock is not repeated but fails with [ErrConnectionLost]: read the lock back
+// first.
 func (c *Client) DeleteLock(ctx context.Context, name string, options ...VersionOption) (bool, error) {
 	request := &rowlockv1.DeleteLockRequest{Name: name}
 	for _, option := range options {
@@ -76,7 +79,7 @@ func (c *Client) DeleteLock(ctx context.Context, name string, options ...Version
 	return result.GetDeleteLock().GetDeleted(), err
 }
 
-// updateRequestOf is what to ask for, or what cannot work.
+// updateRequestOf builds the request. It fails for options that cannot work.
 func updateRequestOf(name string, options []UpdateOption) (*rowlockv1.UpdateLockRequest, error) {
 	o := &updateOptions{}
 	for _, option := range options {

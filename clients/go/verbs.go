@@ -9,28 +9,28 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// verbs asks what is answered once.
+// verbs makes the calls that have one answer.
 type verbs struct {
 	turns       *turns
 	calls       *calls
 	giveUpAfter time.Duration
-	// inherit has something done when the client is closed: see [Client.inherit].
+	// inherit runs something with a client that outlives this one, once this one is closed: see [Client.inherit].
 	inherit func(func(heir *Client))
 }
 
-// demand is a command with what is particular about it.
+// demand is a command, and how to send it.
 type demand struct {
 	command *rowlockv1.SessionCommand
 	kind    kind
 	repeat  repeating
-	// within is how long an answer is of use, where that is not without end.
+	// within is how long an answer is of use; 0: without end. It shortens giveUpAfter, unless givesBack.
 	within time.Duration
-	// givesBack: nobody waits for it, so it is tried for all of that time, and fails for nothing but the client's end.
+	// givesBack: nobody waits for the call. It is tried for all of within.
 	givesBack bool
 }
 
-// begin is to be called in a turn; done is called with the result, which was so at basis or later, or with the error, in a turn,
-// too.
+// begin sends a demand. It is called in a turn, and calls done in a turn: with the result, which was true at basis or
+// later, or with the error.
 func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, basis time.Duration, err *Error)) *call {
 	within := v.giveUpAfter
 	switch {
@@ -55,7 +55,8 @@ func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, 
 	})
 }
 
-// goOn has what has failed so tried for as long as the program lives: nobody waits for it, and what it ends has no end.
+// goOn repeats a failed demand for as long as the program lives, because nobody waits for it and the lease that it ends
+// would not expire.
 func (v *verbs) goOn(asked *demand, failed *Error) {
 	if failed != nil && failed.Reason == ErrClosed {
 		v.inherit(func(heir *Client) { heir.verbs.goOn(asked, nil) })
@@ -70,8 +71,8 @@ func (v *verbs) goOn(asked *demand, failed *Error) {
 	})
 }
 
-// endUnused ends a claim that nobody has used, in a turn: it is no run, after which the next one is not due yet. It is tried for
-// as long as the lease can last.
+// endUnused ends a claim that nobody has used, in a turn. It sets no min interval, because there was no run. It tries
+// for as long as the lease can last.
 func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
 	request := &rowlockv1.ReleaseRequest{LeaseId: id}
 	if hasInterval {
@@ -80,7 +81,7 @@ func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
 	end := releaseDemand(request)
 	end.within, end.givesBack = lasting, true
 	v.begin(end, func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
-		// A ticket leaves the queue without a word about the lock.
+		// The id was that of a ticket. A ticket leaves the queue only by a release that sets nothing of the record.
 		switch {
 		case err == nil:
 		case err.Reason == ErrNotGrantedYet:
@@ -109,7 +110,7 @@ func renewDemand(id string, ttl time.Duration) *demand {
 	}
 }
 
-// ask waits for the result of a demand, outside of turns.
+// ask sends a demand and waits for its result, outside of turns.
 func (c *Client) ask(ctx context.Context, asked *demand) (*rowlockv1.SessionResult, error) {
 	if ctx.Err() != nil {
 		return nil, cancelledError(ctx)

@@ -1,4 +1,4 @@
 package rowlock
 
-// Version is the version of this client, which is that of the server it came with.
+// Version is the version of this client, and of the server it came with.
 const Version = "0.1.0"

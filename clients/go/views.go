@@ -8,22 +8,23 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// Claim is one who holds or waits, as listings show it.
+// Claim is a holder or a waiter, as listings show it.
 type Claim struct {
 	LockName string
-	// TicketNumber names the claim, with the lock's name: see [Client.ForceReleaseClaim].
+	// TicketNumber identifies the claim within its lock: see [Client.ForceReleaseClaim].
 	TicketNumber uint64
 	IsHeld       bool
 	Mode         Mode
 	Permits      uint32
 	Owner        string
 	Labels       map[string]string
-	// Token is the fencing token of one who holds; 0 of one who waits.
+	// Token is the fencing token of a holder; 0 for a waiter.
 	Token       uint64
 	RequestedAt time.Time
-	// GrantedAt is zero while it waits.
+	// GrantedAt is zero while the claim waits.
 	GrantedAt time.Time
-	// ExpiresAt is when the lease ends if it is not renewed, or the place if there is no sign of life; zero: without end.
+	// ExpiresAt is when the lease ends if it is not renewed, or the place if its waiter gives no sign of life; zero:
+	// never.
 	ExpiresAt time.Time
 }
 
@@ -31,21 +32,21 @@ type Claim struct {
 type LimitSource string
 
 const (
-	// FromDefault is that nothing was set: the limit is 1.
+	// FromDefault: nothing was set, and the limit is 1.
 	FromDefault LimitSource = "default"
-	// FromPattern is the longest pattern that matches the name.
+	// FromPattern: the limit of the longest pattern that matches the name.
 	FromPattern LimitSource = "pattern"
-	// FromName is that it was set for this very name.
+	// FromName: the limit that was set for this very name.
 	FromName LimitSource = "name"
 )
 
-// Limit is how many permits may be held at once, and why that many.
+// Limit is how many permits may be held at once, and where that limit comes from.
 type Limit struct {
 	Limit  uint32
 	Source LimitSource
-	// Pattern is set where it comes from one.
+	// Pattern is set if Source is [FromPattern].
 	Pattern string
-	// Version is for the [IfVersion] of the next change.
+	// Version is for [IfVersion] of the next change.
 	Version uint64
 	Reason  string
 }
@@ -57,24 +58,24 @@ type LockInfo struct {
 	HeldPermits uint64
 	HolderCount uint32
 	Waiting     uint32
-	// IsDraining is that more is held than the limit allows, as it was lowered.
+	// IsDraining: more is held than the limit allows, because the limit was lowered.
 	IsDraining bool
-	// LastToken is the fencing token that was given last; 0 when none was.
+	// LastToken is the latest fencing token; 0 if none was given.
 	LastToken uint64
-	// Holders are the oldest ones, first of all the oldest.
+	// Holders are the oldest holders, oldest first.
 	Holders []Claim
-	// Waiters are the first ones, in order.
+	// Waiters are the first waiters, in order.
 	Waiters []Claim
-	// Record is what it remembers; nil: nothing.
+	// Record is what the lock remembers; nil if it has no record.
 	Record *Record
 }
 
 // LimitSetting is a limit that was set, for one name or for a pattern.
 type LimitSetting struct {
-	// Name or Pattern is set.
+	// Either Name or Pattern is set.
 	Name, Pattern string
 	Limit         uint32
-	// Version is for the [IfVersion] of the next change.
+	// Version is for [IfVersion] of the next change.
 	Version uint64
 	Reason  string
 }

@@ -49,7 +49,7 @@ func TestWithLockCancelsItsWorkWhenTheLockIsLost(t *testing.T) {
 	go func() {
 		left <- client.WithLock(background, nameOf(t), func(ctx context.Context, lock *rowlock.Lock) error {
 			close(entered)
-			// A context that is made of it hears of it, too.
+			// A derived context is cancelled, too.
 			derived, cancel := context.WithCancel(ctx)
 			defer cancel()
 			<-derived.Done()

@@ -9,7 +9,7 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-// command is a line of the standard input. The runner is trusted to send what the protocol says.
+// command is a line of standard input. The runner is trusted to follow the protocol.
 type command struct {
 	ID                 int64
 	Do                 string
@@ -71,7 +71,7 @@ func (c *command) name() string {
 	return *c.Name
 }
 
-// prefix of what is listed; empty where none is named.
+// prefix is the prefix to list; empty if none is given.
 func (c *command) prefix() string {
 	if c.Prefix == nil {
 		return ""
@@ -79,7 +79,7 @@ func (c *command) prefix() string {
 	return *c.Prefix
 }
 
-// attempts are a number, or "unlimited".
+// attempts is a number, or "unlimited".
 type attempts struct {
 	number int
 }
@@ -92,7 +92,7 @@ func (a *attempts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &a.number)
 }
 
-// instant is in milliseconds since 1970, or "none".
+// instant is a number of milliseconds since 1970, or "none".
 type instant struct {
 	time.Time
 }
@@ -107,7 +107,7 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// milliseconds are a number, or "forever".
+// milliseconds is a number, or "forever".
 type milliseconds struct {
 	time.Duration
 }
@@ -131,7 +131,7 @@ func msOf(duration time.Duration) float64 {
 	return float64(duration) / float64(time.Millisecond)
 }
 
-// numberOf is one of 64 bits, which is a text, or a number where it is small.
+// numberOf is a 64-bit number, written as a string, or as a JSON number if it is small.
 func numberOf(text *json.RawMessage) (uint64, error) {
 	if text == nil {
 		return 0, fmt.Errorf("a number is missing")

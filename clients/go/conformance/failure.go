@@ -8,8 +8,8 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-// failureOf is an error of the client as the protocol shows it. What is none has its words alone: an option that cannot work, or
-// a mistake of this driver.
+// failureOf is an error of the client in the form of the protocol. Any other error has only a message: an option that
+// cannot work, or a mistake of this driver.
 func failureOf(err error) object {
 	failed, ok := errors.AsType[*rowlock.Error](err)
 	if !ok {

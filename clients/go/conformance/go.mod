@@ -1,4 +1,4 @@
-// The conformance driver is a module of its own, so that users of the client do not get a driver of MySQL by it.
+// The conformance driver is a module of its own, so that users of the client do not depend on its MySQL driver.
 module github.com/rowlock/rowlock/clients/go/conformance
 
 go 1.26.0

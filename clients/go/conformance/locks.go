@@ -9,12 +9,12 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-// handle is a lock by the name that the runner gave it: asked for, held in a scope or without one.
+// handle is a lock under the name that the runner gave it: asked for, or held with or without a scope.
 type handle struct {
 	asking context.Context
 	giveUp context.CancelFunc
 	lock   *rowlock.Lock
-	// leaving is closed to end the scope, and left has how it ended.
+	// leaving is closed to end the scope; left receives how the scope ended.
 	leaving chan struct{}
 	left    chan error
 }
@@ -89,7 +89,7 @@ func (d *driver) holds(own *handle, lock *rowlock.Lock) {
 	own.lock = lock
 }
 
-// granted answers, and tells when the lock is lost.
+// granted answers the command, and sends an event when the lock is lost.
 func (d *driver) granted(asked *command, lock *rowlock.Lock) {
 	d.holds(asked.handle, lock)
 	d.answer(asked, object{"granted": object{

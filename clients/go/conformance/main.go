@@ -1,5 +1,6 @@
-// Command conformance is the conformance driver of this client: commands as lines of JSON on the standard input, results and
-// events on the standard output, as test/clients/conformance/README.md has them. What a client does is not done here.
+// Command conformance is the conformance driver of this client. It reads commands as lines of JSON from standard input
+// and writes results and events to standard output: see test/clients/conformance/README.md. It adds nothing to what the
+// client does.
 package main
 
 import (
@@ -12,7 +13,7 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-// verb runs a command outside of the goroutine that reads, and answers with its result.
+// verb runs a command outside of the reading goroutine, and returns its result.
 type verb func(*driver, *command) (any, error)
 
 var verbs = map[string]verb{
@@ -56,7 +57,7 @@ func main() {
 	}
 }
 
-// run takes commands until there are no more, and closes the clients.
+// run takes commands until standard input ends, and then closes the clients.
 func (d *driver) run() error {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
@@ -66,7 +67,7 @@ func (d *driver) run() error {
 			return fmt.Errorf("%s: %w", lines.Text(), err)
 		}
 		if asked.Do == "acquire" || asked.Do == "capture" {
-			// Here, so that the commands which follow find it.
+			// Made here, so that later commands find it.
 			asked.handle = d.newHandle(asked.Lock)
 		}
 		go d.obey(asked)
@@ -102,7 +103,7 @@ func (d *driver) answer(asked *command, result any, err error) {
 	d.say(object{"id": asked.ID, "result": result})
 }
 
-// object is one of JSON.
+// object is a JSON object.
 type object map[string]any
 
 func (d *driver) say(line object) {

@@ -10,7 +10,7 @@ import (
 
 var background = context.Background()
 
-// ttlOf is 0 where none is asked for.
+// ttlOf is 0 if the command has no ttl.
 func ttlOf(asked *command) time.Duration {
 	if asked.TTLMs == nil {
 		return 0

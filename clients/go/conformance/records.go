@@ -49,7 +49,7 @@ func (d *driver) deleteLock(asked *command) (any, error) {
 	return object{"deleted": deleted}, err
 }
 
-// recordOf is nil where the lock remembers nothing.
+// recordOf is nil if the lock has no record.
 func recordOf(record *rowlock.Record) object {
 	if record == nil {
 		return nil

@@ -6,7 +6,7 @@ import "time"
 
 var start = time.Now()
 
-// Whether this counts a suspension is up to the system.
+// Whether this clock counts a suspension depends on the system.
 func now() time.Duration {
 	return time.Since(start)
 }

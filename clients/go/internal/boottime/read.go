@@ -11,7 +11,7 @@ import (
 func read(clock int32) time.Duration {
 	var at unix.Timespec
 	if err := unix.ClockGettime(clock, &at); err != nil {
-		// These clocks cannot fail where they exist, and without one no lease could be counted.
+		// These clocks cannot fail where they exist, and without a clock no lease could be timed.
 		panic("rowlock: the clock of this machine cannot be read: " + err.Error())
 	}
 	return time.Duration(at.Nano())
