@@ -1,5 +1,5 @@
-// All locks that are held or waited for, for gauges: as of one moment, so that no claim moves along the index while it is read, and
-// in pages, so that no statement takes longer the more locks are busy.
+// Reads all locks with holders or waiters, for gauges: as of one moment, so that no claim moves along the index during
+// the read, and in pages, so that no statement takes longer when more locks are busy.
 
 import { partsOf } from "../../core/parts.ts";
 import { STATE_CODES } from "../rows/codes.ts";
@@ -43,7 +43,7 @@ async function seeAll(session: Session, see: (locks: readonly BusyLock[]) => voi
   }
 }
 
-/** Claims without a deadline, which a comparison with one would leave out. */
+/** Pages of claims without a deadline, which a comparison with a deadline would leave out. */
 function endless(state: number): ClaimPage {
   return (after) => {
     const [lockId, ticketNumber] = keyOf(after);

@@ -1,5 +1,5 @@
-// The two checks behind `rowlock doctor` and the start: whether rows agree with each other, and whether the server's
-// settings keep what was acknowledged. Writes nothing.
+// The two checks of `rowlock doctor`: whether rows agree with each other, and whether the server's settings keep
+// acknowledged commits. The start of a server runs the second one. Writes nothing.
 
 import { checkRows } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
@@ -31,7 +31,7 @@ function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
     try {
       return await onSnapshot(session, () => checkAll(session, max));
     } finally {
-      // Nobody else should wait as long as this one may.
+      // No other caller may get this session, because its statements have no time limit.
       session.destroy(new Error("The checks are done."));
     }
   }, CHECK_MS_MAX);
@@ -51,6 +51,7 @@ async function checkAll(session: Session, max: number): Promise<Finding[]> {
   return step.value;
 }
 
+/** Returns findings about settings that could lose acknowledged commits. Throws a StoreError. */
 export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
   const trip = new Trip("durability");
   trip.add(SETTINGS);
@@ -59,7 +60,7 @@ export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
   return durabilityFindings(settings, pool.serverChanges, pool.isCluster);
 }
 
-/** What these settings of a server, in upper case, could lose. */
+/** What a server with these settings, in upper case, could lose. */
 function durabilityFindings(
   settings: ReadonlyMap<string, string>,
   serverChanges: number,

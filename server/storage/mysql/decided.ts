@@ -1,6 +1,6 @@
-// The guard rows that were decided about lately, for those who watch locks. Takes no locks, and reads along the index by the
-// time of the last decision: locks that lie still cost nothing. A node of Galera first applies what the cluster has committed
-// before the read began: rows that come later with an earlier time would never be found.
+// Reads the guard rows that were decided about lately, for watches. Locks nothing and reads along the index by the time
+// of the last decision, so idle locks cost nothing. A node of Galera first applies what the cluster committed before
+// the read began: otherwise rows could appear later with an earlier time, and no read would find them.
 
 import { pageOf } from "../rows/decided-page.ts";
 import type { Store } from "../store.ts";
@@ -13,7 +13,7 @@ import { rowsOf } from "./transaction/in-transaction.ts";
 const FACTS = `SELECT ${NOW_US}, epoch, rules_revision FROM rowlock_meta WHERE id = 1`;
 const LOCKS = `SELECT id, name, revision, holders, waiting, decided_at
   FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
-// In two branches, each of which is a range of the index.
+// In two branches, so that each is one range of the index.
 const DECIDED = `(${LOCKS} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?)
   UNION ALL (${LOCKS} WHERE decided_at > ? AND decided_at <= LEAST(?, ${NOW_US}) ORDER BY decided_at, id LIMIT ?)`;
 const UNTIL_NOW = 2n ** 63n - 1n;
@@ -58,7 +58,8 @@ async function factsAndLocks(
     const results = await session.run(trip);
     return [rowsOf(results[factsAt]), rowsOf(results[locksAt])];
   } catch (error) {
-    // Decisions that use it next must not wait for the node to catch up.
+    // After a failure the session may keep wsrep_sync_wait = 1, and a later decision on it must not wait for the node
+    // to catch up.
     if (session.mayLag) session.destroy(error);
     throw error;
   }

@@ -1,6 +1,6 @@
-// Notices that the database is no longer the server through which the rows were last written, and writes that down. The
-// rows carry the identity of their server, so a copy of them that is promoted or restored elsewhere tells of itself,
-// also to a replica that has just started.
+// Detects that the database is no longer the server through which the rows were last written, and records a fail-over.
+// The rows contain the identity of their server, so a copy that was promoted or restored elsewhere reveals itself, even
+// to a replica that has just started.
 
 import { newEpochBy } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
@@ -14,7 +14,7 @@ import { rowsOf } from "./transaction/in-transaction.ts";
 const IDENTITY = "SELECT server_identity FROM rowlock_meta WHERE id = 1";
 const ADOPT = "UPDATE rowlock_meta SET server_identity = ? WHERE id = 1 AND server_identity IS NULL";
 const LONGEST_TTL = `SELECT COALESCE(MAX(ttl), 0) FROM rowlock_claim FORCE INDEX (rowlock_claim_due) WHERE state = 2`;
-// Assignments are made from left to right, and the condition is tested before.
+// The database evaluates assignments from left to right, after the condition.
 const NOTE = `UPDATE rowlock_meta
   SET epoch = ${newEpochBy("GREATEST", "?", NOW_US)}, failed_over_at = ${NOW_US},
     grants_from = GREATEST(grants_from, ${NOW_US} + LEAST(?, GREATEST(?, (${LONGEST_TTL})))),
@@ -22,7 +22,7 @@ const NOTE = `UPDATE rowlock_meta
   WHERE id = 1 AND epoch = ?`;
 const PAUSE = `SELECT GREATEST(0, CAST(grants_from AS SIGNED) - ${NOW_US}) FROM rowlock_meta WHERE id = 1`;
 
-/** Writes the server's identity to rows that have none yet. Fails where there is no schema. */
+/** Writes the server's identity to rows that have none yet. Throws a StoreError if the schema is missing. */
 export async function adopt(session: Session): Promise<void> {
   const look = new Trip("identity");
   look.add(IDENTITY);
@@ -33,12 +33,13 @@ export async function adopt(session: Session): Promise<void> {
   await session.run(write);
 }
 
-/** Whether rows with this identity come from another server than the one of the session. */
+/** Whether rows with this identity were written through another server than the session's. */
 export function isSuccessor(session: Session, identity: Row[number] | undefined): boolean {
   if (identity === null || identity === undefined || session.serverIdentity === null) return false;
   return textOf(identity) !== session.serverIdentity;
 }
 
+/** Store.failOver. If `seenEpoch` is no longer the epoch, changes nothing and returns what is left of the pause. */
 export async function failOver(pool: MysqlPool, note: FailOverNote): Promise<number> {
   const { seenEpoch, epochMin, pauseUsMin, pauseUsMax } = note;
   return pool.write(async (session) => {

@@ -1,5 +1,5 @@
-// Locks that are free and due, for those who capture them. Takes no locks, and reads along the index of records: what is held,
-// waited for, exhausted or not due yet costs nothing. Each group of locks is one range of that index.
+// Reads locks that are free and due, for captures. Locks nothing and reads along the index of records, so locks that
+// are held, waited for, exhausted or not yet due cost nothing. Each group of locks is one range of that index.
 
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { partsOf } from "../../core/parts.ts";
@@ -23,14 +23,14 @@ const IN_FOLDER_ABOVE = `(${GROUP} WHERE r.folder = ? AND r.status > ? ORDER BY 
 const IN_FOLDERS = `(${GROUP} WHERE r.folder >= ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`;
 const IN_FOLDERS_ABOVE = `(${GROUP} WHERE r.folder > ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`;
 
-// Each row begins with the number of its range, as a union keeps no order.
+// Each row begins with the number of its range, because a union keeps no order.
 const AT = "r.folder = ? AND r.status = ? AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ?";
 const AFTER = `r.folder = ? AND r.status = ? AND r.due_at > ? AND r.due_at <= ${NOW_US}
   ORDER BY r.due_at, r.name LIMIT ?`;
-// The limit is of the guard row, which is read for those alone that are answered.
+// The limit comes from the guard row, which is read only for the locks that are returned.
 const FREE = `SELECT STRAIGHT_JOIN ?, r.lock_id, r.name, r.due_at, l.limit_value
   FROM ${INDEX} JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id WHERE`;
-/** Of the first entries of a range those that are wanted, and the last one of these entries, without an id. */
+/** The wanted locks among the first entries of a range. LAST returns the last one of these entries, without an id. */
 const FREE_AMONG = (
   entries: string,
   asked: string,
@@ -76,7 +76,8 @@ export function freeLocks(
       const beforeUs = clock.earliestUs(monotonicUs());
       const rows = await pool.use((session) => union(session, "next_due", branches));
       if (rows.length === 0) return null;
-      // The reading is no earlier than the clock was before it; what is left counts to the latest that it is by now.
+      // The database read its clock no earlier than `beforeUs`. The result counts from the latest time that the clock
+      // may show now, so it is never an overestimate.
       const latestUs = clock.latestUs(monotonicUs());
       const unsureUs = beforeUs === null || latestUs === null ? 0 : latestUs - beforeUs;
       return Math.max(0, Math.min(...rows.map(([inUs]) => Number(inUs))) - unsureUs);
@@ -124,7 +125,7 @@ function groupBranch(range: GroupRange, entries: number): Branch {
     : [IN_FOLDER_ABOVE, folder, bytesOf(range.aboveStatus), entries];
 }
 
-/** A range of the index, and what is asked of its names; null: nothing. */
+/** A range of the index, and the condition on its names; null: none. */
 interface Range {
   readonly entries: string;
   readonly values: readonly SqlValue[];
@@ -174,7 +175,7 @@ function freeRanges(ranges: readonly Range[], rows: readonly Row[], entries: num
   return found;
 }
 
-/** The rows of all branches, in no order. */
+/** Returns the rows of all branches, in no order. */
 async function union(session: Session, name: string, branches: readonly Branch[]): Promise<readonly Row[]> {
   if (branches.length === 0) return [];
   const trip = new Trip(name);

@@ -1,4 +1,4 @@
-// The condition that picks claims by their keys, in the form that the optimizers turn into look-ups by primary key.
+// Conditions that select claims by their keys, in the form that the optimizers turn into look-ups by primary key.
 
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
 import { bytesOf } from "../rows/values.ts";
@@ -10,8 +10,8 @@ export interface KeyCondition {
 }
 
 /**
- * Matches the claims with these keys, of which there must be one at least. A list of pairs is read much faster than
- * the same with AND and OR; but for a list of one pair, MariaDB reads (and an UPDATE locks) the whole table.
+ * Matches the claims with these keys, at least one. A list of pairs is read much faster than AND and OR. But for a list
+ * with a single pair, MariaDB reads the whole table, and an UPDATE locks all of it.
  */
 export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
   const [first] = keys;
@@ -23,8 +23,8 @@ export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
 }
 
 /**
- * Matches these very claims, and not others that have come to their numbers. Secrets are random, so it is enough that the
- * row has one of them.
+ * Matches exactly these claims, and not others that have received the same ticket numbers. Secrets are random, so it is
+ * enough that the row has one of them.
  */
 export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
   const { sql, values } = hasKey(claims);

@@ -1,5 +1,5 @@
-// The limit rules that decisions go by, kept by their revision so that they are read only when they have changed. Does
-// not keep what is read by a transaction that has itself changed a rule: it may yet be rolled back.
+// Caches the limit rules that decisions use, by their revision, so that they are read only after a change. A
+// transaction that itself changes a rule must not use the shared cache: it may yet be rolled back.
 
 import type { LimitRule } from "../../core/limit.ts";
 import type { Session } from "./connection/session.ts";
@@ -12,7 +12,7 @@ export interface RulesAt {
   readonly limitRules: readonly LimitRule[];
 }
 
-// One statement, so that the revision is that of these very rules.
+// One statement, so that the revision belongs to exactly these rules.
 const RULES = `SELECT r.prefix, r.limit_value, r.version, r.reason, r.change_mark, m.rules_revision
   FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
 
@@ -21,7 +21,7 @@ const NONE: RulesAt = { revision: -1n, limitRules: [] };
 export class RuleCache {
   #kept = NONE;
 
-  /** The rules at this revision or a later one. Costs a trip if it is not the one that is kept. */
+  /** Returns the rules at this revision or a later one. Needs a round trip unless this revision is cached. */
   async at(session: Session, revision: bigint): Promise<RulesAt> {
     if (this.#kept.revision !== revision) this.#kept = await readRules(session);
     return this.#kept;
@@ -32,7 +32,7 @@ export class RuleCache {
   }
 }
 
-/** The rules as this session sees them now. */
+/** Reads the rules as this session sees them now. */
 export async function readRules(session: Session): Promise<RulesAt> {
   const trip = new Trip("load_rules");
   const rulesAt = trip.add(RULES);

@@ -1,5 +1,5 @@
-// The small writes outside decisions: signs of life of waiters and replicas, and the deletion of what nobody needs any
-// more. None of them changes what a decision rests on, so none takes a guard row.
+// The small writes outside decisions: signs of life of waiters and replicas, marks of witnesses, and the deletion of
+// ended claims. None of them changes what a decision rests on, so none locks a guard row.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
@@ -21,7 +21,8 @@ import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.t
 import type { LockCache } from "./transaction/lock-cache.ts";
 import { lockUnlocked } from "./transaction/row-locks.ts";
 
-// Prolongs a place, too, that has run out but that nobody has ended yet: it still waits, and its stream is there.
+// Also extends a place that has run out but that no decision has ended: the claim still waits, and its stream is
+// connected.
 const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   SET deadline = LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?)), replica = ?
   WHERE state = 1 AND`;
@@ -41,7 +42,7 @@ const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (row
   WHERE state = 3 AND deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline LIMIT ?`;
 const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
 
-/** Which of the claims were kept, and which still wait but are held by another transaction. */
+/** The claims whose places were extended, and those that still wait but whose rows another transaction holds. */
 interface Heartbeat {
   readonly kept: readonly ClaimRef[];
   readonly skipped: readonly ClaimKey[];
@@ -82,7 +83,7 @@ export function maintenance(
           await mustStandWell(session, await session.run(trip), standingAt);
         });
       } catch (error) {
-        // The server was switched over, or fell out of its cluster, and open connections can still write to it.
+        // The server became read-only or fell out of its cluster, but open connections can still write to it.
         if (lostStanding(error)) pool.renew();
         throw error;
       }
@@ -90,7 +91,7 @@ export function maintenance(
 
     async mark(witness, expected, mark) {
       const written = await repeatedly((session) => writeMark(session, witness, expected, mark));
-      // A node of a cluster may not have applied yet what another one has acknowledged.
+      // This node of a cluster may not have applied yet what another node has acknowledged, so try once more.
       if (written.isDone || !pool.isCluster) return written;
       await sleep(MARK_AGAIN_MS);
       return repeatedly((session) => writeMark(session, witness, expected, mark));
@@ -103,7 +104,8 @@ export function maintenance(
       await repeatedly((session) => session.run(trip));
     },
 
-    // Looks first and deletes by primary key what nobody holds, so that it locks nothing else and waits for nobody.
+    // Reads first, then deletes by primary key the rows that no other transaction holds. So it locks no other rows.
+    // Where SKIP LOCKED is supported, it waits for no transaction.
     async purgeClaims(untilUs, max) {
       const look = new Trip("ended_claims");
       look.add(ENDED, untilUs, max);
@@ -147,7 +149,7 @@ async function prolong(
   return { kept: claims, skipped: [] };
 }
 
-/** Were the transaction rolled back half-way, each statement would still be right by itself. */
+/** Even if the database rolled the transaction back half-way, each statement would be right by itself. */
 async function prolongFree(
   session: Session,
   replica: bigint,

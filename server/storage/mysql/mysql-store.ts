@@ -1,4 +1,4 @@
-// The store in MySQL or MariaDB, for any number of servers, put together of its parts: each file offers the methods of its
+// The store in MySQL or MariaDB, for any number of servers. Assembled from parts: each file provides the methods of its
 // kind. Owns the pool, the clock and the caches that they share.
 
 import { DatabaseClock } from "../../core/database-clock.ts";
@@ -25,14 +25,14 @@ import { LockCache } from "./transaction/lock-cache.ts";
 import { transactOn } from "./transaction/transact.ts";
 
 export interface MysqlOptions extends MysqlAddress {
-  /** Connections at the most. */
+  /** The most connections. */
   readonly poolSize?: number;
-  /** Transactions at once; chosen to fit the pool if not given. */
+  /** Transactions at once; unset: chosen to fit the pool. */
   readonly lanes?: number;
   readonly observer?: StoreObserver;
 }
 
-/** Connects, and makes sure that the schema is there; it must be up to date. Throws a StoreError that says what is missing. */
+/** Connects and checks that the schema exists; it must be up to date. Throws a StoreError that says what is missing. */
 export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   const { observer = UNOBSERVED, poolSize = POOL_SIZE_DEFAULT } = options;
   const pool = new MysqlPool(options, poolSize, observer);
@@ -49,7 +49,7 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   return { lanes, patientSlots, readers, ...mysqlStore(pool, observer) };
 }
 
-/** What the settings of this server could lose, whatever there is in the database. Throws a StoreError. */
+/** Reports which settings of this server could lose acknowledged commits; needs no schema. Throws a StoreError. */
 export async function mysqlDurability(address: MysqlAddress): Promise<Finding[]> {
   const pool = new MysqlPool(address, 1, UNOBSERVED);
   try {

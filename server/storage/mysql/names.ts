@@ -1,7 +1,7 @@
-// Guard rows by name: finds them, makes them, and cleans away those that nobody uses. The row of rowlock_meta is what
-// keeps the last two apart: who makes a row takes it shared and reads the token floor, who removes rows takes it
-// exclusively and raises the floor. So a name that comes back starts above every token, and every version of a record, that
-// it ever had: one floor serves both.
+// Guard rows by name: finds them, creates them, and removes unused ones. The row of rowlock_meta separates creation
+// from removal. A creator locks it shared and reads the token floor; a remover locks it exclusively and raises the
+// floor. So a name that was removed and returns starts above every token and every record version that it ever had; one
+// floor serves both.
 
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { partsOf } from "../../core/parts.ts";
@@ -20,8 +20,8 @@ import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
 
 const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) WHERE name IN (?)";
-// In one statement with a known number of rows, which takes no lock on the counter of ids, and in the order of names,
-// so that two servers that make the same ones do not wait for each other in a circle.
+// One statement with a known number of rows, which takes no lock on the counter of ids. The rows are in order of names,
+// so that two servers which create the same names do not deadlock.
 const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), last_token, ${NOW_US})`;
 
 const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, ${NOW_US}
@@ -31,7 +31,7 @@ const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, ${NOW_US}
 const FLOOR_LOCK = "SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE";
 const GUARDS_LOCK =
   "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
-// Makers of locks need the floor, so whoever has locked it waits for no guard row.
+// Creators of guard rows need the floor, so a remover that holds it must not wait for guard rows.
 const FREE_GUARDS_LOCK = `${GUARDS_LOCK} SKIP LOCKED`;
 const STILL_IDLE = `SELECT l.id, GREATEST(l.last_token, l.record_floor) FROM rowlock_lock l
   WHERE l.id IN (?) AND l.decided_at < ? AND ${IDLE_LOCK_CONDITION}`;
@@ -47,7 +47,7 @@ export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeL
   };
 }
 
-/** Ids of the names that have a guard row. */
+/** Returns the ids of the names that have a guard row. */
 async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = new Map<string, bigint>();
   for (const part of partsOf([...new Set(names)], NAMES_MAX)) {
@@ -59,7 +59,7 @@ async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map
   return ids;
 }
 
-/** The same, making the rows that are missing, as far as there is room for them. */
+/** Returns the ids of the names, after creating as many missing rows as `roomFor` allows. */
 async function resolveNames(
   pool: MysqlPool,
   names: readonly string[],
@@ -87,7 +87,7 @@ async function make(session: Session, names: readonly Buffer[]): Promise<readonl
   return rowsOf((await session.run(trip))[foundAt]);
 }
 
-/** IGNORE would cut off what is too long. Callers have refused such names, so this is a bug. */
+/** INSERT IGNORE would truncate a name that is too long. Callers refuse such names, so one here is a bug. */
 function nameBytes(name: string): Buffer {
   const bytes = bytesOf(name);
   if (bytes.length > NAME_BYTES_MAX)
@@ -95,9 +95,9 @@ function nameBytes(name: string): Buffer {
   return bytes;
 }
 
-/** Removes guard rows that were not decided about for `idleUs` and that nothing needs; how many. */
+/** Removes guard rows that were not decided about for `idleUs` and that nothing needs; returns how many. */
 async function purgeLocks(pool: MysqlPool, scan: IdleScan, idleUs: number, max: number): Promise<number> {
-  // Looked for without a lock, because there may be many old rows that have to stay.
+  // Searches without locks, because there may be many old rows that have to stay.
   const look = new Trip("idle_locks");
   const { decidedAtUs, id } = scan.after;
   look.add(OLD, decidedAtUs, decidedAtUs, id, idleUs);

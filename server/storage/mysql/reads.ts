@@ -1,5 +1,5 @@
-// What is read outside transactions: for polls, for the sweep and for display. Takes no locks; what it answers may be
-// old by the time it is used, and whoever acts on it decides again.
+// Reads outside transactions: for polls, for the sweep and for display. Locks nothing. A result may be outdated when it
+// is used, so code that acts on it must decide again.
 
 import type { Claim } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
@@ -140,7 +140,7 @@ export function reads(
       return { nowUs, places };
     },
 
-    // In order of ticket numbers, which is the order in which they were granted.
+    // In order of ticket numbers, which is the order of grants.
     async holders(lockId, max) {
       return claimsAt(await timed(pool, "holders", IN_STATE, lockId, STATE_CODES.held, max));
     },
@@ -198,7 +198,7 @@ export function reads(
   };
 }
 
-/** `dueIn`: for each lock that has something due soon, in how many microseconds that is. */
+/** `dueIn`: for each lock that has something due soon, in how many microseconds. */
 function watchedOf(
   revisions: Map<bigint, bigint>,
   dueIn: ReadonlyMap<bigint, number>,
@@ -216,7 +216,7 @@ function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
   return { nowUs, claims: rows.map(claimFromRow) };
 }
 
-/** Locks with their first holders and waiters, all as of one moment. */
+/** Returns locks with their first holders and waiters, all as of one moment. */
 function onSnapshotViews(
   pool: MysqlPool,
   shown: number,
@@ -244,7 +244,7 @@ function onSnapshotViews(
   );
 }
 
-/** The locks of these guard rows, each with what it remembers. */
+/** Returns the locks of these guard rows, with their records. */
 async function withRecords(session: Session, rows: readonly Row[]): Promise<Lock[]> {
   const recorded = rows.filter(hasRecord).map(([id]) => bigintOf(id));
   const guards = rows.map(countersFromRow);
@@ -256,7 +256,7 @@ async function withRecords(session: Session, rows: readonly Row[]): Promise<Lock
   return guards.map((guard) => ({ ...guard, record: records.get(guard.id) ?? null }));
 }
 
-/** Counters say where there is nothing to read. */
+/** Skips queues and holders that are empty according to the counters. */
 async function firstClaims(session: Session, locks: readonly Lock[], shown: number): Promise<Claim[]> {
   const wanted = locks.flatMap((lock) => [
     ...(lock.holders > 0 ? [[lock.id, STATE_CODES.held] as const] : []),
@@ -270,7 +270,7 @@ async function firstClaims(session: Session, locks: readonly Lock[], shown: numb
     const [rows] = await session.run(trip);
     claims.push(...rowsOf(rows).map(claimFromRow));
   }
-  // Each branch is in order, and the whole is not promised to be.
+  // Each branch is in order, but SQL does not guarantee the order of the union.
   return claims.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
 }
 
@@ -291,7 +291,7 @@ interface Timed {
   readonly rows: readonly Row[];
 }
 
-/** Rows and the clock after them, so that no remaining time is told too long. */
+/** Returns rows and a clock that was read after them, so that no remaining time is reported too long. */
 async function timed(
   pool: MysqlPool,
   name: string,

@@ -1,6 +1,6 @@
-// Rows of MySQL to the core's words; the way back is in storage/rows/values.ts. Rows are arrays in the order of LOCK_COLUMNS and
-// CLAIM_COLUMNS. BIGINT comes as decimal text: ids, versions, tickets and tokens become bigint, times and sums are exact
-// as numbers.
+// Converts rows of MySQL to the core's types; storage/rows/values.ts converts in the other direction. Rows are arrays
+// in the order of LOCK_COLUMNS and CLAIM_COLUMNS. BIGINT arrives as decimal text: ids, versions, tickets and tokens
+// become bigint; times and sums are exact as numbers.
 
 import type { Claim } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
@@ -15,11 +15,11 @@ type Column = Row[number] | undefined;
 
 export const LOCK_LIST = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
-/** Takes locks that have records. */
+/** Value: the ids of locks that have records. */
 export const RECORDS = `SELECT ${RECORD_READ_COLUMNS.join(", ")} FROM rowlock_record FORCE INDEX (PRIMARY)
   WHERE lock_id IN (?)`;
 
-/** The database's clock, at the start of the statement that it is in, in microseconds. */
+/** The database's clock in microseconds, at the start of the statement that contains it. */
 export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
 
 export function guardFromRow(row: Row): GuardRow {
@@ -90,7 +90,7 @@ export function claimFromRow(row: Row): Claim {
     state: wordOf(STATES, row[10]),
     ttlUs: numberOrNull(row[11]),
     deadlineUs: numberOrNull(row[12]),
-    // Nothing is 0, and NULL in rows of before (NOTHING in storage/rows/values.ts).
+    // 0 means absent; older rows store NULL (NOTHING in storage/rows/values.ts).
     replica: bigintOf(row[13] ?? 0) || null,
     provisional: row[14] !== 0,
     fencingToken: bigintOf(row[15]),

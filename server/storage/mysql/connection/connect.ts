@@ -1,5 +1,5 @@
-// Opens connections and sets them up. A connection from here leads to a server that is fit to decide on, counts time
-// in UTC, waits for row locks for a bounded time, and is ended by the server soon after this process stops.
+// Opens connections and sets them up. Each connection leads to a server that is fit to decide on, uses UTC, and waits
+// for row locks for a bounded time. The server ends it soon after this process stops.
 
 import type { Socket } from "node:net";
 import { connect } from "node:net";
@@ -14,37 +14,41 @@ import { Session } from "./session.ts";
 import { askStanding, mustStandWell } from "./standing.ts";
 import { Trip } from "./trip.ts";
 
-// READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a session that
-// says nothing for 8 s, so a replica that was stopped in the middle of a transaction blocks others no longer than that.
-// Our statements name their indexes, so the server need not look into several for each key of a list. MariaDB would
-// turn long lists of keys into joins, which lock what they look at in an order of their own.
+// READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a session that is
+// silent for 8 s, so a replica that was stopped in mid-transaction blocks others no longer than that. Our statements
+// name their indexes, so the server need not compare several indexes for each key of a list
+// (eq_range_index_dive_limit). MariaDB would turn long lists of keys into joins, which lock the rows that they read in
+// an order of their own (in_predicate_conversion_threshold).
 const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
   autocommit = 1, wait_timeout = 8, innodb_lock_wait_timeout = ${LOCK_WAIT_S}, eq_range_index_dive_limit = 1
   /*!80000 , max_execution_time = 5000 */
   /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
 
-// SHOW answers nothing for a variable that this server does not have, where @@name would fail.
+// SHOW returns no row for a variable that this server lacks, whereas @@name would fail.
 const FACTS = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id', 'wsrep_on')";
 
 export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 export interface Server {
-  /** `MariaDB 10.11.19`. */
+  /** Product and version: `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * What tells this database from any other: the uuid of the server or, while it is a member in good standing, that of
-   * its Galera cluster or replication group, whose members do not lose what they have acknowledged. Of MariaDB the
-   * `server_id`, which tells it from its replicas (its `server_uid` changes with each move to another address). null
-   * for TiDB, where each connection may be to another of its servers.
+   * Identifies this database. It is the uuid of the server or, while the server is a member in good standing of a
+   * Galera cluster or a replication group, the id of that cluster or group, whose members do not lose what they have
+   * acknowledged. MariaDB: the `server_id`, which differs between a server and its replicas (its `server_uid` changes
+   * whenever it moves to another address). TiDB: null, because each connection may lead to another of its servers.
    */
   readonly identity: string | null;
-  /** Whether it is a node of such a cluster or group. */
+  /** Whether the server is a node of such a cluster or group. */
   readonly isCluster: boolean;
-  /** Of this end of the connection. */
+  /** The local address of the connection. */
   readonly localHost: string | null;
 }
 
-/** A connection that is ready for work. Throws a StoreError: why there is none, or what `mustStandWell` throws. */
+/**
+ * Opens a connection that is ready for work, within CONNECT_MS_MAX. Throws a StoreError: the reason why no connection
+ * could be opened, or the error of `mustStandWell`.
+ */
 export async function openSession(
   address: MysqlAddress,
   observer: StoreObserver,
@@ -89,15 +93,16 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
     password,
     database,
     connectTimeout: CONNECT_MS_MAX,
-    // A transaction takes two round trips because its statements are sent together. Values are never text.
+    // A transaction takes two round trips because each sends several statements together. Values are never sent as
+    // text, see trip.ts.
     multipleStatements: true,
-    // BIGINT as decimal text: exact, and turned into bigint or number by whoever knows which it is.
+    // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
     supportBigNumbers: true,
     bigNumberStrings: true,
     flags: ["-LOCAL_FILES"],
   });
   return new Promise((resolve, reject) => {
-    // Stays, as an error that nobody listens for would end the process.
+    // Never removed: an `error` event without a listener would end the process.
     connection.on("error", reject);
     connection.connect((error) => {
       if (error) reject(error);
@@ -132,14 +137,17 @@ function productOf(version: string): string {
   return `${version.includes("MariaDB") ? "MariaDB" : "MySQL"} ${number}`;
 }
 
-/** MySQL 8, and MariaDB since 10.6; TiDB understands it and does not do it. */
+/** Whether the server supports SKIP LOCKED: MySQL 8, and MariaDB since 10.6. TiDB parses it without effect. */
 function skipsLocked(version: string): boolean {
   if (version.includes("TiDB")) return false;
   const [major = 0, minor = 0] = version.split(".").map(Number.parseFloat);
   return version.includes("MariaDB") ? major > 10 || minor >= 6 : major >= 8;
 }
 
-/** Nothing had begun, so a connection that is lost here is a server that is away. */
+/**
+ * No work had begun, so a connection that is lost here means that the server is away: `transient` becomes
+ * `unavailable`.
+ */
 function away(error: StoreError): StoreError {
   if (error.kind !== "transient") return error;
   return new StoreError("unavailable", error.reason, error.message, { cause: error.cause });

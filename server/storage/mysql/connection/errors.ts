@@ -1,6 +1,6 @@
-// What the errors of MySQL, MariaDB, Galera and the network mean to a store's callers: one table, and the only place
-// that knows error codes. Goes by numbers alone, as messages come in the language of the server. Never puts SQL, values
-// or a password into a message; the cause is attached without its SQL.
+// Translates errors of MySQL, MariaDB, Galera and the network into StoreErrors. Only this table knows error codes. It
+// uses numbers only, because messages are in the server's language. Never puts SQL, values or a password into a
+// message; the cause is attached without its SQL.
 
 import { CHANGED, ROW_LOCKED, StoreError } from "../../store.ts";
 
@@ -8,9 +8,9 @@ interface Meaning {
   readonly reason: string;
   readonly kind: "transient" | "unavailable";
   readonly message: string;
-  /** The connection, or the server behind it, is of no more use. */
+  /** The connection, or the server behind it, must not be used again. */
   readonly reconnect?: true;
-  /** An answer to COMMIT that leaves open whether it was committed. */
+  /** If COMMIT fails with this error, the outcome is unknown. */
   readonly openAtCommit?: true;
 }
 
@@ -90,22 +90,22 @@ const STATEMENT_TIMEOUT: Meaning = {
   openAtCommit: true,
 };
 /**
- * Raised by statements of our own that put NULL where it does not belong, to make a transaction fail: those in
- * storage/mysql/transaction/assertions.ts and write-chain.ts. No other statement can.
+ * Raised only by our own statements that insert NULL on purpose to make a transaction fail: those in
+ * storage/mysql/transaction/assertions.ts and write-chain.ts.
  */
 const CHANGED_MEANWHILE: Meaning = {
   reason: CHANGED,
   kind: "transient",
   message: "What this decision went by has changed, or its transaction was gone.",
 };
-/** storage/mysql/transaction/save.ts makes sure that it is the request id, and not another key, that is there twice. */
+/** storage/mysql/transaction/save.ts makes sure that the duplicate key is the request id and not another key. */
 const DUPLICATE_REQUEST: Meaning = {
   reason: "duplicate_request",
   kind: "transient",
   message: "Another claim with the same request id was committed first.",
 };
 
-/** By the server's error number. */
+/** Meanings by the server's error number. */
 const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   [1213, DEADLOCK],
   [
@@ -114,7 +114,7 @@ const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
   ],
   [1205, LOCK_WAIT],
   [3572, LOCK_WAIT],
-  // Raised by addRowLocks in storage/mysql/transaction/row-locks.ts, and by no other statement of ours.
+  // Raised only by addRowLocks in storage/mysql/transaction/row-locks.ts.
   [1690, LOCK_WAIT],
   [1048, CHANGED_MEANWHILE],
   [1062, DUPLICATE_REQUEST],
@@ -175,7 +175,7 @@ function unreachable(why: string): Meaning {
   };
 }
 
-/** By the code that Node or the driver gives to what happened on the network. */
+/** Meanings by the code that Node or the driver gives to a network error. */
 const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
   ["PROTOCOL_CONNECTION_LOST", LOST],
   ["PROTOCOL_UNEXPECTED_PACKET", LOST],
@@ -204,15 +204,17 @@ const UNEXPECTED: Meaning = {
   openAtCommit: true,
 };
 
-/** The error of a deadline of our own, with a code that tells it apart. */
+/** The error when a deadline of ours passes, with a code that identifies it. */
 export function deadlineError(): Error {
   return Object.assign(new Error("The database did not answer in time."), { code: "ROWLOCK_DEADLINE" });
 }
 
-/** Classes of SQLSTATE that only a bug can cause: wrong statements, and values or keys that do not belong. */
+/** SQLSTATE classes that only a bug can cause: invalid statements, and invalid values or keys. */
 const BUG_STATES = ["21", "22", "23", "42"];
 
-/** The error for what only a bug can cause, whose repetition is of no use; null for anything else. */
+/**
+ * Returns the error for a failure that only a bug can cause, so that a retry is useless; null for any other failure.
+ */
 export function bugOf(cause: unknown): Error | null {
   if (!(cause instanceof Error) || meaningOf(cause) !== UNEXPECTED) return null;
   if (!BUG_STATES.includes(textOf(cause, "sqlState").slice(0, 2))) return null;
@@ -222,10 +224,10 @@ export function bugOf(cause: unknown): Error | null {
 }
 
 /**
- * The StoreError for an error of the driver, and whether the connection must not be used again.
+ * Returns the StoreError for a driver's error, and whether the connection must not be used again.
  *
- * @param commitSent whether COMMIT was among what had been sent: then an error that does not prove that the
- *   transaction was rolled back leaves its outcome unknown.
+ * @param commitSent whether COMMIT had been sent: if so, an error that does not prove a rollback leaves the outcome
+ *   unknown.
  */
 export function classify(
   cause: unknown,
@@ -249,13 +251,13 @@ function meaningOf(cause: unknown): Meaning {
   return UNEXPECTED;
 }
 
-/** The server's error number. Errors of Node carry a negative `errno` of the operating system. */
+/** Returns the server's error number. Node's errors have a negative `errno` of the operating system instead. */
 function numberOf(cause: unknown): number | null {
   if (!(cause instanceof Error) || !("errno" in cause)) return null;
   return typeof cause.errno === "number" && cause.errno > 0 ? cause.errno : null;
 }
 
-/** What the cause is called where its message cannot be shown, for whoever looks it up. */
+/** Returns the number or code by which an operator can look up the cause, because its message may not be shown. */
 function labelOf(cause: unknown): string | null {
   const number = numberOf(cause);
   if (number !== null) return `error ${number}`;
@@ -268,7 +270,8 @@ function textOf(cause: Error, property: "code" | "sqlState"): string {
   return typeof value === "string" ? value : "";
 }
 
-// The driver hangs the statement on its errors, with the ids that let a client release a lease: not for a log.
+// The driver attaches the statement to its errors. It contains the ids that allow a client to release a lease, so it
+// must not reach a log.
 function withoutSql(cause: unknown): unknown {
   if (cause instanceof Error && "sql" in cause) delete cause.sql;
   return cause;

@@ -1,6 +1,6 @@
-// Lends connections: a bounded number of them, to a bounded queue of callers. Tarn queues callers, and opens and drops
-// connections; here is what makes one fit to be lent: it was set up, is not lost, leads to the present server, and no
-// transaction is open on it.
+// Lends a bounded number of connections to a bounded queue of callers. Tarn queues callers, and opens and closes
+// connections. This file decides whether a connection may be lent: it is set up, not lost, leads to the present server,
+// and has no open transaction.
 
 import { Pool, TimeoutError } from "tarn";
 import type { MysqlAddress } from "../../database-url.ts";
@@ -23,7 +23,7 @@ export class MysqlPool {
   readonly #address: MysqlAddress;
   readonly #observer: StoreObserver;
   readonly #open = new Set<Session>();
-  /** Of attempts to connect that have failed: when they were begun. */
+  /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
   readonly #goodbyes = new Set<Promise<void>>();
   #server: Server | null = null;
@@ -37,24 +37,26 @@ export class MysqlPool {
     this.#observer = observer;
     this.#pool = new Pool<Session>({
       create: () => this.#connect(),
-      // One that was lost, or leads to an earlier server, stays with Tarn until it would be lent or was idle for long.
+      // Tarn keeps a lost connection, or one to an earlier server, until it is about to lend it or the idle limit
+      // passes.
       validate: (session) => session.fit && session.generation === this.#generation,
       destroy: (session) => this.#end(session),
       min: 0,
       max: size,
       acquireTimeoutMillis: POOL_WAIT_MS_MAX,
-      // Neither is ever reached: openSession and end() have bounds of their own.
+      // Never reached: openSession and end() have their own bounds.
       createTimeoutMillis: 2 * CONNECT_MS_MAX,
       destroyTimeoutMillis: 2 * GOODBYE_MS_MAX,
       idleTimeoutMillis: IDLE_MS_MAX,
       reapIntervalMillis: IDLE_SWEEP_MS,
-      // For callers behind the one that hears why none could be opened.
+      // Only one caller receives the error of a failed attempt; the other callers should not wait long for the next
+      // attempt.
       createRetryIntervalMillis: 1,
       propagateCreateError: true,
     });
   }
 
-  /** The server that the newest connection is to; null before the first. */
+  /** The server of the newest connection; null before the first one. */
   get server(): Server | null {
     return this.#server;
   }
@@ -64,12 +66,12 @@ export class MysqlPool {
     return this.#server?.isCluster ?? false;
   }
 
-  /** How often a new connection has led to another server than the one before. */
+  /** How often a new connection has led to another server than the connection before it. */
   get serverChanges(): number {
     return this.#serverChanges;
   }
 
-  /** Called when a connection is lost or the server has become another one: the database may not be what it was. */
+  /** Called when a connection is lost or the server has changed: the database may have lost or changed data. */
   set onBroken(listener: () => void) {
     this.#onBroken = listener;
   }
@@ -80,8 +82,9 @@ export class MysqlPool {
   }
 
   /**
-   * Lends a connection to `work`. If it turns out to have been closed while it was idle, `work` runs again on another
-   * one. Throws StoreErrors: `pool_exhausted`, why no connection can be opened, or what `work` throws.
+   * Lends a connection to `work` for at most `leaseMs`. If the connection turns out to have been closed while idle,
+   * runs `work` again on another one. Throws StoreErrors: `pool_exhausted`, the reason why no connection can be opened,
+   * or the error of `work`.
    */
   async use<Answer>(
     work: (session: Session) => Promise<Answer>,
@@ -101,7 +104,7 @@ export class MysqlPool {
     }
   }
 
-  /** The same for a small write, which waits for row locks. */
+  /** Like `use`, for a small write; its statements wait for row locks. */
   write<Answer>(work: (session: Session) => Promise<Answer>): Promise<Answer> {
     return this.use((session) => {
       session.isPatient = true;
@@ -109,13 +112,16 @@ export class MysqlPool {
     });
   }
 
-  /** Lends no connection again that is open now. */
+  /** Retires all open connections: none of them is lent again. */
   renew(): void {
     this.#generation += 1;
     this.#onBroken();
   }
 
-  /** Refuses callers, also those that wait, when those at work are done; then says goodbye. Can be called twice. */
+  /**
+   * Refuses all callers, including waiting ones; closes connections gracefully after their work has ended. Can be
+   * called twice.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#pool.destroy();
@@ -131,7 +137,8 @@ export class MysqlPool {
       } catch (error) {
         if (this.#closed) throw closedError();
         if (error instanceof TimeoutError) throw exhausted();
-        // Of an attempt to connect that was begun for somebody else, who has got another connection by now.
+        // The error belongs to an attempt to connect that started for an earlier caller, which has since received
+        // another connection.
         if (!this.#isFromBefore(error, askedMs)) throw error;
       }
     }
@@ -151,7 +158,8 @@ export class MysqlPool {
   }
 
   async #connect(): Promise<Session> {
-    // Tarn has forgotten those that are still saying goodbye, and there must not be too many.
+    // Tarn no longer counts connections that are still closing, so wait for them: there must not be too many
+    // connections.
     await Promise.all(this.#goodbyes);
     const beganMs = performance.now();
     const { session, server } = await openSession(this.#address, this.#observer).catch((error: object) => {
@@ -162,14 +170,14 @@ export class MysqlPool {
     session.generation = this.#generation;
     session.onLost = () => this.#remove(session);
     this.#open.add(session);
-    // Its caller may have got another one meanwhile: then it begins by lying idle.
+    // If the caller has received another connection meanwhile, this one starts out idle.
     setImmediate(() => {
       session.kept ||= !session.isLent;
     });
     return session;
   }
 
-  /** Where an address has come to lead to another server, connections to the old one must not be used beside it. */
+  /** If the address now leads to another server, connections to the old server must not be used beside the new one. */
   #meet(server: Server): void {
     const before = this.#server?.identity ?? null;
     this.#server = server;

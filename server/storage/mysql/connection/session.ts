@@ -1,5 +1,5 @@
-// One connection in use: sends trips, times them, turns what goes wrong into StoreErrors, and knows whether the
-// connection may be used again. Does not know what the statements mean. One trip at a time.
+// One connection: sends trips, one at a time, measures their time, turns failures into StoreErrors, and knows whether
+// the connection may be used again. Does not know what the statements mean.
 
 import type { Socket } from "node:net";
 import type { Connection } from "mysql2";
@@ -9,32 +9,35 @@ import { StoreError } from "../../store.ts";
 import { bugOf, classify, deadlineError } from "./errors.ts";
 import type { Trip } from "./trip.ts";
 
-/** A row as the driver gives it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
+/** A row as the driver returns it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
 export type Row = readonly (string | number | Buffer | null)[];
 export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
 
 export class Session {
   isLent = false;
-  /** Whether it was used or lay idle since it was opened: the server may have closed it before this lease. */
+  /** Whether the connection was used or idle since it was opened: the server may have closed it before this lease. */
   kept = false;
-  /** Whether a transaction may be open on it. */
+  /** Whether a transaction may be open on the connection. */
   inTransaction = false;
-  /** Trips of this lease: sent, and of those answered without an error. */
+  /** This lease's trips: how many were sent, and how many were answered without an error. */
   sent = 0;
   answered = 0;
-  /** Which server it was opened to, as the pool counts them. */
+  /** The generation of the pool in which it was opened; the pool lends only the present one. */
   generation = 0;
-  /** What tells that server from any other; null: not known. */
+  /** Identifies the server that it leads to (Server.identity); null: unknown. */
   serverIdentity: string | null = null;
-  /** Whether a session can be told not to wait for row locks: on MariaDB. */
+  /** Whether the server supports a lock wait time-out of 0: on MariaDB. */
   setsPatience = false;
-  /** Whether this lease waits for row locks that others hold, where a session can be told; null: it takes none. */
+  /**
+   * Whether this lease's statements wait for row locks of other transactions, if `setsPatience`; null: the lease locks
+   * no rows.
+   */
   isPatient: boolean | null = null;
-  /** Whether a read can leave out rows that others have locked. */
+  /** Whether a read can skip rows that other transactions have locked (SKIP LOCKED). */
   skipsLocked = false;
-  /** Whether other servers decide, too, whose transactions this one applies later: a node of Galera. */
+  /** Whether other nodes also commit decisions, which this node applies later: on Galera. */
   mayLag = false;
-  /** What the server was told last; at first, by the set-up. */
+  /** Whether the session's present time-out makes it wait; the set-up makes it wait at first. */
   #waits = true;
   readonly #connection: Connection;
   readonly #socket: Socket;
@@ -55,22 +58,22 @@ export class Session {
     socket.on("close", () => lost(Object.assign(new Error("Closed by the server."), { code: "ECONNRESET" })));
   }
 
-  /** Whether the server can still be reached through it. */
+  /** Whether the connection still works. */
   get alive(): boolean {
     return this.#lost === null;
   }
 
-  /** Whether it can be lent again. */
+  /** Whether the connection can be lent again. */
   get fit(): boolean {
     return this.alive && !this.inTransaction;
   }
 
-  /** Called once when the connection is lost, also while it is idle. */
+  /** Called once when the connection is lost, even while it is idle. */
   set onLost(listener: () => void) {
     this.#onLost = listener;
   }
 
-  /** Begins a lease: all its trips together have until the deadline; past it the connection is destroyed. */
+  /** Begins a lease. When `deadlineMs` have passed before `finish`, the connection is destroyed. */
   begin(deadlineMs: number): void {
     this.isLent = true;
     this.isPatient = null;
@@ -85,7 +88,10 @@ export class Session {
     clearTimeout(this.#deadline);
   }
 
-  /** The results of the statements, in order. Throws a StoreError. */
+  /**
+   * Sends a trip; returns the results of its statements, in order. Throws a StoreError, or an Error for a bug
+   * (`bugOf`).
+   */
   async run(trip: Trip): Promise<unknown[]> {
     if (trip.commits) this.#commitSent = true;
     const startedMs = performance.now();
@@ -99,7 +105,7 @@ export class Session {
     }
   }
 
-  /** The rows of a trip of one statement, by column names. */
+  /** Sends a trip of one statement; returns its rows by column names. */
   async runNamed(trip: Trip): Promise<NamedRow[]> {
     const startedMs = performance.now();
     try {
@@ -109,13 +115,13 @@ export class Session {
     }
   }
 
-  /** Ends the connection at once, whatever it does; what runs on it fails. */
+  /** Closes the connection at once. A trip that is in flight fails with `cause`. */
   destroy(cause: unknown): void {
     this.#lose(cause);
     this.#close("destroyed");
   }
 
-  /** Says goodbye to the server. */
+  /** Closes the connection gracefully, within GOODBYE_MS_MAX. */
   async end(): Promise<void> {
     if (this.#closed) return;
     this.#lost ??= new Error("The connection was ended.");
@@ -130,7 +136,10 @@ export class Session {
     this.#close("closed");
   }
 
-  /** The statement that must go before a trip, so that it waits for row locks or not, as this lease does. */
+  /**
+   * The statement to send before a trip so that the session waits for row locks as this lease requires; empty if it
+   * already does.
+   */
   #patience(): string {
     if (!this.setsPatience || this.isPatient === null || this.isPatient === this.#waits) return "";
     this.#waits = this.isPatient;
@@ -153,7 +162,7 @@ export class Session {
       this.#connection.query(
         { sql: before + trip.sql, values: [...trip.values], rowsAsArray },
         (error, results) => {
-          // Destroyed meanwhile: the trip has failed already.
+          // The connection was lost meanwhile, so the trip has already failed.
           if (this.#fail !== fail) return;
           if (error) return fail(error);
           this.#fail = null;
@@ -182,13 +191,13 @@ export class Session {
   }
 }
 
-/** Whether the error says that the connection was gone before the server had done anything for this lease. */
+/** Whether the error means that the connection was gone before the server had done anything for this lease. */
 export function wasGone(session: Session, error: unknown): boolean {
   return (
     session.kept &&
     session.answered === 0 &&
     error instanceof StoreError &&
-    // Not if COMMIT was sent with it: then nobody knows what was done.
+    // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
     error.kind === "transient" &&
     error.reason === "connection_lost"
   );

@@ -1,26 +1,27 @@
-// Whether a server is one to decide on: it can be written and, where it is set up as part of a cluster, the others count
-// with it. A node that fell out of its cluster can be written as well, under the same name, and knows nothing of what
-// the others decide. Asked of each connection when it is set up, and again with each sign of life of a replica.
+// Decides whether a server is fit to decide on: it can be written and, if it is configured as part of a cluster, it
+// belongs to the majority. A node that fell out of its cluster can still be written, under the same name, but does not
+// know the others' decisions. The check runs when a connection is set up, and again with each registration of a
+// replica.
 
 import { StoreError } from "../../store.ts";
 import type { Row, Session } from "./session.ts";
 import { Trip } from "./trip.ts";
 
 const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
-// SHOW answers nothing for a variable that this server does not have, where @@name would fail. A user with many rights
-// can go on writing where others cannot.
+// SHOW returns no row for a variable that this server lacks, whereas @@name would fail. read_only is checked as a
+// setting, because a user with many privileges can write even when it is on.
 const SETTINGS = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('${READ_ONLY.join("', '")}',
   'server_uuid', 'group_replication_group_name', 'wsrep_on', 'wsrep_provider')`;
 const GALERA = `SHOW GLOBAL STATUS WHERE Variable_name IN
   ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_state_uuid')`;
-// Only who may read this table can know: what is left in status variables differs from version to version.
+// Only this table gives a reliable answer: the status variables that remain differ between versions.
 const MEMBERS_TABLE = "performance_schema.replication_group_members";
 const MEMBERS = `SELECT member_id, member_state, member_role FROM ${MEMBERS_TABLE}`;
 
-/** Members of a group that take part in its decisions, or are about to. */
+/** States of members that take part in the group's decisions, or are about to. */
 const REACHABLE = ["ONLINE", "RECOVERING"];
 
-/** A member of a replication group, as one of them sees it. */
+/** A member of a replication group, as reported by one of the members. */
 export interface Member {
   readonly id: string;
   readonly state: string;
@@ -29,7 +30,7 @@ export interface Member {
 
 type Facts = ReadonlyMap<string, string>;
 
-/** Adds the questions to a trip; answers the place of the first one among the results, for `mustStandWell`. */
+/** Adds the queries to a trip; returns the index of the first result, for `mustStandWell`. */
 export function askStanding(trip: Trip): number {
   const place = trip.add(SETTINGS);
   trip.add(GALERA);
@@ -37,9 +38,9 @@ export function askStanding(trip: Trip): number {
 }
 
 /**
- * What tells the cluster of this server from any other; null: it is not part of one. Throws a StoreError whose message
- * says what to do: `read_only`, `cluster_not_ready`, or `access_denied` where the user may not see the members of its
- * group. Costs a trip more where there is a group.
+ * Returns the id of the server's cluster or group; null: it is not part of one. Throws a StoreError whose message says
+ * what to do: `read_only`, `cluster_not_ready`, or `access_denied` if the user may not read the members of the group.
+ * Needs one more round trip if there is a group.
  */
 export async function mustStandWell(
   session: Session,
@@ -61,12 +62,15 @@ export async function mustStandWell(
   return state.get("wsrep_cluster_state_uuid") || null;
 }
 
-/** Whether the server has turned out to be one not to decide on, though connections to it are open. */
+/** Whether the error means that the server is no longer fit to decide on, although connections to it are open. */
 export function lostStanding(error: unknown): boolean {
   return error instanceof StoreError && ["read_only", "cluster_not_ready"].includes(error.reason);
 }
 
-/** Why the member with this id is not to be written; null: it is. In a group of several primaries each of them is. */
+/**
+ * Returns why the member with this id must not be written; null: it may be. In a group with several primaries, each of
+ * them may be.
+ */
 export function whyNotToWrite(members: readonly Member[], ownId: string): string | null {
   const own = members.find(({ id }) => id === ownId);
   if (own?.state !== "ONLINE") {
@@ -86,7 +90,7 @@ export function whyNotToWrite(members: readonly Member[], ownId: string): string
   return own.role === "PRIMARY" ? null : "it is not the primary. Connect to the primary.";
 }
 
-/** A node that gives its data to another one, or is behind for a while, is fine: the cluster certifies what it writes. */
+/** A node that is a donor or lags behind for a while is acceptable: the cluster certifies its writes. */
 function whyNotInGalera(settings: Facts, state: Facts): string | null {
   if (settings.get("wsrep_on") !== "ON") {
     return "wsrep_on is OFF. Turn it on. To use the server by itself, take wsrep_provider out of its settings and restart it.";

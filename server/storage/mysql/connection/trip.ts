@@ -1,6 +1,6 @@
-// One round trip to the database: statements that are sent together, with their values. Values are numbers, bigints,
-// bytes and NULL only; the driver writes bytes as X'..' literals, so no character set and no sql_mode can change where
-// a value ends.
+// One round trip to the database: statements that are sent together, with their values. Values are only numbers,
+// bigints, bytes and NULL. The driver writes bytes as X'..' literals, so no character set and no sql_mode can change
+// where a value ends.
 
 import type { Value } from "../../rows/values.ts";
 
@@ -17,14 +17,14 @@ export class Trip {
     this.name = name;
   }
 
-  /** Adds a statement; answers its place among the results. */
+  /** Adds a statement; returns the index of its result. */
   add(statement: string, ...values: readonly SqlValue[]): number {
     this.#statements.push(statement);
     for (const value of values) this.#values.push(value);
     return this.#statements.length - 1;
   }
 
-  /** Adds COMMIT as the last statement. Until it is answered, nobody knows whether the transaction is there. */
+  /** Adds COMMIT as the last statement. Until the server answers it, the outcome of the transaction is unknown. */
   addCommit(): void {
     this.add("COMMIT");
     this.#commits = true;
