@@ -1,5 +1,6 @@
-// The engine: one verb is load, decide, save, wake. Puts the parts together and owns their start and stop; the way of a
-// command is in lanes.ts and batch.ts, the way of a wake-up in after-commit.ts, watch.ts and engine/following/followers.ts.
+// The engine: loads, decides, saves and wakes for every verb. This file connects the parts and starts and stops them;
+// it decides nothing itself. lanes.ts and batch.ts carry commands; after-commit.ts, watch.ts and following/followers.ts
+// carry wake-ups.
 
 import { SHOWN_BY_REFUSAL_MAX } from "../core/bounds.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
@@ -93,9 +94,9 @@ export interface EngineOptions {
   readonly idleLockUs: number;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
-  /** Where it is remembered beyond this process what the database must have; undefined: nowhere. */
+  /** Where the witness keeps its testimony beyond this process; undefined: nowhere. */
   readonly memory?: WitnessMemory;
-  /** 22 characters of base64url from 128 random bits, each time others. */
+  /** Returns 22 characters of base64url from 128 random bits, different on each call. */
   readonly newSecret: () => string;
 }
 
@@ -120,7 +121,7 @@ export class Engine implements LockEngine {
   readonly #watches: LockWatches;
   readonly #captures: Captures;
   readonly #captureWaits: CaptureWaits;
-  /** For reads that complete an answer or an update. */
+  /** Admits the reads that complete an answer or an update. */
   readonly #answers: FairGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   #stopping: Promise<void> | undefined;
@@ -177,7 +178,7 @@ export class Engine implements LockEngine {
       acquire: (candidate, command) => this.#acquireOneOf(candidate, command),
       confirm: (lease, caller) => this.confirm(lease, caller),
       withdraw: (candidate, { requestId }) => {
-        // A name that nobody had used has its id by now, unless nothing was made of it.
+        // A candidate without an id has a new name. Its id is known by now, unless the row was never made.
         const id = candidate.id ?? this.#lockIds.known(candidate.name);
         if (id !== undefined) this.#detachments.add(id, { verb: "withdraw", requestId });
       },
@@ -261,7 +262,7 @@ export class Engine implements LockEngine {
 
   async start(): Promise<void> {
     await this.#background.start();
-    // Whoever changes a limit rule waits for this server from now on. If this read fails, the first poll repeats it.
+    // From now on, a change of a limit rule waits for this server. If this read fails, the first poll repeats it.
     await this.#watch.look().catch(() => {});
     this.#places.start();
     this.#options.wakeup.start((claims) => {
@@ -271,46 +272,46 @@ export class Engine implements LockEngine {
     });
   }
 
-  /** Finishes what was submitted, refuses the rest. Can be called twice. */
+  /** Finishes the commands that were submitted and refuses new ones. Safe to call twice. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
-  /** Says that this replica is there, and where; throws a Fault where the database cannot be written. */
+  /** Writes this replica's entry in the register. Throws a Fault if the database cannot be written. */
   register(): Promise<void> {
     return withoutRepeating(() => this.#background.beat());
   }
 
   /**
-   * Makes decisions of its own, and asks whether the database is one to decide on; throws a Fault if not. Calls `heard` with each
-   * answer of the database.
+   * Makes the probe's own decisions and checks that the database is fit to decide on. Throws a Fault if it is not.
+   * Calls `heard` after each answer of the database.
    */
   async probe(heard = () => {}): Promise<void> {
     await Promise.all([this.#probe.run(heard), this.register().then(heard)]);
   }
 
-  /** What the decisions of the last seconds say of the database, without those of the probe. */
+  /** What the decisions of the last seconds say about the database; excludes those of the probe. */
   get recent(): Recent {
     return this.#recent.recent;
   }
 
-  /** Called whenever something fails that needs the database; must not throw. */
+  /** Called when something that needs the database fails. Must not throw. */
   set onTrouble(listener: () => void) {
     this.#onTrouble = listener;
   }
 
-  /** Its number in the register of replicas. */
+  /** This replica's number in the register. */
   get replica(): bigint {
     return this.#options.replica.id;
   }
 
-  /** Claims that are followed by streams and blocked calls. */
+  /** Number of claims that streams and blocked calls follow. */
   get waiterCount(): number {
     return this.#followers.count;
   }
 
-  /** Captures that wait for something to take. */
+  /** Number of captures that wait for a lock to take. */
   get waitingCaptures(): number {
     return this.#captureWaits.count;
   }
@@ -468,7 +469,9 @@ export class Engine implements LockEngine {
     return this.#views.limits(query, caller);
   }
 
-  /** A command for a lock that is known by name. The guard row may have been cleaned away since its id was learnt. */
+  /**
+   * Submits a command for a lock known by name. The guard row may have been cleaned away since the name was resolved.
+   */
   async #byName<Asked extends Acquire | SetLimit | UpdateLock>(
     command: Asked,
     follower: Follower | null = null,
@@ -489,12 +492,12 @@ export class Engine implements LockEngine {
     });
   }
 
-  /** null: the lock is not what it was found as. */
+  /** null: the lock is no longer what it was when the candidate was found. */
   async #acquireOneOf({ id, name }: Candidate, command: Acquire): Promise<AnswerTo<"acquire"> | null> {
     return id === null ? await this.#byName(command) : await this.#submit(id, { ...command, name });
   }
 
-  /** The same where nothing is to be made of a name that nobody has used: null. */
+  /** As `#byName`, but makes no row; null: nobody has used the name. */
   async #byNameIfThere<Asked extends ForceRelease | DeleteLock>(
     command: Asked,
   ): Promise<AnswerTo<Asked["verb"]> | null> {
@@ -504,13 +507,13 @@ export class Engine implements LockEngine {
     return lockId === undefined ? null : await this.#submit(lockId, command);
   }
 
-  /** After an Acquire whose outcome nobody knows, if the caller cannot ask again. */
+  /** Withdraws an Acquire of unknown outcome if the caller has no request id to repeat it with. */
   #withdraw(lockId: bigint, command: Command): void {
     if (command.verb !== "acquire" || !isServerMade(command.requestId)) return;
     this.#detachments.add(lockId, { verb: "withdraw", requestId: command.requestId });
   }
 
-  /** A command for a claim that is known by its id. Without a guard row there is no claim. */
+  /** Submits a command for a claim known by its id. Without a guard row there is no claim. */
   async #byRef<Asked extends Attach | Renew | Release>(
     command: Asked,
     follower: Follower | null = null,
@@ -520,7 +523,7 @@ export class Engine implements LockEngine {
     return answer ?? { outcome: { kind: "unknown_claim" }, nowUs: 0, lockId, lockName: "" };
   }
 
-  /** null: the guard row is gone. Throws at once where the command cannot be taken. */
+  /** null: the guard row is gone. Throws at once if the command cannot be taken. */
   #submit<Asked extends Command>(
     lockId: bigint,
     command: Asked,
@@ -560,7 +563,7 @@ export class Engine implements LockEngine {
   }
 }
 
-/** What the servers do with locks of their own is of no interest to users and operators. */
+/** Hides events about the servers' own locks, which do not interest users and operators. */
 function withoutOwnLocks(observer: EngineObserver): EngineObserver {
   return (event) => {
     if ("lockName" in event && isOwnName(event.lockName)) return;

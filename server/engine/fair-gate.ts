@@ -1,6 +1,6 @@
-// Lets a few pieces of work of one kind run at once. The others wait in a bounded queue, in turn by the client that asked for
-// them. A piece of work holds its place until it is over, whether or not anybody still waits for it. Work that nobody wants
-// when its turn comes is dropped. Knows nothing of the work.
+// Lets a few pieces of work of one kind run at once. Further work waits in a bounded queue, which goes round the
+// clients that asked for it. A piece of work holds its place until it is over, even if nobody waits for it any more.
+// Work that nobody wants when its turn comes is dropped. Knows nothing of the work.
 
 import type { Caller } from "../core/command.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "./engine-bounds.ts";
@@ -11,15 +11,15 @@ import { sourceOf } from "./source-of.ts";
 export interface FairGateOptions {
   readonly atOnce: number;
   readonly queuedMax: number;
-  /** Of one client; unset: as many as of all. */
+  /** At most this much queued work of one client; unset: `queuedMax`. */
   readonly queuedEachMax?: number;
-  /** The bound's name, for the fault when the queue is full. */
+  /** Name of the bound, for the fault when the queue is full. */
   readonly bound: string;
 }
 
 interface Turn {
   readonly isOver: () => boolean;
-  /** Whether the work may begin. */
+  /** `begins`: whether the work may begin. */
   readonly resolve: (begins: boolean) => void;
   readonly reject: (why: Fault) => void;
 }
@@ -36,7 +36,7 @@ export class FairGate {
     this.#queue = new FairQueue({ max: options.queuedMax, eachMax: options.queuedEachMax });
   }
 
-  /** Clients whose work waits. */
+  /** Number of clients whose work waits. */
   get sources(): number {
     return this.#queue.sources;
   }
@@ -51,9 +51,9 @@ export class FairGate {
   }
 
   /**
-   * Resolves when it is the caller's turn. True: the work may begin, and the caller has to `end` it. False: `isOver` says that
-   * nobody wants the work any more. Throws a Fault where too much waits and this client has most of it; a client that is in
-   * the queue already may be refused later, too.
+   * Resolves when it is the caller's turn. True: the work may begin, and the caller must call `end` afterwards. False:
+   * `isOver` says that nobody wants the work any more. Throws a Fault if the queue is full and this client has most of
+   * it. A client that is already queued may also be refused later.
    */
   async begin(caller?: Caller, isOver: () => boolean = isWanted): Promise<boolean> {
     if (isOver()) return false;
@@ -66,7 +66,7 @@ export class FairGate {
     return await promise;
   }
 
-  /** The next one takes the place, or it is free. */
+  /** Passes the place to the next piece of work in the queue, or frees it. */
   end(): void {
     for (let turn = this.#queue.next(); turn; turn = this.#queue.next()) {
       const begins = !turn.isOver();

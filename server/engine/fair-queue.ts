@@ -1,17 +1,17 @@
-// A bounded queue that goes round its sources: each source has its own order, and after one item of a source come the others.
-// So nobody waits for all that one source has asked for. Where there is no room, the source that has most loses the last item
-// that it added. Knows nothing of the items.
+// A bounded queue that goes round its sources. Items of one source keep their order, and after one item of a source
+// come the other sources, so nobody waits for everything that one source has asked for. When the queue is full, the
+// source with most items loses the last item that it added. Knows nothing of the items.
 
 export interface FairQueueOptions {
-  /** Items of all sources. */
+  /** At most this many items of all sources. */
   readonly max: number;
-  /** Items of one source; unset: as many as of all. */
+  /** At most this many items of one source; unset: `max`. */
   readonly eachMax?: number | undefined;
 }
 
 export class FairQueue<Item> {
   readonly #options: FairQueueOptions;
-  /** By source: the first item of the first source is next. None is empty. */
+  /** By source: the first item of the first source is next. No source is empty. */
   readonly #queues = new Map<unknown, Item[]>();
   #size = 0;
 
@@ -24,8 +24,9 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Adds the item. Returns the item that has no place, null if all have one: the last item of the source that has most, or
-   * the new item itself, if its source would then have as many as any other.
+   * Adds the item. Returns the item that loses its place, or null. That is the last item of the source with most items.
+   * It is the new item if its source has `eachMax` items, or if the queue is full and its source would then have as
+   * many items as any other.
    */
   add(source: unknown, item: Item): Item | null {
     const { max, eachMax = max } = this.#options;

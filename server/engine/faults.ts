@@ -1,4 +1,4 @@
-// What can go wrong with a call through no fault of the caller's. Expected refusals are outcomes, not faults.
+// Failures of a call that are not the caller's fault. Expected refusals are outcomes, not faults.
 
 export type FaultKind =
   /** The database cannot be reached or written now. */
@@ -12,11 +12,11 @@ export type FaultKind =
 
 export class Fault extends Error {
   readonly kind: FaultKind;
-  /** For logs and metrics: what exactly, such as `connection_lost`; for `overloaded` the name of the bound. */
+  /** The exact cause, for logs and metrics, such as `connection_lost`; for `overloaded`, the name of the bound. */
   readonly reason: string;
-  /** When another try may be worth while; 0: not before whoever asked has looked. */
+  /** When a retry may succeed; 0: the caller must look at the present state first. */
   readonly retryAfterMs: number;
-  /** Whether what was asked for may have been done all the same. */
+  /** Whether the requested change may have been made in spite of the failure. */
   readonly outcomeUnknown: boolean;
 
   constructor(

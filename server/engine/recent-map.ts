@@ -1,4 +1,4 @@
-// A map of bounded size: what was set longest ago is forgotten first.
+// A map of bounded size: it forgets the entry that was set longest ago.
 
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();

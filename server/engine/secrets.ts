@@ -1,12 +1,12 @@
-// Secrets of claims: 128 random bits as 22 characters of base64url. Random bytes are drawn in advance, as a draw of
-// sixteen costs as much as one of four thousand.
+// Makes the secrets of claims: 128 random bits as 22 characters of base64url. Random bytes are drawn in advance,
+// because drawing 16 bytes costs as much as drawing 4,096.
 
 import { randomFillSync } from "node:crypto";
 
 const SECRET_BYTES = 16;
 const POOL_BYTES = 4_096;
 
-/** Makes secrets, each time others. */
+/** Returns a function that makes a new secret on each call. */
 export function secretMaker(): () => string {
   const pool = Buffer.alloc(POOL_BYTES);
   let used = POOL_BYTES;

@@ -1,5 +1,5 @@
-// One read for many who ask: while a read of a key is under way, all who ask for it share the next one. So everybody
-// sees a state that is not older than the question, and a hot key costs two reads at a time at the most.
+// One read for many callers. While a read of a key runs, everyone who asks for that key shares the next one. So each
+// caller sees a state no older than its question, and a hot key costs at most two reads at a time.
 
 import type { Caller } from "../core/command.ts";
 
@@ -11,7 +11,9 @@ export class SharedRead<Key, Value> {
     this.#read = read;
   }
 
-  /** `caller`: who asks; a read counts as that of the first of those who share it. */
+  /**
+   * Reads the key, or shares the next read of it. A shared read counts as that of the first `caller` who asked for it.
+   */
   get(key: Key, caller?: Caller): Promise<Value> {
     const running = this.#running.get(key);
     if (!running) return this.#start(key, caller);
@@ -27,7 +29,7 @@ export class SharedRead<Key, Value> {
     const entry = { current, next: undefined as Promise<Value> | undefined };
     this.#running.set(key, entry);
     const done = () => {
-      // With a next read asked for, that one takes the entry over.
+      // If a next read was asked for, it replaces the entry.
       if (this.#running.get(key) === entry && !entry.next) this.#running.delete(key);
     };
     current.then(done, done);

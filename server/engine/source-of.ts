@@ -1,4 +1,4 @@
-// Whose call it is, for bounds that are to be fair: that of one session, or of one connection.
+// Identifies the origin of a call, a session or a connection, for bounds that share fairly between clients.
 
 import type { Caller } from "../core/command.ts";
 

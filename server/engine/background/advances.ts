@@ -1,6 +1,7 @@
 // Brings locks up to date in the background: ends what is due and grants what fits. A lock has one advance at a time,
-// and none fails for another. An advance that somebody will ask for again is started; one that nobody else would do is
-// owed, and tried until it is done. Where the database can do nothing, one advance at a time finds out whether it can again.
+// and one failing advance does not affect the others. An advance that will be requested again is started once. An
+// advance that nobody else would do is owed, and retried until it succeeds. While the database fails, one advance at a
+// time tries whether it works again.
 
 import { Backoff } from "../../wakeup/backoff.ts";
 import { OWED_AT_ONCE_MAX } from "../engine-bounds.ts";
@@ -8,7 +9,7 @@ import { Fault } from "../faults.ts";
 import { isHeldUp } from "../transaction/attempts.ts";
 
 export interface AdvancesOptions {
-  /** One transaction. */
+  /** Runs one transaction. */
   readonly advance: (lockId: bigint) => Promise<void>;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -18,9 +19,9 @@ export class Advances {
   readonly #underWay = new Map<bigint, Promise<void>>();
   readonly #owed = new Set<bigint>();
   readonly #backoff = new Backoff();
-  /** performance.now() before which none is begun. */
+  /** performance.now() before which no advance begins. */
   #restUntilMs = 0;
-  /** The one that finds out whether the database can be used again. */
+  /** The lock whose advance tries whether the database works again. */
   #trial: bigint | null = null;
 
   constructor(options: AdvancesOptions) {
@@ -28,8 +29,8 @@ export class Advances {
   }
 
   /**
-   * Starts one, unless one is under way, or the database could do nothing a moment ago. Resolves when it is over, however it
-   * ended; never rejects.
+   * Starts an advance, unless one is under way or the database failed a moment ago. Resolves when the advance is over,
+   * with any result; never rejects.
    */
   start(lockId: bigint): Promise<void> {
     const underWay = this.#underWay.get(lockId);
@@ -43,15 +44,15 @@ export class Advances {
     return started;
   }
 
-  /** Sees to it that one is begun from now on, and gets through. Resolves when the first try is over; never rejects. */
+  /** Makes sure that an advance begins from now on and succeeds. Resolves after the first try; never rejects. */
   async owe(lockId: bigint): Promise<void> {
     this.#owed.add(lockId);
-    // One that is under way may have decided already.
+    // An advance under way may have decided already.
     await this.#underWay.get(lockId);
     if (this.#owed.has(lockId)) await this.start(lockId);
   }
 
-  /** Tries again what is owed. */
+  /** Retries what is owed. */
   again(): void {
     for (const lockId of [...this.#owed].slice(0, OWED_AT_ONCE_MAX)) void this.start(lockId);
   }
@@ -62,7 +63,7 @@ export class Advances {
       await this.#options.advance(lockId);
       this.#backoff.succeeded();
     } catch (error) {
-      // At the end, so that those which fail again and again do not come first again.
+      // At the end, so that advances which keep failing do not come first again.
       if (wasOwed) this.#owed.add(lockId);
       if (isHeldUp(error)) return;
       if (error instanceof Fault) this.#rest();
@@ -73,7 +74,7 @@ export class Advances {
     }
   }
 
-  /** Those that were under way together have failed of the same, and make it no longer. */
+  /** Failures of advances that were under way together have one cause, and prolong the rest only once. */
   #rest(): void {
     const nowMs = performance.now();
     if (nowMs < this.#restUntilMs) return;

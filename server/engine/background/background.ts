@@ -1,5 +1,5 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
-// the deletion of what has been remembered long enough, and the replica's own entry in the register.
+// the deletion of what was kept long enough, and the replica's own entry in the register.
 
 import { type ClaimRef, keyText } from "../../core/claim.ts";
 import { partsOf } from "../../core/parts.ts";
@@ -21,7 +21,7 @@ export interface BackgroundOptions {
   readonly detachments: Detachments;
   readonly policy: Policy;
   readonly replica: ReplicaRow;
-  /** Idle time after which the row of a lock is deleted. */
+  /** Idle time after which a lock's row is deleted. */
   readonly idleLockUs: number;
   readonly comebacks: Pick<Comebacks, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
@@ -33,12 +33,12 @@ export interface BackgroundOptions {
 export class Background {
   readonly #options: BackgroundOptions;
   readonly #loops: readonly Loop[];
-  /** performance.now() at the start of the last heartbeats that all got through. */
+  /** performance.now() at the start of the last heartbeats that all succeeded. */
   #heartbeatMs = performance.now();
   #lateHeartbeat: Promise<void> | undefined;
   /** Places whose rows another transaction held at their last heartbeat. */
   readonly #skipped = new Set<string>();
-  /** Up to which lock the sweep has come. */
+  /** The last lock that the sweep has reached. */
   #sweptTo = 0n;
 
   constructor(options: BackgroundOptions) {
@@ -64,21 +64,21 @@ export class Background {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
-  /** Says that this replica is there, and makes sure that the database has what it said last. */
+  /** Renews the register entry, and checks that the database still has this replica's last mark. */
   async #attest(): Promise<void> {
     await this.beat();
     await this.#options.witness.look();
   }
 
-  /** Says that this replica is there; proves that the database can be written. */
+  /** Renews the register entry, which proves that the database can be written. */
   beat(): Promise<void> {
     const { store, replica, rulesInForce } = this.#options;
     return store.register(replica, REPLICA_KEPT_US, rulesInForce.revision);
   }
 
   /**
-   * To be awaited before a decision; null when nothing has to be. Where heartbeats have failed for so long that places
-   * may have run out, they come first: it was the database, or this process, that was away, and not the waiters.
+   * To be awaited before a decision; null: nothing to await. If heartbeats have failed for so long that places may have
+   * run out, they come first: the database or this process was away, not the waiters.
    */
   lateHeartbeat(): Promise<void> | null {
     if (!this.#isLate()) return null;
@@ -88,7 +88,7 @@ export class Background {
     return this.#lateHeartbeat;
   }
 
-  /** Whether no heartbeats have got through for so long that places may have run out. */
+  /** Whether heartbeats have failed for so long that places may have run out. */
   #isLate(): boolean {
     return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.policy.attachedForUs / 2;
   }
@@ -97,20 +97,20 @@ export class Background {
     const startedMs = performance.now();
     const claims = this.#followed();
     await this.#heartbeatOf(claims);
-    // A replica without waiters has to notice, too, that the database was away.
+    // A replica without waiters must also notice that the database was away.
     if (claims.length === 0) await this.beat();
-    // Waiters of other replicas get the time to say that they are there.
+    // Gives waiters of other replicas the time to show that they are there.
     if (this.#isLate()) this.#options.store.clock.cameBack();
     this.#heartbeatMs = startedMs;
   }
 
-  /** The places of those who follow claims here, and of those who are about to. */
+  /** The places of the followers here, and of clients that are coming back. */
   #followed(): ClaimRef[] {
     const { followers, comebacks } = this.#options;
     return [...followers.claims(), ...comebacks.claims()];
   }
 
-  /** `#heartbeatSkipped` soon tries those again that could not be kept. */
+  /** Heartbeats the places. `#heartbeatSkipped` soon retries those whose rows were held. */
   async #heartbeatOf(claims: readonly ClaimRef[]): Promise<void> {
     const { store, policy, replica, detachments } = this.#options;
     this.#skipped.clear();
@@ -124,15 +124,15 @@ export class Background {
 
   async #heartbeatSkipped(): Promise<void> {
     if (this.#skipped.size === 0) return;
-    // Only those that are still followed here.
+    // Only the places that are still followed here.
     await this.#heartbeatOf(this.#followed().filter((key) => this.#skipped.has(keyText(key))));
   }
 
-  /** Goes round the locks in order of their ids, so that none hides behind those that cannot be brought up to date. */
+  /** Goes round the locks in the order of their ids, so that none hides behind locks that cannot be advanced. */
   async #sweep(): Promise<void> {
     const { store, advances } = this.#options;
     for (let round = 0; round < bounds.SWEEP_ROUNDS_MAX; round++) {
-      // Also makes a replica that decides nothing look at the clock.
+      // The read also makes a replica that decides nothing look at the clock.
       const { lockIds } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
       // An advance does not wait for row locks, so this takes no longer than the lanes need.
       await Promise.all(lockIds.map((lockId) => advances.start(lockId)));
@@ -144,10 +144,10 @@ export class Background {
 
   async #purge(): Promise<void> {
     const { store, policy, idleLockUs } = this.#options;
-    // A clock that was set ahead must not make the server forget which request ids it has seen.
+    // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(policy.retentionUs, performance.now() * 1_000);
     if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
-    // Of an idle lock nothing is remembered but its last token, which the floor keeps: it does no harm to do this early.
+    // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
   }
 

@@ -1,6 +1,6 @@
-// Proves that decisions get through, by making some: two requests for a lock of the replica's own, and their release. They go
-// the way of every command, so they fail where those of clients do. One request waits behind the other, because a
-// transaction that leaves a waiter also needs the row of rowlock_meta.
+// Proves that decisions succeed by making some: two requests for a lock of the replica's own, and their release. The
+// requests take the way of every command, so they fail where clients' commands fail. One request waits behind the
+// other, because a transaction that leaves a waiter also needs the row of rowlock_meta.
 
 import type { ClaimRef } from "../../core/claim.ts";
 import { probeName } from "../../core/own-names.ts";
@@ -34,12 +34,12 @@ export class Probe {
     };
   }
 
-  /** The id of its lock; null before the first run. */
+  /** The id of the probe's lock; null before the first run. */
   get lockId(): bigint | null {
     return this.#lockId;
   }
 
-  /** Calls `heard` whenever one of them was answered. Throws what a call of a client would throw. What it leaves behind then ends by itself. */
+  /** Calls `heard` after each answer. Throws what a client's call would throw; leftovers then end by themselves. */
   async run(heard = () => {}): Promise<void> {
     const { acquire, release } = this.#options;
     const answers = await Promise.all([acquire(this.#input), acquire(this.#input)]);

@@ -1,5 +1,6 @@
-// Waiters that have come back to their places while another transaction holds the lock's rows, so that nobody can decide
-// about them yet. This replica keeps their places meanwhile, as it does for streams, lest another one ends them first.
+// Clients that come back to their places while another transaction holds the lock's rows, so that nobody can decide
+// about them yet. Meanwhile this replica keeps their places, as it does for streams, so that no other replica ends
+// them.
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import { comesBackTo, wasKept } from "../../core/come-back.ts";
@@ -11,14 +12,14 @@ import type { Job } from "../transaction/lanes.ts";
 export interface ComebacksOptions {
   readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;
   readonly policy: Policy;
-  /** This one. */
+  /** This replica. */
   readonly replica: bigint;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
 export class Comebacks {
   readonly #options: ComebacksOptions;
-  /** Commands that wait, and the places that they have turned out to be for. */
+  /** Commands that wait, each with the place that it comes back to; null: none is known. */
   readonly #pending = new Map<Job, ClaimRef | null>();
   #unread: Job[] = [];
   #isReading = false;
@@ -27,7 +28,9 @@ export class Comebacks {
     this.#options = options;
   }
 
-  /** The command has to wait: from now on, until it is answered, its place is kept if it comes back to one. */
+  /**
+   * Reports that the command has to wait. If it comes back to a place, the place is kept until the command is answered.
+   */
   heldUp(job: Job): void {
     const { verb } = job.command;
     if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(job)) return;

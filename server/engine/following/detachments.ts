@@ -1,7 +1,7 @@
-// Calls that are gone, and what they leave behind: a place whose grace period begins, or a claim that nobody can ever
-// act on. The database is told of each until it knows. Telling fails while the database is away or this server is
-// overloaded; and a heartbeat under way may have written that a place is alive which was left meanwhile. What is never
-// told ends by itself with the grace period.
+// Reports to the database that calls have gone: a place's grace period begins, or a claim ends that nobody can act on
+// any more. Repeats each report until the database knows, for two reasons. A report fails while the database is away or
+// this server is overloaded. And a heartbeat under way may mark a place as alive after its call has gone. A place that
+// is never reported ends with its grace period.
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Detach, Withdraw } from "../../core/command.ts";
@@ -10,9 +10,9 @@ import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
 export interface DetachmentsOptions {
-  /** Throws a Fault. */
+  /** Sends the command. Throws a Fault. */
   readonly tell: (lockId: bigint, command: Detach | Withdraw) => Promise<unknown>;
-  /** Whether somebody here follows the claim (again). */
+  /** Whether the claim has a follower here, or has one again. */
   readonly isFollowed: (key: ClaimKey) => boolean;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -25,9 +25,9 @@ interface Detachment {
 
 export class Detachments {
   readonly #options: DetachmentsOptions;
-  /** Those of which the database does not know yet, the oldest first. */
+  /** Detachments that the database does not know yet, the oldest first. */
   readonly #untold = new Set<Detachment>();
-  /** Those since the heartbeats under way began. */
+  /** Detachments added since the heartbeats under way began. */
   #sinceHeartbeat: Detachment[] = [];
   #heartbeats = 0;
 
@@ -42,7 +42,7 @@ export class Detachments {
     void this.#tell(detachment);
   }
 
-  /** Tells again what could not be told: the first one alone, as the others would fail likewise. */
+  /** Repeats the reports that failed. The first one goes alone: if it fails, the others would fail too. */
   async repeat(): Promise<void> {
     const waiting = [...this.#untold].filter(({ isUnderWay }) => !isUnderWay);
     const [first, ...others] = waiting;
@@ -53,7 +53,7 @@ export class Detachments {
     }
   }
 
-  /** Runs a heartbeat; who leaves meanwhile is told of once more after it. */
+  /** Runs a heartbeat, and afterwards reports again the calls that went meanwhile. */
   async during(heartbeat: () => Promise<void>): Promise<void> {
     this.#heartbeats += 1;
     try {
@@ -75,7 +75,7 @@ export class Detachments {
     }
   }
 
-  /** Whether it is settled: told, or of no interest any more. */
+  /** Resolves with false if the report must be repeated. A report that fails with anything but a Fault is dropped. */
   async #tell(detachment: Detachment): Promise<boolean> {
     const { tell, isFollowed, onFailure } = this.#options;
     const { lockId, command } = detachment;

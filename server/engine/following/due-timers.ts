@@ -1,5 +1,5 @@
-// Wakes at the very end of a lease that others wait for, and not at the next poll after it. What it is told may be old by
-// then, as leases are renewed: whoever is woken looks again.
+// Wakes exactly at the end of a lease that others wait for, instead of at the next poll. The known end may be old,
+// because leases are renewed, so the woken side checks again.
 
 import { DUE_AFTER_MS } from "../engine-bounds.ts";
 
@@ -8,12 +8,12 @@ export class DueTimers {
   readonly #timers = new Map<bigint, NodeJS.Timeout>();
   #due: bigint[] = [];
 
-  /** `onDue` is told of all that end in one turn together. */
+  /** Calls `onDue` once with all locks whose timers end in one turn. */
   constructor(onDue: (lockIds: readonly bigint[]) => void) {
     this.#onDue = onDue;
   }
 
-  /** The first end of the lock, as known now, is in so many microseconds. */
+  /** Sets a timer unless the lock has one. `inUs`: time until the lock's first known end. */
   set(lockId: bigint, inUs: number): void {
     if (this.#timers.has(lockId)) return;
     const timer = setTimeout(() => this.#end(lockId), inUs / 1_000 + DUE_AFTER_MS);

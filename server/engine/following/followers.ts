@@ -1,5 +1,5 @@
-// Who follows which claim on this replica: open streams and blocked calls. Holds nothing that matters: what is lost
-// with the process, clients get back by their ticket or request ids.
+// Who follows which claim on this replica: open streams and blocked calls. Keeps nothing that must survive: after a
+// crash, clients return with their ticket or request ids.
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -7,22 +7,22 @@ import type { Follower } from "../lock-engine.ts";
 import type { RuleChanges, Rules } from "./rule-changes.ts";
 
 interface FollowedClaim {
-  /** As it was when it was first followed. */
+  /** The claim when its first follower came. */
   readonly claim: Claim;
   readonly followers: Set<Follower>;
-  /** The number of the last addition of a follower to it. */
+  /** Number of the last addition of a follower to this claim. */
   lastAddition: number;
 }
 
 interface FollowedLock {
   readonly claims: Map<bigint, FollowedClaim>;
-  /** Followers that want to be told their places. */
+  /** Number of followers that want places. */
   watchers: number;
-  /** The guard row's revision up to which this replica has seen everything. */
+  /** Guard row revision up to which this replica has seen everything. */
   seenRevision: bigint;
-  /** The limit rules by which this replica has decided about it last, and its name; null: it has not yet. */
+  /** The lock's name, and the limit rules of this replica's last decision about the lock; null: none yet. */
   decidedBy: { readonly name: string; readonly rules: Rules } | null;
-  /** The number of the last addition of a claim here. */
+  /** Number of the last addition of a claim here. */
   lastAddition: number;
 }
 
@@ -31,15 +31,15 @@ type DecidedLock = Pick<Lock, "id" | "name" | "revision">;
 export class Followers {
   readonly #locks = new Map<bigint, FollowedLock>();
   #count = 0;
-  /** Of followers, over all locks of this replica. */
+  /** Additions of followers so far, over all locks of this replica. */
   #additions = 0;
 
-  /** Claims that are followed. */
+  /** Number of followed claims. */
   get count(): number {
     return this.#count;
   }
 
-  /** `revision`: of the guard row, when the claim was seen waiting. */
+  /** `revision`: of the guard row when the claim was seen waiting. */
   add(claim: Claim, follower: Follower, revision: bigint): void {
     const before = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
     if (before && before.claim.secret !== claim.secret) this.tell(claim, claim.requestedAtUs);
@@ -48,7 +48,7 @@ export class Followers {
       lock = { claims: new Map(), watchers: 0, seenRevision: revision, decidedBy: null, lastAddition: 0 };
       this.#locks.set(claim.lockId, lock);
     }
-    // A poll may have been ahead of this answer: what it saw then did not include this claim.
+    // A poll may have been ahead of this answer, and what it saw did not include this claim.
     if (revision < lock.seenRevision) lock.seenRevision = revision;
     let followed = lock.claims.get(claim.ticketNumber);
     if (!followed) {
@@ -63,7 +63,7 @@ export class Followers {
     if (follower.placed) lock.watchers += 1;
   }
 
-  /** Whether others here still follow the claim once this one is gone. */
+  /** Removes the follower. Returns whether the claim has other followers here. */
   remove(key: ClaimKey, follower: Follower): boolean {
     const lock = this.#locks.get(key.lockId);
     const followed = lock?.claims.get(key.ticketNumber);
@@ -73,7 +73,7 @@ export class Followers {
     return false;
   }
 
-  /** Tells those who follow the claim that it was granted or has ended, and forgets them. */
+  /** Reports to the claim's followers that it was granted or has ended, and forgets them. */
   tell(claim: Claim, nowUs: number): void {
     const followed = this.#forget(claim);
     if (!followed) return;
@@ -81,7 +81,7 @@ export class Followers {
     for (const follower of followed.followers) follower.told(now, nowUs);
   }
 
-  /** Whether anybody here wants to be told places at the lock. */
+  /** Whether any follower here wants places at the lock. */
   watches(lockId: bigint): boolean {
     return (this.#locks.get(lockId)?.watchers ?? 0) > 0;
   }
@@ -99,7 +99,7 @@ export class Followers {
     return this.#locks.get(key.lockId)?.claims.get(key.ticketNumber)?.claim;
   }
 
-  /** Those who follow claims of a lock. */
+  /** The followed claims of a lock, with their followers. */
   *of(lockId: bigint): Generator<FollowedClaim> {
     yield* this.#locks.get(lockId)?.claims.values() ?? [];
   }
@@ -112,15 +112,15 @@ export class Followers {
     for (const lock of this.#locks.values()) for (const { claim } of lock.claims.values()) yield claim;
   }
 
-  /** Whether somebody changed the lock since this replica last saw it. */
+  /** Whether the lock has changed since this replica last saw it. */
   isStale(lockId: bigint, revision: bigint): boolean {
     const lock = this.#locks.get(lockId);
     return lock !== undefined && lock.seenRevision !== revision;
   }
 
   /**
-   * This replica has decided about the lock, by these rules. It made the revision itself, so it has seen everything, unless
-   * others wrote after `revisionBefore`.
+   * Records that this replica has decided about the lock by these rules. The replica made the revision itself, so it
+   * has seen everything, unless another one wrote after `revisionBefore`.
    */
   decided({ id, name, revision }: DecidedLock, revisionBefore: bigint, rules: Rules): void {
     const lock = this.#locks.get(id);
@@ -129,7 +129,7 @@ export class Followers {
     lock.decidedBy = { name, rules };
   }
 
-  /** Whether the lock is to be decided about again, as rules that concern it are others now. */
+  /** Whether the lock needs a new decision, because rules that concern it have changed. */
   hasOldRules(lockId: bigint, changes: Pick<RuleChanges, "rules" | "concerns">): boolean {
     const lock = this.#locks.get(lockId);
     if (!lock?.decidedBy || lock.decidedBy.rules === changes.rules) return false;
@@ -139,20 +139,20 @@ export class Followers {
     return false;
   }
 
-  /** Additions of followers up to now, to be compared with those of a claim. */
+  /** Additions of followers so far, to compare with `lastAddition` of a claim. */
   get additions(): number {
     return this.#additions;
   }
 
-  /** Ask for it before claims are read, and give it to `saw` afterwards. */
+  /** Call it before claims are read, and pass the result to `saw` afterwards. */
   lastAddition(lockId: bigint): number {
     return this.#locks.get(lockId)?.lastAddition ?? 0;
   }
 
-  /** All claims that were followed at the time of `lastAddition` were read at the revision or later. */
+  /** Records that all claims followed at the time of `lastAddition` were read at this revision or later. */
   saw(lockId: bigint, revision: bigint, lastAddition: number): void {
     const lock = this.#locks.get(lockId);
-    // A claim that was added meanwhile was not among those read: the next poll has to look again.
+    // A claim that was added meanwhile was not read: the next poll must look again.
     if (lock?.lastAddition === lastAddition) lock.seenRevision = revision;
   }
 
@@ -169,8 +169,8 @@ export class Followers {
 }
 
 /**
- * A claim whose row is not there any more, or is that of another claim. It had ended longer ago than the retention time,
- * and this replica was cut off for that long; or the rows were set back to what they were before it came.
+ * Ends a claim whose row is gone or belongs to another claim. Either the claim ended longer ago than the retention
+ * time, and this replica was cut off for that long; or the rows were set back to a time before the claim.
  */
 export function gone(claim: Claim, nowUs: number): Claim {
   return { ...claim, state: "ended", endReason: "lapsed", endedAtUs: nowUs };

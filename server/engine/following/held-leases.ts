@@ -1,20 +1,20 @@
-// Who wants to hear that a lease has ended, whoever ended it. Told by what this replica commits; what another one has
-// ended is found by the next Renew.
+// Listeners for the end of leases, for any cause. They hear what this replica commits; the next Renew finds what
+// another replica has ended.
 
 import type { Claim, ClaimRef } from "../../core/claim.ts";
 
 type Listener = (ended: Claim) => void;
 
 export class HeldLeases {
-  /** By the secret, which no other lease has. */
+  /** By the lease's secret, which no other lease has. */
   readonly #listeners = new Map<string, Listener[]>();
 
-  /** Leases that somebody wants to hear of. */
+  /** Number of leases that have listeners. */
   get count(): number {
     return this.#listeners.size;
   }
 
-  /** Calls `listener` once at most, synchronously; it must not throw. Returns what takes it away. */
+  /** Calls `listener` at most once, synchronously; it must not throw. Returns a function that removes the listener. */
   add({ secret }: Pick<ClaimRef, "secret">, listener: Listener): () => void {
     const listeners = this.#listeners.get(secret);
     if (listeners) listeners.push(listener);

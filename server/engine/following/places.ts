@@ -1,5 +1,6 @@
-// Places in queues: read once for each lock and step for all of its waiters on this replica, and for all who ask. Told in
-// rounds over all locks that have changed, with few reads at once and in slices, so that no crowd holds up decisions.
+// Places in queues. Reads a queue once per lock and round for all of its waiters on this replica, and for all calls
+// that ask. Reports places in rounds over all changed locks, with few reads at once and in slices, so that no crowd
+// delays decisions.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimKey } from "../../core/claim.ts";
@@ -11,7 +12,7 @@ import { PLACES_PACE_MS, PLACES_READS_MAX, PLACES_SLICE, PLACES_SLICE_PAUSE_MS }
 import { SharedRead } from "../shared-read.ts";
 import type { Followers } from "./followers.ts";
 
-/** A queue as read: who stands where is found by bisection. */
+/** A queue as read; finds places by bisection. */
 class Queue {
   readonly nowUs: number;
   readonly #places: readonly QueuePlace[];
@@ -59,10 +60,10 @@ export class Places {
   readonly #options: PlacesOptions;
   readonly #queues: SharedRead<bigint, Queue>;
   readonly #rounds: Loop;
-  /** Locks whose waiters are to be told. */
+  /** Locks whose waiters have to hear their places. */
   readonly #changed = new Set<bigint>();
   readonly #stopping = new AbortController();
-  /** Places that were read or told since the last pause. */
+  /** Places read or reported since the last pause. */
   #sincePause = 0;
 
   constructor(options: PlacesOptions) {
@@ -84,7 +85,7 @@ export class Places {
     this.#rounds.start();
   }
 
-  /** Resolves when nobody is being told any more. */
+  /** Resolves when no report is under way. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return this.#rounds.stop();
@@ -94,12 +95,12 @@ export class Places {
     return (await this.#queues.get(key.lockId, caller)).placeOf(key.ticketNumber);
   }
 
-  /** The queue of a lock may have moved: its waiters here are told, soon and together. */
+  /** Reports that a lock's queue may have moved. Its waiters here hear their places soon, all together. */
   changed(lockId: bigint): void {
     if (this.#options.followers.watches(lockId)) this.#changed.add(lockId);
   }
 
-  /** All locks that have changed, each once. */
+  /** Reports the places of all changed locks, each lock once. */
   async #tellAll(): Promise<void> {
     for (const lockIds of partsOf([...this.#changed], PLACES_READS_MAX)) {
       const { additions } = this.#options.followers;
@@ -110,12 +111,12 @@ export class Places {
     }
   }
 
-  /** undefined: nobody is to be told. */
+  /** undefined: nothing to report. */
   async #read(lockId: bigint): Promise<Queue | undefined> {
-    // Before the read: what changes from here on may be missing in it, and is told in the next round.
+    // Before the read: the read may miss later changes, which the next round reports.
     this.#changed.delete(lockId);
     const { followers, onFailure } = this.#options;
-    // All of them may have left meanwhile.
+    // All of its followers may have left meanwhile.
     if (this.#stopping.signal.aborted || !followers.watches(lockId)) return undefined;
     try {
       return await this.#queues.get(lockId);
@@ -125,12 +126,12 @@ export class Places {
     }
   }
 
-  /** `additions`: of followers, before the queue was read. */
+  /** `additions`: count of followers before the queue was read. */
   async #tell(lockId: bigint, queue: Queue, additions: number): Promise<void> {
     await this.#pauseAfter(queue.length);
     for (const { claim, followers, lastAddition } of this.#options.followers.of(lockId)) {
       if (this.#stopping.signal.aborted) return;
-      // Who has come since then may have been told a later place elsewhere.
+      // A newer follower may have received a later place elsewhere, so it waits for the next round.
       if (lastAddition > additions) {
         this.#changed.add(lockId);
         continue;
@@ -141,7 +142,7 @@ export class Places {
     }
   }
 
-  /** Lets others work for a while, for each slice of places that were read or told. */
+  /** Pauses for other work after each slice of places that were read or reported. */
   async #pauseAfter(places: number): Promise<void> {
     this.#sincePause += places;
     const slices = Math.floor(this.#sincePause / PLACES_SLICE);

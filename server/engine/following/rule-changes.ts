@@ -1,6 +1,6 @@
-// Which locks a change of the limit rules may let somebody in at. Where several servers of a database can be written, one may
-// leave a waiter by older rules while another one changes them, and neither sees the other. So each server remembers by
-// which rules it has decided last about the locks that are followed here, and decides again where they are others now.
+// Finds the locks where a change of the limit rules may admit a waiter. If several servers of a database accept writes,
+// one may keep a waiter by older rules while another one changes the rules, and neither sees the other. So each replica
+// remembers the rules of its last decision about each lock followed here, and decides again if they have changed.
 
 import type { LimitRule } from "../../core/limit.ts";
 import type { Store } from "../../storage/store.ts";
@@ -11,28 +11,28 @@ export class RuleChanges {
   readonly #read: Store["limitRules"];
   #revision: bigint | null = null;
   #rules: Rules = [];
-  /** Prefixes of rules that are others now, by the rules of before. */
+  /** Prefixes of the rules that have changed, by the older rules. */
   #changed = new Map<Rules, readonly string[]>();
 
   constructor(read: Store["limitRules"]) {
     this.#read = read;
   }
 
-  /** The rules as they are now. */
+  /** The current rules. */
   get rules(): Rules {
     return this.#rules;
   }
 
-  /** The rules have this revision now. Throws StoreErrors; it is to be told of it again then. */
+  /** Reports the current revision of the rules. Throws StoreErrors; the caller must then report it again. */
   async saw(revision: bigint): Promise<void> {
     if (revision === this.#revision) return;
-    // Those of a later revision, it may be: then that one is told of soon, and they are read again.
+    // These may be rules of a later revision. That revision is reported soon, and the rules are read again.
     this.#rules = await this.#read();
     this.#changed = new Map();
     this.#revision = revision;
   }
 
-  /** Whether a decision about a lock of this name might be another one now than by those rules. */
+  /** Whether the current rules might decide about a lock of this name differently from `before`. */
   concerns(name: string, before: Rules): boolean {
     if (before === this.#rules) return false;
     let prefixes = this.#changed.get(before);

@@ -1,5 +1,5 @@
-// Looks into the database on behalf of the followers of this replica: what other replicas granted or ended, which queues
-// moved, and which locks have something due. Run by every wake-up; also right when each of them is late or lost.
+// Polls the database for the followers of this replica: what other replicas granted or ended, which queues moved, and
+// which locks have something due. Every wake-up runs it; it stays right if wake-ups come late or are lost.
 
 import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
 import { partsOf } from "../../core/parts.ts";
@@ -25,7 +25,7 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly #dueTimers: DueTimers;
   readonly #ruleChanges: RuleChanges;
-  /** Of looks that come after a poke. */
+  /** Timers of repeated looks after a poke. */
   readonly #again = new Set<NodeJS.Timeout>();
 
   constructor(options: WatchOptions) {
@@ -43,9 +43,9 @@ export class Watch {
   }
 
   /**
-   * Looks at those of the given claims that are followed here, which another server says it has granted. Where this server
-   * reads from another node of a cluster, the grant may come to that a little later, so it looks again soon, and does not
-   * wait for that.
+   * Reads those of the given claims that are followed here: another server reports that it has granted them. A cluster
+   * node that this server reads from may apply the grant a little later, so this method looks again soon, without
+   * waiting for that.
    */
   async lookAt(keys: readonly ClaimKey[], times = 0): Promise<void> {
     const { followers, onFailure } = this.#options;
@@ -67,7 +67,7 @@ export class Watch {
     const { followers } = this.#options;
     const followed = lockIds ? lockIds.filter((id) => followers.follows(id)) : followers.lockIds();
     for (const part of partsOf(followed, POLL_LOCKS_MAX)) await this.#lookAtLocks(part);
-    // Who changes a rule waits for all servers, also for those without waiters.
+    // A rule change waits for all servers, even for those without waiters.
     if (!lockIds && followed.length === 0) await this.#lookAtLocks([]);
   }
 
@@ -75,10 +75,10 @@ export class Watch {
     const { store, followers, places, advances } = this.#options;
     const { revisions, due, dueSoon, rulesRevision } = await store.watch(lockIds, DUE_AHEAD_US);
     this.#options.rulesInForce.saw(rulesRevision);
-    // Not waited for: one lock must not stop the others.
+    // Not awaited: one lock must not delay the others.
     for (const lockId of due) void advances.start(lockId);
     for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs);
-    // A guard row that is gone took its claims along; reading them tells their followers.
+    // A missing guard row took its claims along; reading the claims notifies their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
     const additions = stale.map((id) => followers.lastAddition(id));
     await this.#readClaims(stale.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim)));

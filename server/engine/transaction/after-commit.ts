@@ -1,5 +1,5 @@
-// What follows a commit, in the same turn as the answers: followers are registered, observers are told, and whoever waited
-// for what has just happened is woken. Decides nothing; none of it may throw.
+// What follows a commit, in the same turn as the answers: registers followers, notifies observers, and wakes everyone
+// who waited for what has just happened. Decides nothing; nothing here may throw.
 
 import type { GrantedElsewhere, Wakeup } from "../../wakeup/wakeup.ts";
 import type { Advances } from "../background/advances.ts";
@@ -15,7 +15,7 @@ import type { JobsByLock } from "./deciding.ts";
 export interface AfterCommitOptions {
   readonly observer: EngineObserver;
   readonly wakeup: Pick<Wakeup, "announce">;
-  /** This one. */
+  /** This replica. */
   readonly replica: bigint;
   readonly followers: Followers;
   readonly leases: HeldLeases;
@@ -32,7 +32,7 @@ export class AfterCommit {
     this.#options = options;
   }
 
-  /** After a transaction of commands. */
+  /** Runs after a transaction of commands. */
   answered(jobs: JobsByLock, batch: Batch): void {
     const { observer, followers } = this.#options;
     let commands = 0;
@@ -45,7 +45,7 @@ export class AfterCommit {
         const outcome = batch.outcome(lockId, index);
         if (!outcome || outcome.kind === "in_doubt") return;
         if (outcome.kind === "waiting" && job.follower) followers.add(outcome.claim, job.follower, revision);
-        // Before anybody learns how the lease has ended, be it in this very transaction.
+        // Before anyone learns how the lease has ended, even if it ends in this same transaction.
         if (outcome.kind === "held" && "caller" in job.command) job.command.caller?.holds?.(outcome.claim);
         const seconds = (performance.now() - job.submittedMs) / 1e3;
         const { lockName } = decided;
@@ -56,7 +56,7 @@ export class AfterCommit {
     this.wake(batch);
   }
 
-  /** Tells those who wait, here and at other replicas, and goes on with what was left over. */
+  /** Notifies waiters here and on other replicas, and advances the locks that were left over. */
   wake(batch: Batch): void {
     const { observer, wakeup, replica, followers, leases, places, advances, watches, captureWaits } =
       this.#options;
@@ -66,8 +66,8 @@ export class AfterCommit {
     const elsewhere = grantedElsewhere(batch, replica);
     if (elsewhere.length > 0) wakeup.announce(elsewhere);
     for (const lockId of batch.leftOver) void advances.owe(lockId);
-    // In the same turn as the answers: a client that gets both together sends what follows together, and the next
-    // transaction carries it together.
+    // In the same turn as the answers: a client that gets both together sends its next commands together, and one
+    // transaction carries them together.
     for (const { event, nowUs } of batch.events) {
       if (event.kind === "granted" || event.kind === "ended") followers.tell(event.claim, nowUs);
       if (event.kind === "ended" && event.was === "held") leases.ended(event.claim);
@@ -78,7 +78,7 @@ export class AfterCommit {
   }
 }
 
-/** Claims whose waiters hang on other replicas. */
+/** Granted claims whose waiters are connected to other replicas. */
 function grantedElsewhere({ events }: Batch, own: bigint): GrantedElsewhere[] {
   const granted: GrantedElsewhere[] = [];
   for (const { event } of events) {

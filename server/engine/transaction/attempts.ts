@@ -1,4 +1,4 @@
-// Attempts of a transaction: repeated where that is of use, and what is told when it was in vain.
+// Repeats a transaction when that helps, and makes the errors for callers when it does not.
 
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import { ROW_LOCKED, StoreError } from "../../storage/store.ts";
@@ -6,9 +6,9 @@ import { UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
 /**
- * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do; everything else (a bug) as it is.
- *
- * @param isGivenUp says of an error that the caller has a better way on than to repeat: then it is thrown as it is.
+ * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
+ * rethrows everything else (bugs) unchanged.
+ * @param isGivenUp whether the caller has a better way on than a repetition: the error is then rethrown unchanged.
  */
 export async function withAttempts<Result>(
   attempt: () => Promise<Result>,
@@ -33,7 +33,7 @@ export async function withAttempts<Result>(
   }
 }
 
-/** Runs a read or a small write once: whoever asked can ask again. Throws what withAttempts does. */
+/** Runs a read or a small write once: the caller can ask again. Throws what withAttempts throws. */
 export async function withoutRepeating<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
@@ -42,12 +42,12 @@ export async function withoutRepeating<Result>(attempt: () => Promise<Result>): 
   }
 }
 
-/** What callers are told of an error: a Fault in place of a StoreError, everything else as it is. */
+/** The error for callers: a Fault instead of a StoreError, everything else unchanged. */
 export function asFault(error: unknown): unknown {
   return error instanceof StoreError ? unavailable(error) : error;
 }
 
-/** What callers are told when the database cannot do it; `isInDoubt`: an earlier attempt may have done it. */
+/** The error for callers when the database fails; `isInDoubt`: an earlier attempt may have made the change. */
 export function unavailable(error: StoreError, isInDoubt = false): Fault {
   return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
@@ -57,8 +57,8 @@ export function unavailable(error: StoreError, isInDoubt = false): Fault {
 }
 
 /**
- * The error for a change of which the caller has to find out whether it was made: to make it again could undo what others
- * have set since.
+ * The error for a change whose outcome the caller must find out: repeating the change could undo what others have set
+ * since.
  */
 export function outcomeUnknown(cause?: unknown): Fault {
   const message =
@@ -68,14 +68,14 @@ export function outcomeUnknown(cause?: unknown): Fault {
   return new Fault("outcome_unknown", reason, message, { retryAfterMs: 0, outcomeUnknown: true, cause });
 }
 
-/** The same error, of a call that an earlier attempt may have done. */
+/** The same error, marked for a call that an earlier attempt may have done. */
 export function mayBeDone(error: unknown): unknown {
   if (!(error instanceof Fault) || error.outcomeUnknown) return error;
   const { kind, reason, message, retryAfterMs, cause } = error;
   return new Fault(kind, reason, message, { retryAfterMs, outcomeUnknown: true, cause });
 }
 
-/** Whether a Fault says no more than that another transaction holds the rows of one lock. */
+/** Whether the error is a Fault that only says that another transaction holds the rows of one lock. */
 export function isHeldUp(error: unknown): boolean {
   return error instanceof Fault && error.reason === ROW_LOCKED;
 }

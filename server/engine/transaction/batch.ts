@@ -1,5 +1,5 @@
-// One attempt of a transaction: which rows to read for its commands, and what was decided, over all rounds of reading. A
-// repeated transaction starts with a new one. Does no I/O.
+// One attempt at a transaction: which rows to read for its commands, and what was decided over all rounds of reading. A
+// repeated transaction uses a new Batch. Does no I/O.
 
 import { randomBytes } from "node:crypto";
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
@@ -19,15 +19,15 @@ const NO_COMMANDS: AskedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
 
 /**
- * By how much a transaction raises the revisions of its guard rows, all alike, so that one statement does it. At random, so
- * that a revision which is still the known one proves that the row is, too: rows that were set back and written again come
- * to other revisions, even after as many transactions.
+ * The step by which a transaction raises the revisions of all its guard rows; one step for all, so that one statement
+ * does it. The step is random, so that an unchanged revision proves an unchanged row: rows that were set back and
+ * written again get other revisions, even after the same number of transactions.
  */
 function newRevisionStep(): bigint {
   return BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
 }
 
-/** Never 0. */
+/** A random mark, never 0. */
 export function newChangeMark(): bigint {
   return randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)) | 1n;
 }
@@ -35,7 +35,7 @@ export function newChangeMark(): bigint {
 export class Batch {
   readonly #asked: AskedByLock;
   readonly #policy: Policy;
-  /** Attempts with an unknown outcome: commands must recognise their own work. */
+  /** Earlier attempts with an unknown outcome: commands must recognise the work of those attempts. */
   readonly #earlier: readonly Batch[];
   readonly #revisionStep = newRevisionStep();
   #mark: bigint | undefined;
@@ -45,11 +45,11 @@ export class Batch {
   decided: ReadonlyMap<bigint, Decided> = NOTHING_DECIDED;
   /** What happened, in order. */
   events: BatchEvent[] = [];
-  /** Guard rows as written, and the revision that each had before. */
+  /** Guard rows as written, each with its revision before. */
   readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
-  /** The limit rules that it went by. */
+  /** The limit rules that decided. */
   limitRules: readonly LimitRule[] = [];
-  /** Locks that have more to grant than one transaction should: to be advanced by the next one. */
+  /** Locks with more to grant than one transaction should grant: the next transaction advances them. */
   leftOver: readonly bigint[] = [];
 
   constructor(asked: AskedByLock, policy: Policy, earlier: readonly Batch[]) {
@@ -58,13 +58,13 @@ export class Batch {
     this.#earlier = earlier;
   }
 
-  /** What it leaves at locks that it changes. Few attempts change any. */
+  /** The mark that this attempt leaves at the locks it changes. Made on demand, because few attempts change a lock. */
   get mark(): bigint {
     this.#mark ??= newChangeMark();
     return this.#mark;
   }
 
-  /** `impatient`: whether it is not to wait for row locks that others hold. */
+  /** `impatient`: whether to fail instead of waiting for row locks of others. */
   plan(likelyQueue: (lockId: bigint) => boolean, impatient: boolean): LoadPlan {
     const claims: ClaimKey[] = [];
     const requestIds: string[] = [];
@@ -93,7 +93,7 @@ export class Batch {
     return { impatient, locks, claims, requestIds, holdersOf };
   }
 
-  /** Decides what was read: all commands in the first round, then only what was left unfinished. */
+  /** Decides about the rows read: all commands in the first round, then only what was left unfinished. */
   decide(loaded: Loaded): Changes {
     this.#round += 1;
     const isFirst = this.#round === 1;
@@ -119,19 +119,19 @@ export class Batch {
     return { ...decision, again: [] };
   }
 
-  /** Whether it has decided to make the change that a command asks for. */
+  /** Whether this attempt decided to make the change that a command asks for. */
   changes(lockId: bigint, index: number): boolean {
     const outcome = this.decided.get(lockId)?.outcomes[index];
     return outcome !== undefined && hasChanged(outcome);
   }
 
-  /** The outcome of a command, to be asked for after the commit; undefined: its lock is not there under this id. */
+  /** The outcome of a command, valid after the commit; undefined: its lock does not exist under this id. */
   outcome(lockId: bigint, index: number): Outcome | undefined {
     const outcome = this.decided.get(lockId)?.outcomes[index];
     if (!outcome && this.#earlier.some((attempt) => attempt.changes(lockId, index)))
       return { kind: "in_doubt" };
     const written = this.locks.get(lockId);
-    // A limit is answered with the counts that this transaction has left behind, all of its grants included.
+    // The answer about a limit has the counts that this transaction leaves behind, including all of its grants.
     return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;
   }
 }

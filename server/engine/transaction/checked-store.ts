@@ -1,8 +1,8 @@
-// A store that makes sure, with every deciding transaction, that the database still knows what it has acknowledged. It does
-// not when a copy that lagged was promoted, or a backup restored: then the rows come from another server, or the
-// tokens of a lock are lower than this replica has seen them. What was lost cannot be known; so before anything is
-// decided, the fail-over is written down, and from then on nothing is granted until leases that no row knows of have
-// ended. What it means for decisions is in core/fail-over.ts.
+// A store that checks, in every deciding transaction, that the database still knows what it has acknowledged. It does
+// not if a lagging copy was promoted or a backup restored: then the rows come from another server, or a lock's tokens
+// are lower than this replica has seen. Nobody can know what was lost. So the store notes the fail-over before anything
+// is decided, and from then on nothing is granted until leases that no row shows have ended. core/fail-over.ts has the
+// consequences for decisions.
 
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../storage/store.ts";
@@ -11,21 +11,21 @@ import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
 import { RecentMap } from "../recent-map.ts";
 
 export interface CheckedStoreOptions {
-  /** How long nothing is granted after a fail-over; null: as long as a lease that was lost may last. */
+  /** How long nothing is granted after a fail-over; null: as long as a lost lease may last. */
   readonly pauseUs: number | null;
-  /** Told when a fail-over has been written down, by this replica or by another one just before. */
+  /** Called when a fail-over has been noted, by this replica or by another one just before. */
   readonly onFailOver: (pauseUs: number) => void;
 }
 
 type Deciding = Pick<Store, "transact" | "failOver">;
 
-/** What else tells that the rows were set back. */
+/** Accepts other evidence that the rows were set back. */
 export interface SetBack {
-  /** The rows are older than what was written at this time. Rejects with a StoreError where that could not be noted. */
+  /** The rows are older than what was written at this time. Rejects with a StoreError if that could not be noted. */
   setBack(writtenUs: number): Promise<void>;
 }
 
-/** The store. Its `transact` fails as transient where the database has failed over, and notes that. */
+/** Wraps the store. Its `transact` notes a fail-over of the database and then fails as transient. */
 export function checkedStore<Checked extends Deciding>(
   store: Checked,
   options: CheckedStoreOptions,
@@ -49,11 +49,11 @@ class Continuity {
   readonly #store: Deciding;
   readonly #options: CheckedStoreOptions;
   #highestEpoch = 0n;
-  /** The last token of each lock in that epoch. */
+  /** The last token of each lock in the highest epoch. */
   readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
-  /** The latest end of a lease that this replica has given or renewed. */
+  /** The latest end of a lease that this replica has granted or renewed. */
   #latestEndUs = 0;
-  /** When the latest of what the database does not have any more was written; 0: it has all of it. */
+  /** When the latest write that the database has lost was made; 0: nothing is lost. */
   #lostUs = 0;
 
   constructor(store: Deciding, options: CheckedStoreOptions) {
@@ -75,7 +75,8 @@ class Continuity {
       try {
         await this.#note(error.loaded);
       } catch (failure) {
-        // Somebody holds the facts, and not a lock to go on without: this attempt is repeated, and notes it then.
+        // Another transaction holds the facts row, and no lock that the lanes could leave out. The attempt is repeated
+        // and notes the fail-over then.
         if (!isRowLocked(failure)) throw failure;
       }
       throw new StoreError("transient", "failed_over", "The database has failed over.", { cause: error });
@@ -83,11 +84,11 @@ class Continuity {
     for (const [loaded, changes] of written) this.#remember(loaded.failOver.epoch, changes);
   }
 
-  /** Resolves when a fail-over is noted that is later than what was lost, by whichever replica. */
+  /** Resolves when a fail-over later than the loss is noted, by any replica. */
   async setBack(writtenUs: number): Promise<void> {
     this.#lostUs = Math.max(this.#lostUs, writtenUs);
     await this.transact(NOTHING, () => NO_CHANGES).catch((error: unknown) => {
-      // It is noted, unless somebody holds the facts.
+      // The error is expected once the fail-over is noted. If it is not, a transaction held the facts row.
       if (this.#lostUs > 0) throw error;
     });
     this.#lostUs = 0;
@@ -117,7 +118,7 @@ class Continuity {
       this.#highestEpoch = epoch;
       this.#lastTokens.clear();
     }
-    // A lower one was committed before another transaction saw the next.
+    // A lower epoch was committed before another transaction saw the next one.
     if (epoch === this.#highestEpoch)
       for (const { id, lastToken } of locks) this.#lastTokens.set(id, lastToken);
     for (const claims of [added, changed]) {

@@ -1,5 +1,5 @@
-// One transaction's worth of commands, decided: repeated until it is through, or handed back where another transaction
-// holds a row of it.
+// Decides the commands of one transaction: repeats it until it succeeds, or hands it back if another transaction holds
+// one of its rows.
 
 import { partsOf } from "../../core/parts.ts";
 import type { Policy } from "../../core/policy.ts";
@@ -14,7 +14,7 @@ export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 /** Jobs of one transaction. */
 export interface Work {
   readonly jobs: JobsByLock;
-  /** Attempts at these jobs, among others, with an unknown outcome. */
+  /** Attempts with an unknown outcome that included these jobs. */
   earlier: readonly Batch[];
 }
 
@@ -22,21 +22,22 @@ export interface DecidingOptions {
   readonly policy: Policy;
   readonly store: Pick<Store, "transact">;
   readonly likelyQueue: (lockId: bigint) => boolean;
-  /** What has to be done before a decision, if anything; a decision is repeated with it. */
+  /** Work that must precede a decision, if any. Each attempt at a decision runs it again. */
   readonly beforehand: () => Promise<void> | null;
   readonly onRetry: (cause: string) => void;
 }
 
 /**
- * Decides and commits. Throws a Fault for what the database cannot do, and bugs as they are. Where another transaction
- * holds a row, it throws what `isRowLocked` recognises: at once if it is impatient, otherwise after some seconds.
+ * Decides and commits. Throws a Fault for what the database cannot do, and rethrows bugs unchanged. If another
+ * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
+ * seconds.
  */
 export function decideWork(work: Work, impatient: boolean, options: DecidingOptions): Promise<Batch> {
   const { store, likelyQueue, onRetry, beforehand } = options;
   return withAttempts(
     async () => {
       const first = beforehand();
-      // It has been repeated already.
+      // This work has already been retried, so its failure ends the decision.
       if (first) await withoutRepeating(() => first);
       const attempt = new Batch(work.jobs, options.policy, work.earlier);
       try {
@@ -52,7 +53,7 @@ export function decideWork(work: Work, impatient: boolean, options: DecidingOpti
   );
 }
 
-/** The work in so many parts of about the same number of locks. */
+/** Divides the work into at most `count` parts with about the same number of locks. */
 export function parts({ jobs, earlier }: Work, count: number): Work[] {
   const locks = [...jobs];
   const size = Math.ceil(locks.length / count);

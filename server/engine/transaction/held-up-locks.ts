@@ -1,6 +1,6 @@
-// Which locks have lately been found held by transactions that are not this replica's own: in passing, as by another
-// replica's, or stuck, when one was waited for in vain. Such locks are kept out of the lanes for a moment, which grows as
-// long as they are found so again.
+// Remembers which locks other transactions held lately: "passing" if briefly, for example by another replica's
+// transaction, "stuck" after a wait in vain. Such locks stay out of the lanes for a time, which grows each time they
+// are found held again.
 
 import { HELD_UP_GROWTH, HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
 import { RecentMap } from "../recent-map.ts";
@@ -14,7 +14,7 @@ interface Found {
 export class HeldUpLocks {
   readonly #found = new RecentMap<bigint, Found>(HELD_UP_LOCKS_MAX);
 
-  /** Another transaction held it just now. */
+  /** Another transaction held the lock just now. */
   met(lockId: bigint): void {
     const nowMs = performance.now();
     const before = this.#found.get(lockId);
@@ -23,7 +23,7 @@ export class HeldUpLocks {
     this.#found.set(lockId, { forMs, untilMs: nowMs + forMs, isStuck: false });
   }
 
-  /** It was waited for, in vain. */
+  /** A wait for the lock was in vain. */
   stuck(lockId: bigint): void {
     this.#found.set(lockId, { forMs: STUCK_MS, untilMs: performance.now() + STUCK_MS, isStuck: true });
   }

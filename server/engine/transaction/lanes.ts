@@ -1,9 +1,9 @@
-// Lanes: takes all commands that are queued, of many locks, into one transaction, with no artificial delay: while one
-// transaction runs, the commands for the next ones gather. A lock is in at most one transaction of this replica at a
-// time, so that they do not wait for each other's row locks.
-//
-// Nor do they wait for those of others. Where another transaction holds a row of one lock, the locks are divided until
-// that one is alone. It goes to the patient slots, for a while at once, and the others are through.
+// Lanes: each takes all queued commands, of many locks, into one transaction. Nothing is delayed on purpose: while one
+// transaction runs, commands for the next ones gather. A lock is in at most one transaction of this replica at a time,
+// so these never wait for each other's row locks.
+// Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
+// locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
+// without a try in a lane. The other locks go through.
 
 import type { Command } from "../../core/command.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
@@ -25,9 +25,9 @@ export interface Job {
   readonly lockId: bigint;
   readonly command: Command;
   readonly follower: Follower | null;
-  /** performance.now() when it was submitted. */
+  /** performance.now() when the command was submitted. */
   readonly submittedMs: number;
-  /** null: the guard row is gone, or is that of another name. */
+  /** null: the guard row is gone, or belongs to another name. */
   readonly answer: Promise<Answer | null>;
   readonly resolve: (answer: Answer | null) => void;
   readonly reject: (error: unknown) => void;
@@ -36,13 +36,15 @@ export interface Job {
 export interface LanesOptions extends DecidingOptions {
   readonly lanes: number;
   readonly patientSlots: number;
-  /** Commands queued at the most. */
+  /** At most this many queued commands. */
   readonly queuedMax: number;
-  /** Told of each command that has to wait for long because another transaction holds its lock; it may be told twice. */
+  /**
+   * Called for each command that waits long because another transaction holds its lock; may be called twice for one.
+   */
   readonly onHeldUp: (job: Job) => void;
-  /** After the commit, in the same turn as the answers. Must not throw. */
+  /** Called after the commit, in the same turn as the answers. Must not throw. */
   readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
-  /** Told of what is given up, with the same error as its callers. Must not throw. */
+  /** Called with the jobs that are given up and the error that their callers get. Must not throw. */
   readonly onFailed?: (jobs: JobsByLock, error: unknown) => void;
 }
 
@@ -51,11 +53,11 @@ export class Lanes {
   /** Queued jobs by lock; a Map keeps the order in which locks came. */
   readonly #queued = new Map<bigint, Job[]>();
   readonly #inFlight = new Set<bigint>();
-  /** Those of them in the patient slots, with the timer that tells of each as held up; null: it has been told. */
+  /** Locks in the patient slots, each with the timer that reports it as held up; null: reported. */
   readonly #patient = new Map<bigint, NodeJS.Timeout | null>();
   readonly #heldUp = new HeldUpLocks();
   readonly #slots: PatientSlots;
-  /** Commands for which no transaction has begun. */
+  /** Commands whose transaction has not begun. */
   #queuedCount = 0;
   #busy = 0;
   #scheduled = false;
@@ -73,9 +75,9 @@ export class Lanes {
   }
 
   /**
-   * Resolves after the commit; null if the guard row is gone. Throws a Fault when the queue is full, and for an
-   * `advance` of a lock that another transaction holds: whoever sent it comes by again. Likewise for an `acquire` that is one
-   * of many.
+   * Resolves after the commit; null: the guard row is gone. Throws a Fault when the queue is full, and when another
+   * transaction holds the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire`
+   * that is one of many.
    */
   submit(lockId: bigint, command: Command, follower: Follower | null = null): Promise<Answer | null> {
     if (this.#queuedCount >= this.#options.queuedMax) {
@@ -107,7 +109,7 @@ export class Lanes {
     return this.#busy === 0 && this.#queuedCount === 0 && this.#slots.isIdle;
   }
 
-  // What arrives in one turn of the event loop goes together: a turn is not a delay, it is the reading of sockets.
+  // Commands that arrive in one turn of the event loop go together. A turn is no delay: it is the reading of sockets.
   #schedule(): void {
     if (this.#scheduled || this.#busy >= this.#options.lanes) return;
     this.#scheduled = true;
@@ -134,7 +136,7 @@ export class Lanes {
     else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** What a lane takes. On the way, what is held up goes to the patient slots. */
+  /** Takes the jobs for one lane. Sends the locks that are held up to the patient slots. */
   #take(): Map<bigint, Job[]> {
     const taken = new Map<bigint, Job[]>();
     const passing = new Map<bigint, Job[]>();
@@ -151,7 +153,7 @@ export class Lanes {
       } else if (state === "stuck") {
         this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, true);
       } else if (jobs.every(({ command }) => isOptional(command))) {
-        // Not worth waiting for. It tries by itself, as soon as it is first.
+        // Optional commands are not worth a wait. A lane tries them alone if it has taken no other lock.
         if (taken.size > 0) continue;
         taken.set(lockId, this.#takeOf(lockId, jobs));
         break;
@@ -177,21 +179,21 @@ export class Lanes {
     } catch (error) {
       if (isRowLocked(error)) await this.#meet(work);
       else if (error instanceof Fault || jobs.size === 1) this.#failed(work, error);
-      // Something unexpected, and one lock must not spoil it for the others: each gets a transaction of its own.
+      // An unexpected error. One lock must not spoil the transaction for the others, so each lock gets its own.
       else for (const part of parts(work, jobs.size)) await this.#run(part);
       return;
     }
     this.#done(work, batch);
   }
 
-  /** Another transaction holds a row of one of the locks. */
+  /** Handles a transaction that met a row held by another transaction. */
   async #meet(work: Work): Promise<void> {
     if (work.jobs.size > 1) {
       for (const half of parts(work, 2)) await this.#run(half);
       return;
     }
     for (const lockId of work.jobs.keys()) this.#heldUp.met(lockId);
-    // What an earlier attempt may have done has to be found out.
+    // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Job) => work.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...work.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
     if (isWorthIt) this.#wait(work, false);
@@ -212,13 +214,13 @@ export class Lanes {
     this.#slots.add(work, isStuck);
   }
 
-  /** An advance tries by itself what is held in passing only; one of many locks is not even tried then. */
+  /** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */
   #isHeldUpFor({ verb }: Command, lockId: bigint): boolean {
     const state = this.#heldUp.state(lockId);
     return state === "stuck" || (verb === "acquire" && state === "passing");
   }
 
-  /** Without the commands that are not worth waiting for, which are told so. */
+  /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
   #shed({ jobs, earlier }: Work): Work {
     if (earlier.length > 0) return { jobs, earlier };
     const left = new Map<bigint, readonly Job[]>();
@@ -242,7 +244,8 @@ export class Lanes {
   }
 
   #done(work: Work, batch: Batch): void {
-    // Answers are taken up after this turn, so followers are registered before anybody acts on the answer `waiting`.
+    // Callers see their answers after this turn, so followers are registered before anyone acts on the answer
+    // `waiting`.
     answer(work.jobs, batch);
     this.#options.onCommitted(work.jobs, batch);
     this.#release(work);
@@ -274,12 +277,12 @@ export class Lanes {
   }
 }
 
-/** Whether its sender does as well without it. */
+/** Best effort: may be refused while another transaction holds the lock. */
 function isOptional(command: Command): boolean {
   return command.verb === "advance" || (command.verb === "acquire" && command.isOneOfMany === true);
 }
 
-/** The others. */
+/** Refuses the optional jobs and returns the others. */
 function refuseOptional(jobs: readonly Job[]): Job[] {
   return jobs.filter(({ command, reject }) => {
     if (isOptional(command)) reject(heldUp());

@@ -1,7 +1,7 @@
-// Limits by pattern. One transaction changes the rule, and grants what it makes room for at the first some hundred
-// locks with waiters; further ones do the rest. Whoever changes a rule holds what every wait and every new name needs,
-// so these transactions wait for no lock's rows: where another one holds some, the rule is changed by itself, and the
-// locks are brought up to date one by one.
+// Limits by pattern. One transaction changes the rule and grants what it makes room for at the first few hundred locks
+// with waiters; further transactions do the rest. A transaction that changes a rule holds rows that every wait and
+// every new name needs, so it waits for no lock's rows. If another transaction holds some, one transaction changes only
+// the rule, and advances bring the locks up to date one by one.
 
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
@@ -31,11 +31,14 @@ export interface RuleChange {
 export interface LimitRulesOptions {
   readonly policy: Policy;
   readonly store: Pick<Store, "transact" | "list" | "limitRules">;
-  /** Wakes, and goes on with what one transaction should not do. */
+  /** Wakes waiters and advances what one transaction left over. */
   readonly onCommitted: (batch: Batch) => void;
   readonly advances: Pick<Advances, "owe">;
   readonly onRetry: (cause: string) => void;
-  /** Resolves when rules of this revision are no longer decided by: with the number of servers that have not said so. */
+  /**
+   * Resolves when no server decides by rules of this revision, or after a while: with the number of servers that have
+   * not reported so.
+   */
   readonly everywhereAfter: (rulesRevision: bigint) => Promise<number>;
 }
 
@@ -66,24 +69,26 @@ function everywhere(changedAfter: bigint, { everywhereAfter, onRetry }: LimitRul
   return withAttempts(() => everywhereAfter(changedAfter), onRetry);
 }
 
-/** One call, over all of its attempts. They share a mark: it tells whether any of them was committed. */
+/** One call over all of its attempts, which share a mark: the mark shows whether any of them was committed. */
 class ChangingRule {
   readonly #change: RuleChange;
   readonly #mark = newChangeMark();
-  /** What the last attempt has found. */
+  /** The mark that the last attempt found. */
   #markFound = 0n;
   #inDoubt = false;
-  /** What the attempts with an unknown outcome have found. */
+  /** The mark that the attempts with an unknown outcome found. */
   #markFoundInDoubt = 0n;
   #answer: LimitRule | Refused | undefined;
-  /** The revision of the rules that the last attempt to write one has found. */
+  /** The revision of the rules that the last attempt to write a rule found. */
   changedAfter: bigint | undefined;
 
   constructor(change: RuleChange) {
     this.#change = change;
   }
 
-  /** The rule to write; undefined: none. Throws a Fault where it is unknown whether it was written before. */
+  /**
+   * Returns the rule to write; undefined: none. Throws a Fault if it is unknown whether the rule was written before.
+   */
   decide({ limitRules, rulesRevision }: Loaded): LimitRule | undefined {
     const { prefix, limit, expectedVersion, reason } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
@@ -104,16 +109,16 @@ class ChangingRule {
     return rule;
   }
 
-  /** For when it is unknown whether the last attempt was committed. */
+  /** Call if it is unknown whether the last attempt was committed. */
   doubt(): void {
-    // One that was refused has changed nothing.
+    // A refused attempt has changed nothing.
     if (!this.#answer || "kind" in this.#answer) return;
     this.#inDoubt = true;
     this.#markFoundInDoubt = this.#markFound;
     this.#answer = undefined;
   }
 
-  /** For any other failure: the last attempt was rolled back. */
+  /** Call after any other failure: the last attempt was rolled back. */
   rolledBack(): void {
     this.#answer = undefined;
   }
@@ -122,7 +127,7 @@ class ChangingRule {
     return this.#inDoubt || (this.#answer !== undefined && !("kind" in this.#answer));
   }
 
-  /** Of the attempt that was committed. */
+  /** The answer of the committed attempt. */
   get answer(): (LimitRule & { readonly kind?: undefined }) | Refused {
     if (!this.#answer) throw new Error("A limit rule was changed without a decision.");
     return this.#answer;
@@ -132,9 +137,9 @@ class ChangingRule {
 type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
 
 /**
- * One transaction: changes the rule, if `changing` says how, and grants to waiters of locks under the prefix. Returns the
- * id of the last lock it came to, or null if there was none left; `held_up` if nothing was done because another
- * transaction holds some of their rows.
+ * Runs one transaction: changes the rule, if `changing` says how, and grants to waiters of locks under the prefix.
+ * Returns the id of the last lock that it reached, or null if no lock is left; `held_up` if it did nothing because
+ * another transaction holds some of the rows.
  */
 async function grantUnder(
   rule: NonNullable<LoadPlan["rule"]>,
@@ -185,7 +190,7 @@ function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIter
   return lockSteps(store, { prefix, afterName: null, max: Number.POSITIVE_INFINITY, which: "busy" });
 }
 
-/** Sums over the locks that match, as they stand after the change. */
+/** Sums over the locks that match, after the change. */
 async function describe(
   rule: LimitRule,
   serversBehind: number,

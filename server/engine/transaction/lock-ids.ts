@@ -1,5 +1,5 @@
-// From a lock's name to the id of its guard row. Ids are remembered, because they hardly ever change; whoever uses one
-// checks the name under the guard's lock and, if it was stale, forgets it here and asks again.
+// Resolves a lock's name to the id of its guard row. Remembers ids, because they rarely change. A user of an id checks
+// the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
 
 import type { RoomForNames } from "../../storage/store.ts";
 import {
@@ -28,7 +28,7 @@ interface Asked {
 
 export class LockIds {
   readonly #options: LockIdsOptions;
-  /** Set again with each use, so that those used last are kept. */
+  /** Each use sets the entry again, so that the last used entries are kept. */
   readonly #known = new RecentMap<string, bigint>(LOCK_IDS_MAX);
   readonly #asked = new Map<string, Asked>();
   readonly #newNames: NewNames;
@@ -40,8 +40,8 @@ export class LockIds {
   }
 
   /**
-   * The id, at once where it is known; otherwise looked up together with all others that are asked for meanwhile.
-   * Throws a Fault when too many are; rejects with one when the name is new and too many were created lately.
+   * The id, at once if it is known; otherwise looked up together with other names that are asked for meanwhile. Throws
+   * a Fault if too many names wait; rejects with a Fault if the name is new and too many were created lately.
    */
   get(name: string): bigint | Promise<bigint> {
     const known = this.#known.get(name);
@@ -58,7 +58,7 @@ export class LockIds {
     return this.#known.get(name);
   }
 
-  /** To be called when the guard row with this id turned out to be gone or to have another name. */
+  /** Call when the guard row with this id is gone or has another name. */
   forget(name: string): void {
     this.#known.delete(name);
   }
@@ -103,8 +103,8 @@ export class LockIds {
         }
       } catch (error) {
         for (const [, asked] of part) asked.reject(error);
-        // A database that is away would keep the others waiting for as long as it takes to find that out, one part
-        // after the other.
+        // If the database is away, each further part would wait as long to find that out. So the other names are
+        // refused now.
         if (error instanceof Fault) this.#refuseAll(error);
       }
     }

@@ -1,6 +1,6 @@
-// A few transactions beside the lanes, which wait for rows: here go the commands whose locks other transactions hold.
-// Locks that are held in passing wait together, as two replicas may write them in turns for long. A lock that was
-// waited for in vain goes on alone, and such locks never take all slots.
+// A few transactions beside the lanes that wait for row locks: they run the commands whose locks other transactions
+// hold. Locks that are held only briefly wait together, because two replicas may write them in turn for long. After a
+// wait in vain, a lock is stuck: it waits alone, and stuck locks never take all slots.
 
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked } from "../../storage/store.ts";
@@ -13,7 +13,7 @@ export interface PatientSlotsOptions {
   readonly slots: number;
   /** Decides, waiting for row locks. */
   readonly decide: (work: Work) => Promise<Batch>;
-  /** The lock was waited for in vain. */
+  /** Called after a wait for the lock in vain. */
   readonly onStuck: (lockId: bigint) => void;
   readonly onDone: (work: Work, batch: Batch) => void;
   readonly onFailure: (work: Work, error: unknown) => void;
@@ -40,12 +40,12 @@ export class PatientSlots {
     return this.#busy + this.#passing.length + this.#stuck.length === 0;
   }
 
-  /** Whether work about locks that are held in passing would be begun at once. */
+  /** Whether the slots would begin work on briefly held locks at once. */
   get hasRoom(): boolean {
     return this.#busy < this.#options.slots && this.#passing.length === 0;
   }
 
-  /** `isStuck`: it is about one lock, which was waited for in vain before. */
+  /** `isStuck`: the work concerns one lock, which was waited for in vain before. */
   add(work: Work, isStuck: boolean): void {
     this.#queue({ work, sinceMs: performance.now(), isStuck });
     this.#fill();
@@ -86,7 +86,7 @@ export class PatientSlots {
     this.#fill();
   }
 
-  /** One lock must not spoil it for the others. */
+  /** Divides the work, so that one lock does not spoil it for the others. */
   #divide({ work, sinceMs, isStuck }: Waiting): void {
     for (const part of parts(work, work.jobs.size)) this.#queue({ work: part, sinceMs, isStuck });
   }

@@ -1,5 +1,5 @@
-// What the decisions of the last seconds say of the database: whether transactions of clients get through. Owns two times and
-// one error, so that it costs a decision next to nothing.
+// What the decisions of the last seconds say about the database: whether clients' transactions get through. Keeps only
+// a few times and one error, so that it costs a decision next to nothing.
 
 import { RECENT_DECISIONS_MS } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
@@ -8,11 +8,11 @@ import { isHeldUp } from "./attempts.ts";
 export interface Recent {
   /** Whether a transaction was committed. */
   readonly committed: boolean;
-  /** performance.now() of the last commit; -Infinity: there was none. */
+  /** performance.now() of the last commit; -Infinity: none so far. */
   readonly committedMs: number;
-  /** Why the last one failed of those that failed because of the database; null: none did. */
+  /** The last failure that was due to the database; null: none. */
   readonly failure: Fault | null;
-  /** Something failed that may be about one lock alone, or was no decision. */
+  /** Something failed that may concern only one lock, or was no decision. */
   readonly isSuspect: boolean;
 }
 
@@ -23,7 +23,7 @@ export class RecentDecisions {
   #suspectedMs = Number.NEGATIVE_INFINITY;
   readonly #onTrouble: () => void;
 
-  /** `onTrouble` is called whenever something fails. It must not throw. */
+  /** Calls `onTrouble` on each failure. `onTrouble` must not throw. */
   constructor(onTrouble: () => void) {
     this.#onTrouble = onTrouble;
   }
@@ -32,7 +32,7 @@ export class RecentDecisions {
     this.#committedMs = performance.now();
   }
 
-  /** A decision failed. A lock that another transaction holds says nothing of the others. */
+  /** Records a failed decision. A lock that another transaction holds says nothing about the other locks. */
   failed(error: unknown): void {
     if (!(error instanceof Fault) || error.kind !== "unavailable") return;
     if (!isHeldUp(error)) {
@@ -42,7 +42,7 @@ export class RecentDecisions {
     this.suspected();
   }
 
-  /** Something else failed that needs the database. */
+  /** Records another failure of something that needs the database. */
   suspected(): void {
     this.#suspectedMs = performance.now();
     this.#onTrouble();

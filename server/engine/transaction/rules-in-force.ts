@@ -1,6 +1,6 @@
-// By which limit rules this server decides, and since when all others do. A transaction that began under older rules may still
-// grant by them, so a server says that rules are in force only when all such transactions are over. Whoever changes a rule
-// waits until each server has said so: from then on no server decides by the older rules.
+// Tracks the limit rules by which this server decides, and when all others decide by them too. A transaction that began
+// under older rules may still grant by them, so a server reports rules as in force only when all such transactions are
+// over. A rule change waits until each server has reported: from then on no server decides by the older rules.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadPlan, Store } from "../../storage/store.ts";
@@ -9,13 +9,13 @@ import { RULES_ASKED_MS, RULES_AWAITED_MS } from "../engine-bounds.ts";
 
 export interface RulesInForceOptions {
   readonly store: Pick<Store, "transact" | "replicas">;
-  /** This one. */
+  /** This replica. */
   readonly replica: bigint;
-  /** The register should say which rules are in force. Does not wait. */
+  /** The register should now show other rules in force. Must not wait. */
   readonly onInForce: () => void;
 }
 
-/** Transactions that decide, as a store has them. */
+/** As in the store: runs a transaction that decides. */
 type Transact = Store["transact"];
 
 export class RulesInForce {
@@ -24,19 +24,19 @@ export class RulesInForce {
   #seen = -1n;
   #seenTimes = 0;
   #revision = -1n;
-  /** Which of the revisions that were seen it is. */
+  /** The value of `#seenTimes` when this revision was seen. */
   #revisionTimes = 0;
 
   constructor(options: RulesInForceOptions) {
     this.#options = options;
   }
 
-  /** Everything that is decided from now on goes by rules of this revision or a later one; -1: not known. */
+  /** All decisions from now on use rules of this revision or a later one; -1: unknown. */
   get revision(): bigint {
     return this.#revision;
   }
 
-  /** As that of the store. Every transaction that decides has to go this way. */
+  /** As the store's `transact`. Every deciding transaction must use this one. */
   readonly transact: Transact = (plan: LoadPlan, decide) => {
     const transacting = this.#options.store.transact(plan, decide);
     const over = () => void this.#underWay.delete(settled);
@@ -45,7 +45,7 @@ export class RulesInForce {
     return transacting;
   };
 
-  /** Transactions that begin from now on read rules of this revision or a later one. Does not wait. */
+  /** Reports that new transactions read rules of this revision or a later one. Does not wait. */
   saw(revision: bigint): void {
     if (revision === this.#seen) return;
     this.#seen = revision;
@@ -59,8 +59,9 @@ export class RulesInForce {
   }
 
   /**
-   * Resolves when nothing is decided any more by rules of this revision or an earlier one, once they have been changed: with
-   * 0. Or after a while: with the number of servers that have not said so. Throws StoreErrors.
+   * Call after rules of this revision were changed. Resolves with 0 when no server decides by rules of this revision or
+   * an earlier one any more. After RULES_AWAITED_MS, resolves with the number of servers that have not yet reported.
+   * Throws StoreErrors.
    */
   async everywhereAfter(revision: bigint): Promise<number> {
     await this.#drained();
@@ -75,7 +76,7 @@ export class RulesInForce {
     }
   }
 
-  /** When all transactions that are under way now are over. */
+  /** Resolves when all transactions now under way are over. */
   async #drained(): Promise<void> {
     await Promise.all(this.#underWay);
   }

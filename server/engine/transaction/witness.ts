@@ -1,22 +1,24 @@
-// Notices that the rows were set back, as by a backup that was restored in place: the database then lacks the mark that this
-// server wrote last. The mark is remembered outside the database: in memory, and in a file where one is configured, so that
-// a server that starts notices, too.
+// Notices that the rows were set back, for example by a backup restored in place: the database then lacks the mark that
+// this server wrote last. The witness remembers that mark outside the database: in memory, and in a configured file, so
+// that a restarted server notices too.
 
 import { randomBytes } from "node:crypto";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/random-numbers.ts";
 import type { Store } from "../../storage/store.ts";
 import { WITNESS_KEPT_US } from "../../storage/store.ts";
 
-/** What a witness knows of the database. */
+/** What a witness knows about the database. */
 export interface Testimony {
   readonly witness: bigint;
-  /** The database has one of these: the last one, or one whose writing has an unknown outcome. None: it has none yet. */
+  /**
+   * The database has one of these: the last mark, or one whose write has an unknown outcome. Empty: it has none yet.
+   */
   readonly marks: readonly bigint[];
   /** The database's clock when the last mark was written. */
   readonly atUs: number;
 }
 
-/** Where a witness remembers it. Throws where it cannot. */
+/** Stores the testimony. Throws if it cannot. */
 export interface WitnessMemory {
   /** null: this memory ends with the process. */
   read(): Promise<Testimony | null>;
@@ -26,36 +28,36 @@ export interface WitnessMemory {
 export interface WitnessOptions {
   readonly store: Pick<Store, "mark">;
   readonly memory: WitnessMemory;
-  /** Without a memory of its own a witness is the replica, and is forgotten with it. */
+  /** The witness's id if the memory ends with the process: the witness then ends with the replica. */
   readonly replica: bigint;
-  /** The rows are older than what was written at this time. Rejects where that could not be noted. */
+  /** Reports that the rows are older than what was written at this time. Rejects if that could not be noted. */
   readonly onSetBack: (writtenUs: number) => Promise<void>;
 }
 
 export class Witness {
   readonly #options: WitnessOptions;
   #known: Testimony | null | undefined;
-  /** The same until it is written. */
+  /** Stays the same until it is written. */
   #next = newMark();
 
   constructor(options: WitnessOptions) {
     this.#options = options;
   }
 
-  /** Looks for the last mark and writes the next one. Throws StoreErrors, and what the memory throws. */
+  /** Checks for the last mark and writes the next one. Throws StoreErrors, and what the memory throws. */
   async look(): Promise<void> {
     const { store, memory, replica, onSetBack } = this.#options;
     this.#known ??= await memory.read();
     const witness = this.#known?.witness ?? replica;
     const known = this.#known?.marks.length ? this.#known.marks : null;
     const mark = this.#next;
-    // First, so that it is known whatever becomes of the writing.
+    // Remembered before it is written, so that it is known whatever the outcome of the write.
     if (this.#known && !this.#known.marks.includes(mark))
       await this.#remember({ ...this.#known, marks: [...this.#known.marks, mark] });
     const written = await store.mark(witness, known, mark);
     if (!written.isDone) {
       const atUs = this.#known?.atUs ?? 0;
-      // The database forgets marks, too.
+      // The database forgets old marks, so a missing old mark proves nothing.
       if (written.nowUs - atUs < WITNESS_KEPT_US) await onSetBack(atUs);
       await store.mark(witness, null, mark);
     }
