@@ -27,6 +27,7 @@ export interface ConfigInput {
   readonly checkDatabaseUrl: (url: string) => void;
 }
 
+/** A configuration, or all of its faults, each a sentence for an operator. */
 export type Loaded<Value> = { readonly config: Value } | { readonly faults: readonly string[] };
 
 /** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */

@@ -56,6 +56,7 @@ export type Run<First extends unknown[] = []> = (
 /** Sends one message, and calls `written` when the connection has taken it. */
 export type Send<Message> = (message: Message, written?: () => void) => void;
 
+/** Serves a unary method. Answers everything that the method throws with a status. */
 export function unaryHandler(
   method: DescMethod,
   run: Run,
@@ -73,6 +74,7 @@ export function unaryHandler(
   };
 }
 
+/** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
 export function streamHandler(
   method: DescMethod,
   run: Run,

@@ -66,6 +66,7 @@ export interface GrpcServer {
   drain(deadlineMs: number): Promise<void>;
 }
 
+/** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.

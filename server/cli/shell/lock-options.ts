@@ -56,10 +56,12 @@ export function parseName(text: string): string {
   return text;
 }
 
+/** Returns milliseconds. Throws an InvalidArgumentError, which commander reports. */
 export function parseTtl(text: string): number {
   return parseDuration(text, { minMs: TTL_MS_MIN, maxMs: MS_MAX });
 }
 
+/** Returns milliseconds, or `forever`. Throws an InvalidArgumentError, which commander reports. */
 export function parseWait(text: string): number | "forever" {
   return text === "forever" ? text : parseDuration(text, { minMs: 0, maxMs: MS_MAX });
 }

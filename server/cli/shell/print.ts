@@ -9,6 +9,7 @@ import { told } from "./durations.ts";
 /** Styles a text on a terminal; elsewhere returns it unchanged. */
 export type Paint = (style: "bold" | "dim" | "red" | "yellow" | "green", text: string) => string;
 
+/** Styles texts only if `out` writes to a terminal, NO_COLOR is unset and TERM is not `dumb`. */
 export function paintOf({ screen, env }: CliContext): Paint {
   const isColoured = screen !== undefined && !env.NO_COLOR && env.TERM !== "dumb";
   return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text);

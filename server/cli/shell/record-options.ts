@@ -76,6 +76,7 @@ export function parseStatus(text: string): string {
   return text;
 }
 
+/** Returns milliseconds. Throws an InvalidArgumentError, which commander reports. */
 export function parseDelay(text: string): number {
   return parseDuration(text, { minMs: 0, maxMs: DELAY_MS_MAX });
 }

@@ -28,6 +28,7 @@ export interface Hold extends RecordOptions {
   readonly margin: number;
 }
 
+/** Adds to the options the default time to live, if they have none, and the margin, both in milliseconds. */
 export function holdOf<Asked extends RecordOptions & Pick<LockOptions, "ttl">>(asked: Asked): Asked & Hold {
   const ttl = typeof asked.ttl === "number" ? asked.ttl : TTL_MS;
   return { ...asked, ttl, margin: Math.min(ttl * MARGIN_SHARE, MARGIN_MS_MAX) };

@@ -125,6 +125,7 @@ export function wrongAddress(address: string): string | undefined {
   return undefined;
 }
 
+/** The host of an address, without the brackets of an IPv6 host. */
 export function hostOf(address: string): string {
   return address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
 }

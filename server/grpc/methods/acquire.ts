@@ -18,6 +18,10 @@ type Outcome = AcquireResponse["outcome"];
 /** Used if no place can be read: the claim was about to be granted. */
 const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 
+/**
+ * Answers with a lease, a ticket or a refusal. Throws BAD_REQUEST, REQUEST_ID_REUSED, or a Fault of the engine. With a
+ * request id of its own, a client can safely repeat the call: it gets the same claim.
+ */
 export async function acquire(context: MethodContext, message: AcquireRequest, call: AnyCall) {
   const { ask, whenBusy } = checkAcquire(message);
   const outcome =

@@ -9,6 +9,10 @@ import { checkCapture } from "../validate/capture.ts";
 import { giveBackUnheard } from "./answers.ts";
 import type { MethodContext } from "./method.ts";
 
+/**
+ * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST, or a Fault of
+ * the engine.
+ */
 export async function capture(context: MethodContext, message: CaptureRequest, call: AnyCall) {
   const { engine } = context;
   const { ask, maxWaitUs } = checkCapture(message);

@@ -13,6 +13,7 @@ import { checkListLimits } from "../validate/listings.ts";
 import { type CheckedSetLimit, checkSetLimit } from "../validate/set-limit.ts";
 import type { MethodContext } from "./method.ts";
 
+/** Throws BAD_REQUEST, or VERSION_MISMATCH if the setting does not have the expected version. */
 export async function setLimit({ engine }: MethodContext, message: SetLimitRequest, call: AnyCall) {
   const request = checkSetLimit(message);
   const { target } = request;

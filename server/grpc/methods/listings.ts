@@ -16,11 +16,13 @@ import { pageTokenAfter } from "../messages/page-tokens.ts";
 import { checkGetLock, checkListLocks } from "../validate/listings.ts";
 import type { MethodContext } from "./method.ts";
 
+/** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, message: GetLockRequest, call: AnyCall) {
   const name = checkGetLock(message);
   return { lock: lockMessage(await engine.view(name, call)) };
 }
 
+/** Answers with one page. The orders by waiters have no further pages. Throws ClientGone if the client hangs up. */
 export async function listLocks({ engine }: MethodContext, message: ListLocksRequest, call: AnyCall) {
   const { pageSize, ...query } = checkListLocks(message);
   const page = new Page(pageSize);

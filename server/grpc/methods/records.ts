@@ -7,6 +7,7 @@ import { recordMessage } from "../messages/records.ts";
 import { checkDeleteLock, checkUpdateLock } from "../validate/records.ts";
 import type { MethodContext } from "./method.ts";
 
+/** Throws BAD_REQUEST, or VERSION_MISMATCH if the record does not have the expected version. */
 export async function updateLock({ engine }: MethodContext, message: UpdateLockRequest, call: AnyCall) {
   // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
   // not_before, to catch mistakes in a unit.
@@ -16,6 +17,10 @@ export async function updateLock({ engine }: MethodContext, message: UpdateLockR
   return { record: recordMessage(outcome.record) };
 }
 
+/**
+ * Answers whether this call deleted the record. Throws LOCK_IN_USE, or VERSION_MISMATCH if the record does not have the
+ * expected version.
+ */
 export async function deleteLock({ engine }: MethodContext, message: DeleteLockRequest, call: AnyCall) {
   const { name, expectedVersion } = checkDeleteLock(message);
   const answer = await engine.deleteLock(name, expectedVersion, call);

@@ -22,6 +22,7 @@ import {
 } from "../validate/claims.ts";
 import type { MethodContext } from "./method.ts";
 
+/** Throws LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
 export async function renew(context: MethodContext, message: RenewRequest, call: AnyCall) {
   return { lease: await renewed(context, checkRenew(message), call) };
 }
@@ -91,6 +92,7 @@ function tooLate(): Fault {
   });
 }
 
+/** Answers whether this call ended the lease. Throws NOT_GRANTED_YET or UNKNOWN_CLAIM. */
 export async function release({ engine }: MethodContext, message: ReleaseRequest, call: AnyCall) {
   const { ref, result } = checkRelease(message);
   const { outcome } = await engine.release(ref, result, call);
@@ -105,6 +107,10 @@ export async function release({ engine }: MethodContext, message: ReleaseRequest
   }
 }
 
+/**
+ * Ends one claim, or the first holders of a lock; `remaining`: holders that are left for further calls. Throws
+ * UNKNOWN_LOCK.
+ */
 export async function forceRelease({ engine }: MethodContext, message: ForceReleaseRequest, call: AnyCall) {
   const { name, ticketNumber, reason } = checkForceRelease(message);
   const answer = await engine.forceRelease(name, ticketNumber, reason, call);

@@ -18,6 +18,7 @@ export class Sessions {
     this.#room = room;
   }
 
+  /** Serves one Session call. Refuses it with OVERLOADED if the server has no room for it. */
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
     const { observer, faultLog } = this.#context.frame;
     if (this.#open.size >= this.#room.sessions || this.#room.isShort()) {

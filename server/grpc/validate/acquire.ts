@@ -133,6 +133,7 @@ function checkOwnTerms(message: AcquireRequest, violations: Violations): Terms |
   return checkTerms(message, violations);
 }
 
+/** Refuses ids with the prefix of those that the server makes. */
 export function checkRequestId(requestId: string, bytesMax: number, violations: Violations): string {
   if (requestId.startsWith(SERVER_MADE_PREFIX)) {
     violations.add(
@@ -143,6 +144,7 @@ export function checkRequestId(requestId: string, bytesMax: number, violations: 
   return checkText(requestId, bytesMax, "request_id", violations);
 }
 
+/** Checks the number of labels, and the first LABELS_CHECKED_MAX of them. */
 export function checkLabels(
   labels: AcquireRequest["labels"],
   violations: Violations,

@@ -44,6 +44,7 @@ export class Violations {
   }
 }
 
+/** A lock's name: neither empty nor one of the servers' own names. */
 export function checkName(name: string, field: string, violations: Violations): string {
   if (name === "")
     violations.add(field, `is required: name the lock, in 1 to ${NAME_BYTES_MAX} bytes of UTF-8`);
