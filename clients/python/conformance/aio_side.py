@@ -1,4 +1,4 @@
-"""The client for asyncio: each call has a task of its own."""
+"""The driver's side for the asyncio client: each call runs in its own task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import rowlock.aio
 
 
 class AioSide:
-    """See Side."""
+    """Implements Side with the asyncio client."""
 
     def connect(self, addresses: list[str], **options: Any) -> Any:
         return rowlock.aio.connect(addresses, **options)

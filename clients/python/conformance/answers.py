@@ -1,4 +1,4 @@
-"""What the client says, as the JSON that the runner reads."""
+"""Converts the client's results to the JSON that the runner reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AnyCaptured = rowlock.Captured | rowlock.aio.Captured
 
 
 def ms(seconds: float | None) -> float | None:
-    """None: without end, or not set."""
+    """Return milliseconds; None if it has no end or is not set."""
     return None if seconds is None or math.isinf(seconds) else seconds * 1_000
 
 

@@ -1,4 +1,4 @@
-"""What a command asks for, as the options of the client."""
+"""Converts the fields of a command to the options of the client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Command = dict[str, Any]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-# What a command calls it, and what an option of the client is called.
+# The field of a command, and the option of the client.
 _LEASE = {
     "requestId": "request_id",
     "owner": "owner",
@@ -67,6 +67,6 @@ def _named(command: Command, options: dict[str, str]) -> dict[str, Any]:
 
 
 def _times(command: Command, options: dict[str, str]) -> dict[str, float]:
-    """Seconds of what the command says in milliseconds."""
+    """Return options in seconds from the command's fields in milliseconds."""
     asked = _named(command, options)
     return {option: FOREVER if value == "forever" else value / 1_000 for option, value in asked.items()}

@@ -1,4 +1,4 @@
-"""The commands of the driver: each is one call of the public API."""
+"""The driver's commands: each is one call of the public API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Answer = Callable[[dict[str, Any]], None]
 
 
 class Commands:
-    """Clients and locks by the names that the runner has given them."""
+    """Holds clients and locks by the names that the runner gives them, and runs commands on them."""
 
     def __init__(self, side: Side, tell: Callable[[dict[str, Any]], None]) -> None:
         self._side = side
@@ -29,7 +29,7 @@ class Commands:
         self._scopes: dict[str, Scope] = {}
 
     async def run(self, command: Command, answer: Answer) -> None:
-        """Answer once, or raise."""
+        """Run a command: answer once, or raise."""
         runs: dict[str, Callable[[Command], Awaitable[dict[str, Any]]]] = {
             "connect": self._connect,
             "giveUp": self._give_up,

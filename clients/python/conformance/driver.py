@@ -1,6 +1,7 @@
-"""The conformance driver: commands as lines of JSON on the standard input, answers and events on the standard output.
+"""The conformance driver: it reads commands as lines of JSON from standard input, and writes answers and events.
 
-It passes them on to the public API and has no logic of its own. Over the client for threads, or with --aio over that for asyncio.
+It passes the commands on to the public API and must have no logic of its own. It drives the client for threads, or,
+with --aio, the asyncio client.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from answers import error_json
 from commands import Commands
 from thread_side import ThreadSide
 
-# Each wait of the client for threads takes one.
+# The stack of one thread: with the client for threads, each wait takes a thread.
 _STACK_BYTES = 262_144
 
 
 class Lines:
-    """What is written, line by line, from any thread."""
+    """Writes lines of JSON, from any thread."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()

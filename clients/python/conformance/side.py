@@ -1,4 +1,4 @@
-"""What the driver needs of either client: how its methods are called, given up, and used as scopes."""
+"""What the driver needs from either client: calls, cancellation and scopes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answers import AnyLock
 
 @dataclass(frozen=True)
 class Asking:
-    """An acquire or a capture that is under way."""
+    """A running acquire or capture."""
 
     outcome: asyncio.Future[Any]
     give_up: Callable[[], object]
@@ -20,18 +20,18 @@ class Asking:
 
 @dataclass(frozen=True)
 class Scope:
-    """A scope that is entered, or about to be."""
+    """A scope that is entered or about to be entered."""
 
     lock: asyncio.Future[AnyLock]
-    """Never finished where it was not entered."""
+    """The lock of the scope; it never completes if the scope is not entered."""
     end: asyncio.Future[None]
-    """How it was left, or why it was not entered."""
+    """How the scope ended, or why it was not entered."""
     leave: Callable[[], object]
     give_up: Callable[[], object]
 
 
 class Side(Protocol):
-    """Threads or asyncio."""
+    """The client for threads or for asyncio."""
 
     def connect(self, addresses: list[str], **options: Any) -> Any:
         """Make a client."""
@@ -40,16 +40,16 @@ class Side(Protocol):
         """Call a method of a client or a lock."""
 
     async def collect(self, method: Callable[..., Any], *args: Any, **options: Any) -> list[Any]:
-        """Call a method that lists something."""
+        """Call a listing method, and return all its items."""
 
     def ask(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
-        """Begin to ask for a lock."""
+        """Start to ask for a lock."""
 
     def capture(self, client: Any, options: dict[str, Any]) -> Asking:
-        """Begin to ask for some of many locks."""
+        """Start a capture."""
 
     def enter(self, client: Any, name: str, options: dict[str, Any]) -> Scope:
-        """Begin to hold a lock in a scope."""
+        """Start to hold a lock in a scope."""
 
     async def block(self, seconds: float) -> None:
-        """Be busy where the user's code runs."""
+        """Block the thread or loop where the user's code runs."""

@@ -1,4 +1,4 @@
-"""The client for threads: each call has one of its own."""
+"""The driver's side for the client for threads: each call runs in its own thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THREADS_MAX = 4_000
 
 
 class ThreadSide:
-    """See Side."""
+    """Implements Side with the client for threads."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_THREADS_MAX)

@@ -1,6 +1,7 @@
-"""Two ways to keep a writer out whose lock was lost while it was not looking: a process that slept, or was cut off.
+"""Two ways to refuse a write of a process that has lost its lock unnoticed, as it was suspended or cut off.
 
-Both are for PyMySQL, on a table with a key `k`, a `value` and, for the first, a `fence`: BIGINT UNSIGNED NOT NULL DEFAULT 0.
+Both use PyMySQL, on a table with a key `k` and a `value`. The first one also needs a column `fence`: BIGINT UNSIGNED
+NOT NULL DEFAULT 0.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.constants import CLIENT
 
-# MySQL and MariaDB both know it so. Asked once in a transaction: a second time, while a release waits, is a deadlock.
+# The syntax works in MySQL and MariaDB. Run it once per transaction: a second time, while a release waits, deadlocks.
 _LEASE_HELD = """
   SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
   WHERE l.name = %s AND c.fencing_token = %s AND c.state = 2
@@ -20,7 +21,7 @@ _LEASE_HELD = """
 
 
 def connect_to(url: str) -> Connection:
-    """Connect to mysql://user:password@host:port/database, for either of the two."""
+    """Connect to mysql://user:password@host:port/database, for both functions below."""
     parts = urlsplit(url)
     return pymysql.connect(
         host=parts.hostname,
@@ -29,15 +30,15 @@ def connect_to(url: str) -> Connection:
         password=unquote(parts.password or ""),
         database=unquote(parts.path.lstrip("/")),
         autocommit=True,
-        # A row that is written as it was counts as written.
+        # Count rows that match instead of rows that change: writing the same value again counts as written.
         client_flag=CLIENT.FOUND_ROWS,
     )
 
 
 def fenced_write(connection: Connection, table: str, key: str, value: str, token: int) -> bool:
-    """Write the value unless somebody with a higher token has written before; return whether it was written.
+    """Write the value unless a writer with a higher token was there before; return whether it was written.
 
-    Needs nothing of Rowlock but `lock.token`, so it works on any database. A row that does not exist is not written.
+    It needs only `lock.token`, so it works with any database. It does not create a row.
     """
     with connection.cursor() as cursor:
         update = f"UPDATE {_quoted(table)} SET value = %s, fence = %s WHERE k = %s AND fence <= %s"  # noqa: S608
@@ -47,18 +48,18 @@ def fenced_write(connection: Connection, table: str, key: str, value: str, token
 def guarded_write(
     connection: Connection, lock_name: str, token: int, table: str, key: str, value: str
 ) -> bool:
-    """Write the value in a transaction that has found the lease to be held, so that it cannot end before the transaction does.
+    """Write the value in a transaction that checks the lease, so that the lease cannot end before the transaction.
 
-    The connection is to the MySQL or MariaDB that Rowlock itself is on. Return whether it was written: not where the lease has
-    ended, and not to a row that does not exist. Raises what the database says: after a deadlock (1213) the whole of it can be
-    repeated.
+    The connection must be to the MySQL or MariaDB that Rowlock uses. Return whether the value was written: it is not if
+    the lease has ended or the row does not exist. Raises the errors of the database; after a deadlock (1213), call it
+    again.
     """
     with connection.cursor() as cursor:
-        # So that no other lock is held up by this one.
+        # So that the check does not delay other locks.
         cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.begin()
         try:
-            # Short from here on: who would renew or end the lease waits for this transaction.
+            # Keep this short: calls that renew or end the lease wait for this transaction.
             is_held = cursor.execute(_LEASE_HELD, (lock_name, token)) > 0
             update = f"UPDATE {_quoted(table)} SET value = %s WHERE k = %s"  # noqa: S608
             is_written = is_held and cursor.execute(update, (value, key)) > 0

@@ -1,4 +1,4 @@
-"""What the tests share: a server for all, and clients that are closed afterwards."""
+"""The tests' fixtures: a shared server, and clients that are closed after each test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MakeClient = Callable[..., rowlock.Client]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RowlockServer]:
-    """One for all tests that leave it alone."""
+    """A server for all tests that do not disturb it."""
     shared = RowlockServer(tmp_path_factory.mktemp("server"))
     yield shared
     shared.stop()
@@ -24,7 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RowlockServer]:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[RowlockServer]:
-    """One for a test that is not kind to it."""
+    """A server for one test that stops, kills or freezes it."""
     own = RowlockServer(tmp_path)
     yield own
     own.stop()
@@ -32,7 +32,7 @@ def own_server(tmp_path: Path) -> Iterator[RowlockServer]:
 
 @pytest.fixture
 def connect() -> Iterator[MakeClient]:
-    """Makes clients."""
+    """Make clients, and close them after the test."""
     clients: list[rowlock.Client] = []
 
     def make(*addresses: str, **options: Any) -> rowlock.Client:
@@ -46,12 +46,12 @@ def connect() -> Iterator[MakeClient]:
 
 @pytest.fixture
 def client(server: RowlockServer, connect: MakeClient) -> rowlock.Client:
-    """One of the shared server."""
+    """A client of the shared server."""
     return connect(server.address)
 
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """A lock of this test's own."""
+    """The name of a lock that only this test uses."""
     found: str = request.node.name
     return found

@@ -1,4 +1,4 @@
-"""A proxy through which a server answers late: what clients send goes on at once, what the server sends is held back, or lost."""
+"""A proxy that passes on the clients' bytes at once, and delays or drops the server's bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 
 class LateProxy:
-    """Begins when it is made; runs on a thread of its own."""
+    """Starts when it is made, and runs on its own thread."""
 
     def __init__(self, server: str, answers_after: float = 0.0) -> None:
         self._host, port = server.rsplit(":", 1)
@@ -16,7 +16,7 @@ class LateProxy:
         self._answers_after = answers_after
         self._loop = asyncio.new_event_loop()
         self.loses_answers = False
-        """Whether what the server says is lost, on the connections that there are by then and on new ones, for ever."""
+        """Whether it drops the server's bytes, on existing and new connections, for ever."""
         self._streams: set[asyncio.StreamWriter] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self.address = ""

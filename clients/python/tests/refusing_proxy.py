@@ -1,4 +1,4 @@
-"""A proxy for gRPC that lets no session through, and counts the calls of their own that it passes on."""
+"""A gRPC proxy that refuses sessions, and counts the unary calls that it passes on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SERVICE = "rowlock.v1.LockService"
 
 
 class RefusingProxy:
-    """Started when it is made."""
+    """Starts when it is made."""
 
     def __init__(self, address: str, code: grpc.StatusCode) -> None:
         self.calls: Counter[str] = Counter()
@@ -25,12 +25,12 @@ class RefusingProxy:
         self._server.start()
 
     def refuse(self, _: object, context: grpc.ServicerContext) -> NoReturn:
-        """Answer a session."""
+        """Refuse a session."""
         self.calls["Session"] += 1
         context.abort(self._code, "no streams here")
 
     def pass_on(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
-        """Answer as the server behind it does."""
+        """Return the answer of the server behind it."""
         self.calls[method.rsplit("/", 1)[1]] += 1
         try:
             call: Any = self._channel.unary_unary(method)
@@ -42,7 +42,7 @@ class RefusingProxy:
         return answer
 
     def stop(self) -> None:
-        """End it, and its connections."""
+        """Stop it, and end its connections."""
         self._server.stop(None).wait()
         self._channel.close()
 

@@ -1,4 +1,4 @@
-"""A server of this repository on an SQLite file, as a process of its own that can be frozen, killed and started again."""
+"""A server of this repository on an SQLite file, as a process that tests can freeze, kill and start again."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 
 _HOUSE = Path(__file__).parents[3]
 _NODE = _HOUSE / "node_modules/.bin/node"
-# Compiled code that one process leaves to the next: half of what it costs to start is to read the sources.
+# A cache of compiled code, as reading the sources takes half of the start.
 _COMPILED = _HOUSE / "node_modules/.cache/rowlock-compiled"
 _START_WITHIN = 60.0
 
 
 class RowlockServer:
-    """Started when it is made; `address` stays the same when it is started again."""
+    """Starts when it is made. `address` stays the same when it starts again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.address = self._start("127.0.0.1:0")
 
     def kill(self) -> None:
-        """End it in the midst of things."""
+        """Kill the process without a shutdown."""
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -33,19 +33,19 @@ class RowlockServer:
         self._process.stdout.close()
 
     def start_again(self) -> None:
-        """On the same database, at the same address."""
+        """Start it again on the same database and at the same address."""
         self._start(self.address)
 
     def freeze(self) -> None:
-        """Let it do nothing, and hold its connections."""
+        """Suspend the process, which keeps its connections open."""
         self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume the process."""
         self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """For the end of a test: whatever its state, it is gone afterwards."""
+        """Stop it at the end of a test, whatever its state."""
         self.kill()
 
     def _start(self, listen: str) -> str:
@@ -64,7 +64,7 @@ class RowlockServer:
             late.cancel()
 
     def _said(self, what: re.Pattern[str], end: re.Pattern[str]) -> str:
-        """Read its first lines, as a person would."""
+        """Read the first lines of its output, and return what they say."""
         assert self._process.stdout is not None
         found, screen = "", ""
         for line in self._process.stdout:
@@ -72,7 +72,7 @@ class RowlockServer:
             match = what.search(line)
             found = match.group(1) if match else found
             if end.search(line.rstrip()):
-                # Nothing is said after that, and a pipe that is full would hold it up.
+                # The test needs nothing that follows, but a full pipe would block the server.
                 self._reader = threading.Thread(target=self._process.stdout.read)
                 self._reader.start()
                 return found
@@ -82,7 +82,7 @@ class RowlockServer:
 
 
 def until(holds: Callable[[], object], within: float = 30.0) -> None:
-    """Wait until it holds."""
+    """Wait until `holds` returns true, and fail after `within` seconds."""
     tick = threading.Event()
     for _ in range(int(within / 0.02)):
         if holds():

@@ -1,4 +1,4 @@
-"""What asyncio adds: tasks that are cancelled, scopes that end when their lock is lost, and a loop that is blocked."""
+"""What asyncio adds: cancelled tasks, scopes that end when their lock is lost, and a blocked loop."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_grant_that_comes_as_the_task_is_cancelled_is_given_back(server: Rowlo
             client._engine.acquire = noted  # type: ignore[method-assign,assignment]
             wait = asyncio.create_task(client.acquire(name))
             await asyncio.sleep(0)
-            # The loop is blocked until the grant is there, and hears of it when the task is cancelled.
+            # Block the loop until the grant has arrived, so that it sees the grant and the cancellation together.
             asked[0].result(30)
             wait.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -105,7 +105,7 @@ def test_a_scope_whose_lock_is_lost_is_cancelled_and_says_so(server: RowlockServ
                     await client.force_release(name, "test")
                     await asyncio.sleep(60)
             assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
-            # The task goes on as if nobody had cancelled it.
+            # The task continues as if it had not been cancelled.
             await asyncio.sleep(0)
 
     asyncio.run(main())
@@ -119,7 +119,7 @@ def test_a_scope_that_ends_as_its_lock_is_lost_leaves_nothing_cancelled(
             lock = await client.lock(name)
             with pytest.raises(rowlock.LockLost):
                 async with lock:
-                    # The task ends its scope in the very turn in which it is cancelled.
+                    # The task ends its scope in the same turn in which the lock cancels it.
                     lock._lease.lose(rowlock.LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", "gone"))
                     lock._cancel_task()
             await asyncio.sleep(0)
@@ -208,7 +208,7 @@ def test_a_scope_of_captured_locks_says_that_one_was_lost(server: RowlockServer,
                     await client.force_release(names[0], "test")
                     await tasks.locks[0].lost
             assert [lock.holder_count async for lock in client.list_locks(name)] == [0, 0]
-            # The scope of one of them is that of a lock.
+            # The scope of one captured lock works like that of any other lock.
             async with client.capture(names=names, count=2) as tasks:
                 with pytest.raises(rowlock.LockLost):
                     async with tasks.locks[1] as lock:

@@ -1,4 +1,4 @@
-"""What the user's callbacks raise is theirs: it ends a wait where they are asked about it, and nothing else."""
+"""Exceptions of the user's callbacks: one of `on_position` ends its wait, and the others end nothing."""
 
 from __future__ import annotations
 

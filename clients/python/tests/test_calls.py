@@ -1,4 +1,4 @@
-"""Calls that nobody wants any more: what their server is told, and what becomes of what it had done by then."""
+"""Calls that the caller has given up: what the client sends, and what it does with an answer that still comes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rowlock.v1.lock_service_pb2 import (
 
 
 class Way:
-    """A connection, and the loop on which it is used: what is posted is run by hand."""
+    """A connection, and the loop on which it is used; the test runs the posted tasks."""
 
     address = "a:1"
     command_bytes_max = 1_000
@@ -46,7 +46,7 @@ def calls_over(way: Any) -> Calls:
 
 
 def capture(calls: Calls, told: list[str], commands: list[SessionCommand | None]) -> Call:
-    """Ask for it, by one command after the other."""
+    """Start a capture that sends one of `commands` in each try."""
 
     def answered(result: SessionResult, _: float) -> bool:
         told.extend(lease.lease_id for lease in result.capture.leases)

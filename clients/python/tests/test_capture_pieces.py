@@ -1,4 +1,4 @@
-"""How a capture waits, on a clock that is turned by hand: in pieces, and with nothing left behind by who gives up."""
+"""How a capture waits, on a manual clock: in pieces, and without leases left behind when its caller gives up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rowlock.v1.lock_service_pb2 import (
 
 
 class Server:
-    """What is asked of it, and who holds what; it answers by hand."""
+    """Records requests and held leases; the test makes the answers."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -128,7 +128,7 @@ def test_what_is_short_is_renewed_before_anybody_relies_on_it() -> None:
     renewal = server.asked[-1]
     assert renewal.kind == "urgent"
     renewal.answered(SessionResult(renew=RenewResponse(lease=lease_of("a"))), server.now)
-    # In the order in which they were told.
+    # In the order in which the server reported them.
     assert [lease.id for lease in capture.outcome.result(0).leases] == ["a", "b"]
 
 
@@ -171,7 +171,7 @@ def test_that_is_given_up_gives_back_what_comes_late() -> None:
     server.answer(lease_of("a"), lease_of("b", 5.0, provisional=True))
     assert server.given_back == ["a", "b"]
     assert server.held == {}
-    # Nor is it asked for again in the next connection.
+    # The capture is not repeated in the next connection either.
     assert server.asked[0].command(None) is None  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Some of many locks: taken, waited for, released one by one or together, and given up."""
+"""Captures: taking some of many locks, waiting for them, releasing them one by one or together, and giving up."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_takes_those_longest_due_first_and_keeps_them(
     assert (holder.owner, holder.labels) == ("tester", {"host": "a", "job": "7"})
     first = holder.expires_at
     assert first is not None
-    # Over several ttls.
+    # This takes several ttls.
     later = first + timedelta(seconds=4)
     until(lambda: (client.get_lock(f"{prefix}2").holders[0].expires_at or first) > later)
     assert [lock.state for lock in taken] == [LockState.HELD] * 2
@@ -79,7 +79,7 @@ def test_whose_wait_is_given_up_takes_nothing_any_more(client: rowlock.Client, n
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.capture, prefix=prefix, wait=60, min_interval=3_600, cancel=cancel)
         until(lambda: len(client._engine._acquisitions) == 1)
-        # It is asked for before this is answered.
+        # The wait has reached the server when this call is answered.
         client.capture(prefix=prefix)
         cancel.cancel()
         with pytest.raises(rowlock.RowlockError) as given_up:
@@ -110,7 +110,7 @@ def test_under_one_request_id_has_the_same_leases_and_only_those(
     (elsewhere,) = connect(server.address).capture(**asked)
     (again,) = client.capture(**asked)
     assert lock.lease_id == elsewhere.lease_id == again.lease_id
-    # It is one lease here, which is renewed for both.
+    # The client has one lease for both, and renews it once.
     assert lock._lease is again._lease
     assert again.release()
     assert lock.state is LockState.LOST
@@ -148,7 +148,7 @@ def test_its_scope_says_that_one_was_lost_and_releases_the_others(client: rowloc
     with pytest.raises(rowlock.LockLost) as lost, client.capture(prefix=prefix, count=2) as tasks:
         client.force_release(f"{prefix}1", "test")
         assert tasks.locks[0].lost.wait(10)
-        # Also to who has not looked.
+        # Also if nobody has looked at the lock.
         assert not tasks.locks[0].release(status="done")
     assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
     assert [lock.holder_count for lock in client.list_locks(prefix)] == [0, 0]

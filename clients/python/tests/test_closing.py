@@ -1,4 +1,4 @@
-"""A client that is closed at any moment leaves nothing held: not what it holds, and not what it has only asked for."""
+"""A client that is closed at any moment leaves nothing held: neither its locks nor those that it is asking for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rowlock import FOREVER
 _CLIENTS = 40
 _LOCKS = 8
 _CLOSED_WITHIN = 0.04
-# They are closed after the server has heard them, and before they have heard the server.
+# The proxy delays answers so long that a client closes after the server has its request and before the answer arrives.
 _ANSWERED_AFTER = 0.3
 
 

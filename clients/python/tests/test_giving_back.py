@@ -1,4 +1,4 @@
-"""What nobody was told of, or nobody wants any more, is given back, whatever becomes of the connection in between."""
+"""Leases that no caller received or wants are given back, even if the connection breaks meanwhile."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rowlock_server import RowlockServer, until
 import rowlock
 from rowlock import FOREVER, Place, Reason
 
-# Whose renewals take too long where an answer takes 0.25 s.
+# A ttl that is too short for renewals if an answer takes 0.25 s.
 _TTL = 1.0
 _MARGIN = 0.49
 
 
 @pytest.fixture
 def proxy(server: RowlockServer) -> Iterator[LateProxy]:
-    """Before the shared server."""
+    """A proxy before the shared server."""
     with LateProxy(server.address) as made:
         yield made
 
 
 def _unheard(client: rowlock.Client, proxy: LateProxy, name: str, **options: str) -> rowlock.RowlockError:
-    """Ask for a lock without end whose grant nobody hears."""
+    """Ask for a lease without end whose grant is lost, and return the error."""
     client.get_lock(name)
     proxy.loses_answers = True
     with pytest.raises(rowlock.RowlockError) as failed:

@@ -1,4 +1,4 @@
-"""A lease by its holder's own count, on a clock that is turned by hand."""
+"""A held lease and its deadline, on a manual clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rowlock.v1.lock_pb2 import Lease
 
 
 class Hands:
-    """A clock."""
+    """A manual clock."""
 
     def __init__(self) -> None:
         self.now = 100.0

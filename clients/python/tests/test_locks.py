@@ -1,4 +1,4 @@
-"""What a user does with one server: takes locks, tries them, waits for them, gives up, and turns limits."""
+"""A client with one server: locks, tries, waits, cancellation, and limits."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_wait_is_given_up_from_another_thread(client: rowlock.Client, name: st
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Has SIGINT interrupt the tests, also where a shell that runs them in the background has them ignore it."""
+    """Let SIGINT interrupt the test, even if a shell runs the tests in the background with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -189,7 +189,7 @@ def test_that_an_operator_ends_is_lost_and_its_scope_says_so(client: rowlock.Cli
 def test_that_was_ended_unseen_says_so_when_its_scope_is_left(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
-    """As by another server, whose news come with the next renewal only."""
+    """As if another server had released the lease: the client learns of it only with its next renewal."""
     other = connect(server.address)
     with pytest.raises(rowlock.LockLost), client.lock(name) as lock:
         lock._engine._keeper.lost = lambda leases: None  # type: ignore[method-assign]
@@ -262,7 +262,7 @@ def test_readers_are_beside_each_other_and_a_writer_alone(client: rowlock.Client
 def test_a_client_that_is_closed_frees_everything_and_leaves_no_thread(
     server: RowlockServer, client: rowlock.Client, name: str
 ) -> None:
-    # It has its threads from now on.
+    # The shared client starts its threads now.
     client.get_lock(name)
     before = set(threading.enumerate())
     other = rowlock.connect(server.address)

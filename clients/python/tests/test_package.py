@@ -1,4 +1,4 @@
-"""The package as people get it: its version, its words, its first example, and how it ends with its process."""
+"""The package as users get it: its version, its docstrings, its first example, and its end with the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lock remembers, as users set it and see it."""
+"""Records of locks: how users set and read them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_is_set_by_version_until_it_is_deleted(client: rowlock.Client, name: str
 def test_tells_how_the_last_run_went_and_what_was_said_at_its_end(client: rowlock.Client, name: str) -> None:
     lock = client.lock(name, if_status=["", "new"])
     assert lock.release(status="done", attempts_left=5, cool_down=60)
-    # What is said later is not heard any more.
+    # The options of a second release have no effect.
     assert lock.release(status="failed")
     record = record_of(client, name)
     run = record.last_run
@@ -117,7 +117,7 @@ def test_that_it_was_lost_also_where_its_holder_gives_it_back_afterwards(
 def test_that_it_was_lost_where_only_its_holder_knows(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
-    """Its time was over by the client's own count: the lock is told by the end of the lease, and not by its release."""
+    """Only the client counts the lease as lost: the record learns of the loss when the lease ends by itself."""
     other = connect(server.address)
     lock = client.lock(name, ttl=2.0, status_if_lost="crashed")
     lock._lease.lose(rowlock.LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", "not renewed in time"))
@@ -135,7 +135,7 @@ def test_knows_of_no_run_of_one_who_gave_up_before_it_was_granted(client: rowloc
         cancel.cancel()
         with pytest.raises(rowlock.RowlockError):
             wait.result(30)
-        # Sooner than by the grace period.
+        # Sooner than after the grace period.
         until(lambda: client.get_lock(name).waiting == 0, within=8.0)
     held.release()
     assert client.try_lock(name) is not None

@@ -1,4 +1,4 @@
-"""What the client keeps while servers come and go, and what it does where that cannot be."""
+"""What the client keeps when servers stop and start, and what it does when it cannot keep it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where no stream gets through: all goes on by calls of their own."""
+"""If no stream gets through, everything works with unary calls."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_waits_are_told_their_places_and_granted_in_full(
         assert first.release()
         granted = second.result(30)
     assert [place.ahead for place in places] == [0]
-    # Confirmed, so that it has its whole time.
+    # The lease is confirmed, so that it has its whole ttl.
     assert granted.remaining > 20
     assert granted.release()
 
@@ -109,7 +109,7 @@ def test_locks_are_captured_and_waited_for_in_calls_that_last_and_are_given_up(
             wait = pool.submit(client.capture, prefix=f"{name}/", wait=60)
             until(lambda: proxy.calls["Capture"] == 3)
         (second,) = wait.result(30)
-    # Confirmed, so that it has its whole time.
+    # The lease is confirmed, so that it has its whole ttl.
     assert second.remaining > 20
     with pytest.raises(rowlock.RowlockError) as in_use:
         client.delete_lock(second.name)
@@ -119,7 +119,7 @@ def test_locks_are_captured_and_waited_for_in_calls_that_last_and_are_given_up(
     assert record is not None
     assert (record.status, record.version > version) == ("done", True)
     assert client.delete_lock(second.name, if_version=record.version)
-    # The one that was given up has not taken the connection with it.
+    # Giving up a capture has not ended the connection.
     assert proxy.calls["Session"] == 1
 
 
