@@ -28,7 +28,7 @@ function transport(config: Config): string {
 }
 
 function takeALock(config: Config, running: Omit<App, "stop">): string {
-  // The listen address may stand for all addresses of the machine, and no client can connect to that.
+  // The listen address may stand for all addresses of the machine; a client needs one of them.
   const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");

@@ -139,7 +139,7 @@ async function programOf(
     .exitOverride()
     .configureOutput({
       writeOut: context.out,
-      // Error messages quote arguments, which a script may have got from others.
+      // Error messages quote arguments, which a script may have got from others, so this escapes control characters.
       writeErr: (text) => context.err(text.split("\n").map(shown).join("\n")),
       getOutHelpWidth: () => HELP_WIDTH,
       getErrHelpWidth: () => HELP_WIDTH,

@@ -29,7 +29,7 @@ const METRICS_CLASSES_MAX = 50;
 
 interface Setting<Value> {
   readonly name: string;
-  /** As it would be written. */
+  /** Written as a person would write it. */
   readonly default: string;
   readonly kind: Kind<Value>;
   /** What it is for, in a sentence or two. */

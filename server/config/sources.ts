@@ -13,7 +13,7 @@ export interface Source {
   readonly exclusive: boolean;
 }
 
-/** Names for the project's own tests; a server ignores them. */
+/** The prefix of names for the project's own tests; a server ignores these. */
 const TEST_PREFIX = `${PREFIX}TEST_`;
 
 /**

@@ -46,7 +46,7 @@ export function addLeaseOptions(command: ShellCommand): ShellCommand {
   return addRecordOptions(command);
 }
 
-/** Checks that the server accepts this name of a lock. */
+/** Returns a lock's name. Throws an InvalidArgumentError, which commander reports, if it is empty or too long. */
 export function parseName(text: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > NAME_BYTES_MAX)

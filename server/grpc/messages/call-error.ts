@@ -149,7 +149,7 @@ export function tooManySessionWaits(waitsMax: number): CallError {
   );
 }
 
-/** `bound` of one connection, or of one session. */
+/** `bound`: the name of a bound of one connection or of one session, as in the table of errors. */
 export function tooMuchUnderWay(bound: string): CallError {
   return new CallError(
     "OVERLOADED",
@@ -166,7 +166,7 @@ export function serverIsFull(bound: string, what: string): CallError {
   });
 }
 
-/** A bound of one session, named as in the table of errors. */
+/** `bound`: the name of a bound of one session, as in the table of errors. */
 export function sessionBound(bound: string, message: string): CallError {
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });
 }
